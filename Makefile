@@ -1,0 +1,51 @@
+# Two commands matter: `make demo` and `make test`. Each is enough on a machine with Python 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+
+.PHONY: help demo test test-long check bench format clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what happened
+	@$(BIN)/retrospan demo
+
+test: $(BIN)/.ready  ## run the tests (a few minutes)
+	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
+
+test-long: $(BIN)/.ready  ## run the long tests as well: kill -9 under load, the whole collector per dialect
+	@$(BIN)/pytest -q
+
+check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyright
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+
+bench: $(BIN)/.ready  ## measure speed and size; the table goes to bench/RESULTS.md
+	@$(BIN)/python -m bench.run
+
+format: $(BIN)/.ready
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.uv/bin/uv:
+	@echo "fetching uv (once)"
+	@$(PYTHON) -m venv .uv
+	@.uv/bin/pip install --quiet --disable-pip-version-check uv
+
+# What the demo needs; the environment of the tests holds it as well.
+$(BIN)/.demo: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
+	@test -e $(BIN)/.ready || echo "installing into $(VENV) (once; about 336 MB to download, 1.0 GB on disk: it brings its own ClickHouse)"
+	@test -e $(BIN)/.ready || $(UV) sync --quiet --frozen --no-dev --extra embedded --python $(PYTHON)
+	@touch $@
+
+$(BIN)/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
+	@echo "installing into $(VENV) (once; about 435 MB to download, 1.4 GB on disk, most of it the embedded ClickHouse)"
+	@$(UV) sync --quiet --frozen --extra embedded --python $(PYTHON)
+	@touch $@

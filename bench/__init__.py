@@ -1,0 +1,1 @@
+"""Measures a collector against the least that its work can cost on the same machine: `make bench`."""

@@ -1,0 +1,316 @@
+"""The wall in front of the engine: what may be asked on the SQL port.
+
+`Guard.check` is pure. It reads the statement token by token and lets through one read-only statement whose
+every call, table and setting is on a list; all else is refused with the rule and the remedy. `readonly=1`
+in the engine is the second wall: alone it lets file(), INTO OUTFILE and two statements through (measured).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import pairwise
+
+from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where
+from retrospan.ingest.answer.vocabulary import (
+    DATABASE,
+    LOWERED,
+    SHOWABLE,
+    SYSTEM_TABLES,
+    TABLE_FUNCTIONS,
+    Vocabulary,
+    harmless,
+)
+from retrospan.schemas.errors import SqlError
+
+UNKNOWN_FUNCTION = 46
+UNKNOWN_TABLE = 60
+UNKNOWN_DATABASE = 81
+UNKNOWN_SETTING = 115
+READONLY = 164
+UNKNOWN_PARAMETER = 456
+ACCESS_DENIED = 497
+
+HEADS = ("select", "with", "show", "describe", "desc", "explain", "exists")
+_EXPLAINED = frozenset({"ast", "syntax", "query", "tree", "plan", "pipeline", "estimate"})
+_REMEDY = (
+    "What is stored comes in over OTLP; commands that change the warehouse go to POST /admin/v1/<command>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that may be executed: without its FORMAT and SETTINGS clauses, which are apart."""
+
+    sql: str
+    output_format: str | None = None
+    settings: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Checks statements against one vocabulary."""
+
+    vocabulary: Vocabulary
+
+    def check(self, text: str, parameters: Mapping[str, str] | None = None) -> Statement:
+        """Return the statement to execute.
+
+        Raises:
+            SqlError: it is not one read-only statement over names that may be read; the message says which
+                rule and what to do, `code` is ClickHouse's number for the like.
+        """
+        everything = tokens(text)
+        _no_second_statement(everything, text)
+        significant = [token for token in everything if token.kind != "blank" and not token.is_mark(";")]
+        _head(significant)
+        _sequences(significant)
+        _databases(significant, text)
+        self._calls(significant, text)
+        _identifiers(significant, parameters or {})
+        tail, output_format, settings = _tail(significant, text)
+        sql = "".join(token.text for token in everything if not token.is_mark(";") and token.position < tail)
+        return Statement(sql.rstrip(), output_format, settings)
+
+    def _calls(self, found: Sequence[Token], text: str) -> None:
+        """Every `name(` is a known, harmless function, type, keyword, table function or installed view."""
+        for index, (token, after) in enumerate(pairwise(found)):
+            if not after.is_mark("("):
+                continue
+            if token.kind == "string":
+                raise _refusal(f"{token.text}( is refused: a string is not a function", token, text)
+            if token.kind not in ("word", "name", "number"):
+                continue
+            qualified = index > 0 and found[index - 1].is_mark(".")
+            if token.value in self.vocabulary.views:
+                self._view_call(found, index, text)
+            elif qualified or not self.vocabulary.callable(token.folded):
+                raise self._unknown_call(token, text)
+            elif token.folded == "merge":
+                _merge_call(found, index, text)
+
+    def _unknown_call(self, token: Token, text: str) -> SqlError:
+        words = self.vocabulary
+        if token.folded in words.functions | words.table_functions | TABLE_FUNCTIONS:
+            rule = (
+                f"8123 reads the warehouse only: {token.value}() is refused, no files, networks or processes"
+            )
+            return _refusal(rule, token, text, ACCESS_DENIED)
+        offered = [name for name in words.functions | TABLE_FUNCTIONS if words.callable(name)]
+        near = get_close_matches(token.value, [*words.views, *offered], 1, 0.8)
+        hint = f". Maybe you meant {near[0]}" if near else ""
+        return _refusal(
+            f"no function or view {token.value}() may be called{hint}", token, text, UNKNOWN_FUNCTION
+        )
+
+    def _view_call(self, found: Sequence[Token], index: int, text: str) -> None:
+        """A view with parameters gets all of its parameters and no others: ClickHouse ignores unknown ones."""
+        name = found[index].value
+        known = self.vocabulary.views[name]
+        given: list[str] = []
+        depth = 0
+        for position in range(index + 1, len(found)):
+            token = found[position]
+            depth += token.is_mark("(") - token.is_mark(")")
+            if depth == 0:
+                break
+            nested = position > index + 1 and found[position].is_mark("(")
+            if nested and found[position - 1].value in self.vocabulary.views:
+                raise _refusal(
+                    f"{name} takes values: a view is none", found[position - 1], text, UNKNOWN_PARAMETER
+                )
+            opens = found[position - 1].is_mark("(") or found[position - 1].is_mark(",")
+            if depth == 1 and opens and token.kind in ("word", "name") and found[position + 1].is_mark("="):
+                given.append(token.value)
+        signature = f"{name}({', '.join(f'{parameter}=…' for parameter in known)})"
+        if unknown := [parameter for parameter in given if parameter not in known]:
+            raise _refusal(
+                f"{name} has no parameter {unknown[0]}. Write {signature}", found[index], text, 456
+            )
+        if missing := [parameter for parameter in known if parameter not in given]:
+            raise _refusal(
+                f"{name} needs the parameter {missing[0]}. Write {signature}",
+                found[index],
+                text,
+                UNKNOWN_PARAMETER,
+            )
+
+
+def _refusal(rule: str, token: Token, text: str, code: int = ACCESS_DENIED) -> SqlError:
+    return SqlError(f"{rule} ({where(text, token.position)}).", code=code)
+
+
+def _no_second_statement(everything: Sequence[Token], text: str) -> None:
+    ended: Token | None = None
+    for token in everything:
+        if token.is_mark(";"):
+            ended = token
+        elif ended is not None and token.kind != "blank":
+            raise _refusal("one statement at a time: something follows the ';'", ended, text, SYNTAX_ERROR)
+
+
+def _head(found: Sequence[Token]) -> None:
+    rest = [token for token in found if not token.is_mark("(")]
+    if not rest:
+        raise SqlError("there is no statement. Write one, such as SELECT * FROM runs.", code=SYNTAX_ERROR)
+    head = rest[0]
+    if not head.is_word(*HEADS):
+        near = get_close_matches(head.folded, HEADS, 1, 0.75)
+        if head.kind == "word" and near:
+            raise SqlError(
+                f"{head.text} is not a statement. Maybe you meant {near[0].upper()}.", code=SYNTAX_ERROR
+            )
+        raise SqlError(f"8123 is read-only: {head.text.upper()[:40]} is refused. {_REMEDY}.", code=READONLY)
+    if head.is_word("show") and not (len(rest) > 1 and rest[1].is_word(*SHOWABLE)):
+        what = rest[1].text.upper() if len(rest) > 1 else "nothing"
+        raise SqlError(
+            f"SHOW {what} is refused. Known: SHOW TABLES, DATABASES, COLUMNS, CREATE, FUNCTIONS, SETTINGS.",
+            code=ACCESS_DENIED,
+        )
+    if (
+        head.is_word("show")
+        and rest[1].is_word("create")
+        and len(rest) > 2
+        and rest[2].is_word(
+            "user",
+            "users",
+            "role",
+            "roles",
+            "row",
+            "quota",
+            "quotas",
+            "settings",
+            "profile",
+            "profiles",
+            "policy",
+        )
+    ):
+        raise SqlError(f"SHOW CREATE {rest[2].text.upper()} is refused.", code=ACCESS_DENIED)
+    if head.is_word("explain"):
+        _explained(rest[1:])
+
+
+def _explained(rest: Sequence[Token]) -> None:
+    """Between EXPLAIN and the SELECT stand only the kind and its `option = number` pairs."""
+    for token in rest:
+        if token.is_word("select", "with"):
+            return
+        option = token.kind == "word" and re.fullmatch(r"[a-z_]+", token.text)
+        if not (token.folded in _EXPLAINED or option or token.kind == "number" or token.text in ("=", ",")):
+            break
+        if token.is_word("insert", "create", "drop", "alter", "current", "table", "override", "system"):
+            break
+    raise SqlError("EXPLAIN is for SELECT only. Write EXPLAIN SELECT ….", code=READONLY)
+
+
+def _sequences(found: Sequence[Token]) -> None:
+    """Words that make a reading statement write or run something else."""
+    depth, selected = 0, False
+    for first, second in pairwise(found):
+        depth += first.is_mark("(") - first.is_mark(")")
+        selected = selected or (depth == 0 and first.is_word("select"))
+        if first.is_word("insert") and depth == 0 and not selected:
+            # WITH … INSERT … SELECT: the head alone does not tell.
+            raise SqlError(f"8123 is read-only: INSERT is refused. {_REMEDY}.", code=READONLY)
+        if first.is_word("into") and second.kind in ("word", "string", "name"):
+            raise SqlError(
+                f"8123 is read-only: INTO {second.text.upper()[:20]} is refused. "
+                "The answer comes back to you: redirect it there.",
+                code=READONLY,
+            )
+        if first.is_word("parallel") and second.is_word("with"):
+            raise SqlError("one statement at a time: PARALLEL WITH is refused.", code=SYNTAX_ERROR)
+        if first.kind == "string" and second.is_mark("."):
+            raise SqlError(
+                f"{first.text[:60]} is a string, not a name. Write names as they are or in `…`.", code=62
+            )
+
+
+def _databases(found: Sequence[Token], text: str) -> None:
+    """A qualified name leads to our own database or to what clients need of `system`."""
+    for index, token in enumerate(found[:-1]):
+        if not found[index + 1].is_mark(".") or (index > 0 and found[index - 1].is_mark(".")):
+            continue
+        if token.folded == "default":
+            rule = f"database default holds nothing: leave the name out or write {DATABASE}.…"
+            raise _refusal(rule, token, text, UNKNOWN_DATABASE)
+        if token.folded != "system":
+            continue
+        table = found[index + 2] if index + 2 < len(found) else token
+        if table.folded not in SYSTEM_TABLES:
+            near = get_close_matches(table.folded, SYSTEM_TABLES, 1, 0.7)
+            hint = f". Maybe you meant system.{near[0]}" if near else ""
+            raise _refusal(f"system.{table.text} is not open to readers{hint}", token, text)
+
+
+def _merge_call(found: Sequence[Token], index: int, text: str) -> None:
+    """`merge('pattern')` reads the own database; with a database it must be ours."""
+    call = found[index + 2 : index + 6]
+    own = len(call) > 1 and call[0].kind == "string" and call[1].is_mark(")")
+    named = len(call) > 3 and call[0].value == DATABASE and call[1].is_mark(",")
+    named = named and call[2].kind == "string" and call[3].is_mark(")")
+    if not (own or named):
+        raise _refusal(f"merge() reads {DATABASE} only. Write merge('pattern')", found[index], text)
+
+
+def _identifiers(found: Sequence[Token], parameters: Mapping[str, str]) -> None:
+    """A parameter of type Identifier is a name as if written out, so it must be a plain one."""
+    for index, token in enumerate(found[:-3]):
+        if not (
+            token.is_mark("{") and found[index + 2].is_mark(":") and found[index + 3].folded == "identifier"
+        ):
+            continue
+        value = parameters.get(found[index + 1].value, "")
+        if not re.fullmatch(r"[A-Za-z0-9_]+", value) or value.casefold() in ("system", "default"):
+            raise SqlError(
+                f"parameter {found[index + 1].text}: {value[:60]!r} is no name to read.", code=ACCESS_DENIED
+            )
+
+
+def _tail(found: Sequence[Token], text: str) -> tuple[int, str | None, dict[str, str | int]]:
+    """Split off FORMAT and SETTINGS at the end; they may come in either order. Settings elsewhere are refused."""
+    output_format: str | None = None
+    settings: dict[str, str | int] = {}
+    end = len(found)
+    while True:
+        if end >= 3 and found[end - 2].is_word("format") and found[end - 1].kind in ("word", "name"):
+            output_format, end = found[end - 1].value, end - 2
+        elif (start := _settings_start(found, end)) is not None:
+            settings.update(_settings(found[start + 1 : end], text))
+            end = start
+        else:
+            break
+    for index, token in enumerate(found[:end]):
+        if token.is_word("settings") and index + 2 < end and found[index + 2].is_mark("="):
+            raise _refusal("SETTINGS belong at the end of the statement", token, text, UNKNOWN_SETTING)
+    return (found[end].position if end < len(found) else len(text)), output_format, settings
+
+
+def _settings_start(found: Sequence[Token], end: int) -> int | None:
+    """Where a SETTINGS clause that runs to `end` begins."""
+    position = end
+    while (
+        position >= 4
+        and found[position - 2].is_mark("=")
+        and found[position - 1].kind in ("word", "string", "number")
+    ):
+        before = found[position - 4]
+        if before.is_word("settings"):
+            return position - 4
+        if not before.is_mark(","):
+            return None
+        position -= 4
+    return None
+
+
+def _settings(clause: Sequence[Token], text: str) -> dict[str, str | int]:
+    read: dict[str, str | int] = {}
+    for name, value in zip(clause[0::4], clause[2::4], strict=True):
+        if not (harmless(name.folded) or name.folded in LOWERED):
+            raise _refusal(f"setting {name.text} is not open to readers", name, text, UNKNOWN_SETTING)
+        if "\\" in value.value:
+            raise _refusal(f"the value of {name.text} may hold no backslash", value, text, UNKNOWN_SETTING)
+        read[name.folded] = int(value.text) if value.text.isdecimal() else value.value
+    return read

@@ -1,0 +1,126 @@
+"""`/health`: whether the collector keeps its promises, in one word and the reasons for it.
+
+`failing`: nothing new is accepted, what is accepted is no longer loaded, or rows that were loaded are gone, so that
+answers lack them. `degraded`: it works, and something was lost, refused or left aside that a person should look at.
+`ok`: neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Status = Literal["ok", "degraded", "failing"]
+LAG_SECONDS = 60.0
+"""A load or interpretation lag beyond this is a reason."""
+NEARLY_FULL = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is looked at. Bytes, seconds, counts; counts since start unless said otherwise.
+
+    `data` and `now` are the directory and the clock of the collector; `grpc`, `http` and `sql` where it listens.
+    """
+
+    release: str = ""
+    engine: str = ""
+    engine_failure: str = ""
+    data: str = ""
+    now: str = ""
+    grpc: str = ""
+    http: str = ""
+    sql: str = ""
+    requests: int = 0
+    requests_refused: int = 0
+    requests_turned_away: int = 0
+    log_bytes: int = 0
+    log_limit_bytes: int = 0
+    log_failure: str = ""
+    disk_free_bytes: int = 0
+    low_water_bytes: int = 0
+    recovery_cut_bytes: int = 0
+    recovery_damaged_bytes: int = 0
+    recovery_lost_records: int = 0
+    recovery_reason: str = ""
+    durable_sequence: int = 0
+    loaded_sequence: int = 0
+    load_lag_records: int = 0
+    load_lag_bytes: int = 0
+    load_lag_seconds: float = 0.0
+    load_failure: str = ""
+    interpretation_lag_traces: int = 0
+    interpretation_lag_seconds: float = 0.0
+    interpretation_failures: int = 0
+    rejects: int = 0
+    quarantine: int = 0
+    stored_spans: int = 0
+    stored_log_records: int = 0
+    missing_rows: int = 0
+    detached_parts: int = 0
+    table_complaint: str = ""
+    pending_migrations: int = 0
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the status is ok."""
+        return not failures(self) and not concerns(self)
+
+
+def failures(facts: Facts) -> list[str]:
+    """Why the collector does not do its work; empty when it does."""
+    found: list[str] = []
+    if facts.log_failure:
+        found.append(f"nothing is accepted: {facts.log_failure}")
+    if facts.log_limit_bytes and facts.log_bytes >= facts.log_limit_bytes:
+        found.append(f"nothing is accepted: the log is at its limit of {facts.log_limit_bytes:,} bytes")
+    if facts.disk_free_bytes < facts.low_water_bytes:
+        found.append(
+            f"nothing is accepted: {facts.disk_free_bytes:,} bytes are free on the disk, "
+            f"the low-water mark is {facts.low_water_bytes:,}"
+        )
+    if facts.load_failure:
+        found.append(f"loading stopped: {facts.load_failure}")
+    if facts.engine_failure:
+        found.append(f"the engine does not answer: {facts.engine_failure}")
+    if facts.table_complaint:
+        found.append(facts.table_complaint)
+    elif facts.detached_parts:
+        found.append(
+            f"{facts.detached_parts:,} parts of tables are broken and detached: run `retrospan rebuild`"
+        )
+    return found
+
+
+def concerns(facts: Facts) -> list[str]:
+    """What a person should look at; empty when there is nothing."""
+    found: list[str] = []
+    if facts.recovery_cut_bytes:
+        found.append(f"{facts.recovery_cut_bytes:,} bytes were cut off the log's end at start")
+    if facts.recovery_damaged_bytes:
+        found.append(f"{facts.recovery_damaged_bytes:,} bytes of the log are damaged and skipped")
+    if facts.recovery_lost_records:
+        found.append(f"{facts.recovery_lost_records:,} records of the log are lost")
+    if facts.load_lag_seconds > LAG_SECONDS:
+        found.append(
+            f"loading is {facts.load_lag_seconds:.0f} s and {facts.load_lag_records:,} records behind"
+        )
+    if facts.interpretation_lag_seconds > LAG_SECONDS:
+        found.append(
+            f"interpretation is {facts.interpretation_lag_seconds:.0f} s and "
+            f"{facts.interpretation_lag_traces:,} traces behind"
+        )
+    if facts.quarantine:
+        found.append(f"{facts.quarantine:,} records could not be loaded and are in quarantine")
+    if facts.pending_migrations:
+        found.append(f"{facts.pending_migrations:,} migrations are pending: run `retrospan migrate`")
+    if facts.log_limit_bytes and facts.log_bytes > NEARLY_FULL * facts.log_limit_bytes:
+        found.append(f"the log has {facts.log_bytes:,} of {facts.log_limit_bytes:,} bytes")
+    return found
+
+
+def report(facts: Facts) -> dict[str, object]:
+    """The page: status, reasons, and the facts themselves."""
+    failing, concerning = failures(facts), concerns(facts)
+    status: Status = "failing" if failing else "degraded" if concerning else "ok"
+    return {"status": status, "reasons": failing + concerning, **asdict(facts)}

@@ -1,0 +1,148 @@
+"""Which functions, tables and settings a reader of the warehouse may name.
+
+What the engine offers is read from the engine itself, so a name it does not know is refused by the guard
+and a new table function of a later engine is refused until it is listed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from retrospan.schemas.store import Store
+
+DATABASE = "retrospan"
+
+
+def _names(text: str) -> frozenset[str]:
+    """One name per word."""
+    return frozenset(text.split())
+
+
+# Functions that read files or the network, hold a thread, or look into the process. Measured: `readonly=1`
+# lets `SELECT file('/etc/passwd')` through.
+REFUSED_FUNCTIONS = _names(
+    """
+    addresstoline addresstolinewithinlines addresstosymbol catboostevaluate currentrequesturl demangle file
+    fuzzquery generateserialid getclienthttpheader getmacro getoskernelversion getserverport getserversetting
+    hascolumnintable joinget joingetornull logtrace modelevaluate showcertificate sleep sleepeachrow tcpport tid
+    transactionid transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime
+    """
+)
+# Dictionaries may be backed by files and remote servers; the AI functions call language models.
+REFUSED_PREFIXES = ("dict", "ai", "__")
+
+LONGEST_NAME = 120
+
+TABLE_FUNCTIONS = _names(
+    "numbers numbers_mt zeros zeros_mt one primes values null view generateseries generate_series "
+    "generaterandom merge"
+)
+
+# Forms the parser reads itself: they look like calls and are in no list of functions.
+SPECIAL_FORMS = _names(
+    """
+    all and any apply array as ast between by case cast columns cube date date_add date_diff date_sub dateadd
+    datediff datesub desc describe distinct div else estimate except exists explain extract filter final from
+    global grouping having ilike in intersect interval is join like limit materialized mod not null offset on or
+    over overlay partition pipeline plan position prewhere qualify recursive regexp replace rollup sample select sets some
+    substring syntax table then timestamp timestampadd timestamp_add timestampsub timestamp_sub tree trim
+    try_cast tuple union using values when where with within xor
+    """
+)
+
+# The parts of `system` that clients and dashboards ask for. Others show users, paths, other people's queries.
+SYSTEM_TABLES = _names(
+    """
+    aggregate_function_combinators build_options codecs collations columns completions
+    contributors data_skipping_indices data_type_families databases detached_parts documentation errors events
+    formats functions keywords licenses merge_tree_settings merges metrics mutations numbers numbers_mt one parts
+    parts_columns settings table_engines table_functions tables time_zones zeros zeros_mt
+    """
+)
+
+SHOWABLE = _names(
+    "tables full extended databases columns fields create table view index indexes indices keys functions "
+    "settings setting changed engines"
+)
+
+# Settings a reader may set in the statement or the URL. A limit can be lowered, never raised.
+LOWERED = _names(
+    """
+    max_execution_time max_memory_usage max_threads max_result_rows max_result_bytes max_rows_to_read
+    max_bytes_to_read
+    """
+)
+HARMLESS = _names(
+    """
+    bool_false_representation bool_true_representation cast_keep_nullable
+    date_time_output_format do_not_merge_across_partitions_select_final extremes final
+    format_csv_delimiter group_by_use_nulls interval_output_format join_use_nulls limit
+    max_block_size offset optimize_read_in_order prefer_column_name_to_alias result_overflow_mode
+    session_timezone transform_null_in union_default_mode use_variant_as_common_type
+    """
+)
+
+
+def harmless(setting: str) -> bool:
+    """Whether a reader may set this. `output_format_schema` names a file to write, so not every output setting."""
+    output = setting.startswith("output_format_") and setting != "output_format_schema"
+    return output or setting in HARMLESS
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The names a statement may call. All folded, but for `views`: view to its parameters, as installed."""
+
+    functions: frozenset[str]
+    combinators: tuple[str, ...] = ()
+    types: frozenset[str] = frozenset()
+    table_functions: frozenset[str] = frozenset()
+    """Those of the engine, to say of one that it is refused, not unknown."""
+    views: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    @classmethod
+    def read(cls, store: Store) -> Vocabulary:
+        """Ask the engine for its functions and types and for the views that are installed."""
+
+        def names(statement: str) -> frozenset[str]:
+            return frozenset(str(row[0]).casefold() for row in store.rows(statement))
+
+        views = {
+            str(name): tuple(dict.fromkeys(re.findall(r"\{(\w+):", str(select))))
+            for name, select in store.rows(
+                "SELECT name, as_select FROM system.tables WHERE database = {database:String} AND engine = 'View'",
+                {"database": DATABASE},
+            )
+        }
+        return cls(
+            functions=names("SELECT name FROM system.functions"),
+            combinators=tuple(sorted(names("SELECT name FROM system.aggregate_function_combinators"))),
+            types=names("SELECT name FROM system.data_type_families"),
+            table_functions=names("SELECT name FROM system.table_functions"),
+            views=views,
+        )
+
+    def callable(self, name: str) -> bool:
+        """Whether a statement may write `name(`; the name is folded."""
+        if _refused(name) or len(name) > LONGEST_NAME:
+            return False
+        known = name in self.functions or name in SPECIAL_FORMS or name in self.types
+        return known or name in TABLE_FUNCTIONS or self._combined(name)
+
+    def _combined(self, name: str) -> bool:
+        """Whether this is an aggregate function with combinators: `sumIf`, `argMaxOrNullIf`."""
+        for combinator in self.combinators:
+            stem = name.removesuffix(combinator)
+            if stem == name or _refused(stem):
+                continue
+            if stem in self.functions or self._combined(stem):
+                return True
+        return False
+
+
+def _refused(name: str) -> bool:
+    return name in REFUSED_FUNCTIONS or name.startswith(REFUSED_PREFIXES)

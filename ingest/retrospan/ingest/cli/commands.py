@@ -1,0 +1,61 @@
+"""The commands by name: their group and job for the top help, and the module that does them."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from retrospan.ingest.cli.arguments import Help, Parser
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What the top help says of a command. Its module is imported only when the command is run."""
+
+    group: str
+    job: str
+
+
+COLLECT, ASK, MEND = "collect", "ask", "keep and mend"
+COMMANDS = {
+    "serve": Command(COLLECT, "run the collector: receive OTLP, keep every span, answer questions"),
+    "demo": Command(COLLECT, "play recorded agent runs into a collector of its own, and ask what happened"),
+    "runs": Command(ASK, "list runs, newest first"),
+    "show": Command(ASK, "what a run did, step by step; or one step with all it was given and gave"),
+    "state": Command(ASK, "what the agent knew as a step began, at a time, or at the end"),
+    "trace": Command(ASK, "where an answer, a step or a value came from"),
+    "diff": Command(ASK, "where two runs part, and why"),
+    "loops": Command(ASK, "the same tool called again and again with equal arguments"),
+    "sql": Command(ASK, "any read-only SQL over the views"),
+    "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
+    "rebuild": Command(MEND, "derive every row from the log again"),
+    "migrate": Command(MEND, "bring tables and views to this release"),
+    "doctor": Command(MEND, "what is wrong here; or what a run's instrumentation leaves out"),
+    "torture": Command(MEND, "kill a collector again and again, and compare what it kept"),
+    "completion": Command(MEND, "a completion script for bash, zsh or fish"),
+}
+
+
+class Module(Protocol):
+    """What a command's module offers."""
+
+    HELP: Help
+
+    def add_arguments(self, parser: Parser) -> None: ...
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+def module_of(name: str) -> Module:
+    return cast(Module, import_module(f"retrospan.ingest.cli.{name}"))
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of a command, with its flags."""
+    module = module_of(name)
+    parser = Parser(name, module.HELP)
+    module.add_arguments(parser)
+    parser.close()
+    return parser

@@ -1,0 +1,142 @@
+"""`retrospan`: finds the command, runs it, and turns what went wrong into one message and an exit code.
+
+Exit: 0 answered, 1 the answer is "no" where that is the question, 2 wrong use or trouble, 130 Ctrl-C, 141 the
+reader of a pipe went away. Nothing but the standard library is imported here or by a question.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from retrospan.ingest.cli.arguments import UsageError
+from retrospan.ingest.cli.commands import COMMANDS, module_of, parser_of
+from retrospan.ingest.cli.screen import Screen
+from retrospan.ingest.cli.text import nearest
+from retrospan.schemas.errors import RetrospanError
+
+ANSWERED, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141
+JOB = "What AI agents did, what they knew, where an answer came from, and why two runs part."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line; returns its exit code. Never raises for what the user or the world did."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _pipe_closed()
+    except UsageError as error:
+        if debug:
+            raise
+        return _trouble(f"{error}\nsee: retrospan {error.command} --help".replace("  ", " "))
+    except (RetrospanError, OSError) as error:
+        if debug:
+            raise
+        return _trouble(_worded(error))
+    except Exception as error:
+        if debug:
+            raise
+        return _trouble(
+            f"this is a defect of retrospan: {type(error).__name__}: {error}\n"
+            "Run the same command with --debug and report what it prints."
+        )
+    return code
+
+
+def _run(words: list[str]) -> int:
+    while words and words[0] == "--debug":
+        words.pop(0)
+    if not words or words[0] in ("-h", "--help", "help"):
+        if len(words) > 1 and words[0] == "help":
+            return _run([words[1], "--help"])
+        sys.stdout.write(top_help())
+        return ANSWERED
+    if words[0] in ("-V", "--version"):
+        sys.stdout.write(f"retrospan {version()}\n")
+        return ANSWERED
+    name = words[0]
+    if name not in COMMANDS:
+        raise UsageError(_no_command(name), "")
+    parser = parser_of(name)
+    arguments = parser.read(words[1:])
+    if arguments.help:
+        sys.stdout.write(parser.format_help())
+        return ANSWERED
+    return module_of(name).run(arguments)
+
+
+def _no_command(name: str) -> str:
+    if name.startswith("-"):
+        meant = nearest(name, ["--help", "--version", "--debug"])
+        flag = (
+            f" Did you mean '{meant}'?" if meant else " Flags follow the command: retrospan COMMAND --flag."
+        )
+        return f"unknown flag '{name}'.{flag}"
+    meant = nearest(name, list(COMMANDS))
+    known = f" Did you mean '{meant}'?" if meant else f" Commands: {', '.join(COMMANDS)}."
+    return f"there is no command '{name}'.{known}"
+
+
+def top_help() -> str:
+    """The help of `retrospan` alone: the commands by group."""
+    lines = [JOB, "", "usage: retrospan COMMAND [ARGUMENTS]", ""]
+    for group in dict.fromkeys(command.group for command in COMMANDS.values()):
+        lines.append(f"{group}:")
+        lines += [
+            f"  {name:<11} {command.job}" for name, command in COMMANDS.items() if command.group == group
+        ]
+        lines.append("")
+    lines += [
+        "RUN is a run id, a prefix of 4 or more characters, or 'last'; RUN/N is its step N.",
+        "The collector is asked at RETROSPAN_URL (http://127.0.0.1:8123).",
+        "",
+        "  retrospan demo                  see it work, in seconds, without key or network",
+        "  retrospan COMMAND --help        flags, exit codes and examples of a command",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def version() -> str:
+    """The installed release."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("retrospan")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _worded(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        named = f" ({os.fsdecode(error.filename)})" if isinstance(error.filename, str | bytes) else ""
+        return f"{error.strerror}{named}"
+    return str(error)
+
+
+def _trouble(message: str) -> int:
+    try:
+        Screen.open().error(message)
+    except BrokenPipeError:
+        return _pipe_closed()
+    return TROUBLE
+
+
+def _pipe_closed() -> int:
+    """Leaves quietly; the interpreter must not complain about the closed stream at exit either."""
+    try:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, sys.stdout.fileno())
+        os.close(sink)
+    except (OSError, ValueError):
+        pass
+    return PIPE_CLOSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""The runs around a run in its conversation: where a history that its producer left out is found again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import cast
+
+from retrospan.ingest.interpret.messages import Message
+from retrospan.ingest.interpret.statements import load
+from retrospan.schemas.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An earlier run's final history."""
+
+    run_id: str
+    started_at: int
+    history: list[Message]
+
+
+@dataclass(slots=True)
+class Conversations:
+    """Previous runs, from those interpreted in this batch and, behind them, from the warehouse."""
+
+    store: Store
+    tenant: str
+    _here: dict[str, dict[str, Past]] = field(default_factory=dict)
+    _starts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def note(self, conversation: str, past: Past) -> None:
+        """Remember a run of this batch; its rows are not written yet."""
+        self._here.setdefault(conversation, {})[past.run_id] = past
+
+    def note_start(self, conversation: str, run_id: str, started_at: int) -> None:
+        """Remember when a run of this batch began, whatever its API keeps."""
+        self._starts.setdefault(conversation, {})[run_id] = started_at
+
+    def run_before(self, conversation: str, run_id: str, started_at: int) -> str | None:
+        """Return the latest other run of the conversation that started before, of whatever kind."""
+        here = self._starts.get(conversation, {})
+        earlier = [(began, other) for other, began in here.items() if other != run_id and began < started_at]
+        rows = self.store.rows(
+            load("run_before"),
+            {"tenant": self.tenant, "conversation": conversation, "before": started_at, "run_id": run_id},
+        )
+        earlier += [(cast(int, began), cast(str, other)) for other, began in rows if other not in here]
+        return max(earlier)[1] if earlier else None
+
+    def previous(self, conversation: str, run_id: str, started_at: int) -> Past | None:
+        """Return the latest other run of the conversation that started before."""
+        here = self._here.get(conversation, {})
+        earlier = [past for past in here.values() if past.run_id != run_id and past.started_at < started_at]
+        newest = max(earlier, key=lambda past: (past.started_at, past.run_id), default=None)
+        found = self._stored(conversation, run_id, started_at)
+        if found is not None and found[0] not in here:
+            stored_id, began, generation, numbers = found
+            if newest is None or (began, stored_id) > (newest.started_at, newest.run_id):
+                return Past(stored_id, began, self._messages(stored_id, generation, numbers))
+        return newest
+
+    def _stored(
+        self, conversation: str, run_id: str, started_at: int
+    ) -> tuple[str, int, int, list[int]] | None:
+        rows = self.store.rows(
+            load("previous_run"),
+            {"tenant": self.tenant, "conversation": conversation, "before": started_at, "run_id": run_id},
+        )
+        return cast(tuple[str, int, int, list[int]], tuple(rows[0])) if rows else None
+
+    def _messages(self, run_id: str, generation: int, numbers: list[int]) -> list[Message]:
+        if not numbers:
+            return []
+        rows = self.store.rows(
+            load("messages_by_number"),
+            {
+                "tenant": self.tenant,
+                "run_id": run_id,
+                "generation": generation,
+                "numbers": sorted(set(numbers)),
+            },
+        )
+        texts = {cast(int, number): cast(str, text) for number, text in rows}
+        return [json.loads(texts[number]) for number in numbers]
+
+    def leaning(self, conversation: str, after: int) -> list[tuple[str, list[str]]]:
+        """Return (run id, trace ids) of later runs whose histories lean on the run before them."""
+        rows = self.store.rows(
+            load("runs_after"), {"tenant": self.tenant, "conversation": conversation, "after": after}
+        )
+        return [(cast(str, row[0]), cast(list[str], row[1])) for row in rows]

@@ -1,0 +1,79 @@
+"""Reading JSON that travels as text, never failing: what cannot be read says why."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+#: Deeper values are left as text: they cannot be meant as messages, arguments or state.
+MAX_DEPTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Text that was meant to be JSON and is not."""
+
+    reason: str
+
+
+def read_json(text: str) -> object:
+    """Return the JSON value of the text, or Unreadable with the reason. NaN and the infinities are read as floats."""
+    try:
+        value: object = json.loads(text)
+    except RecursionError:
+        return Unreadable("nested too deeply")
+    except ValueError as error:
+        return Unreadable(f"not JSON: {error}")
+    # A text with fewer brackets than that cannot nest deeper: most texts need no walk.
+    if text.count("{") + text.count("[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
+        return Unreadable("nested too deeply")
+    return value
+
+
+def read_value(value: object) -> object:
+    """Return the list or object that text holds, else the value as it is.
+
+    Only containers are read: the text "42" may be a number or a string, and stays what the producer sent.
+    """
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        read = read_json(value)
+        if not isinstance(read, Unreadable):
+            return read
+    return value
+
+
+def write_json(value: object) -> str:
+    """Return JSON with keys in the order they came, every character as itself; NaN and the infinities become strings.
+
+    Text that holds half a surrogate pair cannot be stored as itself and is escaped.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(text), separators=(",", ":"))
+    return text
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value
+
+
+def _depth_exceeds(value: object, limit: int) -> bool:
+    if limit < 0:
+        return True
+    if isinstance(value, dict):
+        return any(_depth_exceeds(item, limit - 1) for item in value.values())
+    if isinstance(value, list):
+        return any(_depth_exceeds(item, limit - 1) for item in value)
+    return False

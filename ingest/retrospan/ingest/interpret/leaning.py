@@ -1,0 +1,34 @@
+"""Runs that lean on the run before them in their conversation: when its final history changes, they are read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from retrospan.ingest.interpret.conversations import Conversations
+from retrospan.ingest.interpret.statements import load
+from retrospan.ingest.interpret.worker import RunSeen
+from retrospan.schemas.store import Store
+
+
+def final_histories(store: Store, tenant: str, run_ids: list[str]) -> dict[str, str]:
+    """Return the hash of the final history of each of these runs that is known already."""
+    if not run_ids:
+        return {}
+    rows = store.rows(load("histories_of"), {"tenant": tenant, "run_ids": run_ids})
+    return {cast(str, run_id): cast(str, history) for run_id, _, history in rows}
+
+
+def leaning_on(
+    store: Store, tenant: str, runs: Iterable[RunSeen], before: Mapping[str, str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield run id and trace ids of the runs, these apart, that lean on one whose final history was another `before`."""
+    runs = list(runs)
+    here = {run.run_id for run in runs}
+    conversations = Conversations(store, tenant)
+    for run in runs:
+        if run.conversation_id is None or before.get(run.run_id) == run.final_history_hash:
+            continue
+        for run_id, trace_ids in conversations.leaning(run.conversation_id, run.started_at):
+            if run_id not in here:
+                yield run_id, trace_ids

@@ -1,0 +1,12 @@
+-- title: what is known of some traces
+-- params: tenant String, trace_ids Array(String)
+-- returns: trace_id, run_ids, joins, claims
+SELECT
+    trace_id,
+    run_ids,
+    joins,
+    claims
+FROM canon_traces
+FINAL
+WHERE tenant = {tenant:String} AND trace_id IN {trace_ids:Array(String)}
+ORDER BY trace_id

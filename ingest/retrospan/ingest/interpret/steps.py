@@ -1,0 +1,71 @@
+"""The steps of a run: each leaf act, numbered from 1 in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retrospan.ingest.interpret.calls import Calls, ModelCall, ToolCall
+from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.states import State, States
+from retrospan.ingest.interpret.tree import Tree
+
+_LEAVES = {"retrieval": "retrieval", "memory": "memory"}
+
+
+@dataclass(slots=True)
+class Step:
+    number: int
+    kind: str  # model | tool | retrieval | memory | step | node
+    name: str
+    reading: Reading
+    model: ModelCall | None = None
+    tool: ToolCall | None = None
+    before: State | None = None
+    after: State | None = None
+
+    @property
+    def status(self) -> str:
+        if self.tool is not None:
+            return self.tool.status
+        return "incomplete" if self.reading.interrupted else "error" if self.reading.failed else "ok"
+
+
+def read_steps(tree: Tree, calls: Calls, states: States) -> list[Step]:
+    """Return the steps in order. A framework's node is one only when nothing inside it is, and it changed the state."""
+    models = {id(call.reading): call for call in calls.models}
+    tools = {id(call.reading): call for call in calls.tools if call.reading is not None}
+    busy: set[int] = set()
+    leaves: set[int] = set()
+    for reading in tree.readings:
+        if reading.operation in ("inference", "tool", *_LEAVES):
+            leaves.add(id(reading))
+            busy.update(id(above) for above in tree.ancestors(reading))
+    steps: list[Step] = []
+    for reading in tree.readings:
+        step = _step_of(reading, models, tools)
+        if step is None and id(reading) not in busy:
+            step = _own_step(reading, states)
+        if step is not None:
+            step.number = len(steps) + 1
+            steps.append(step)
+    return steps
+
+
+def _step_of(reading: Reading, models: dict[int, ModelCall], tools: dict[int, ToolCall]) -> Step | None:
+    model, tool = models.get(id(reading)), tools.get(id(reading))
+    if model is not None:
+        return Step(0, "model", reading.agent_name or "", reading, model=model)
+    if tool is not None:
+        return Step(0, "tool", tool.name, reading, tool=tool)
+    kind = _LEAVES.get(reading.operation)
+    return Step(0, kind, reading.span.name, reading) if kind else None
+
+
+def _own_step(reading: Reading, states: States) -> Step | None:
+    attributes = reading.span.attributes
+    if "retrospan.step.index" in attributes or "retrospan.step.name" in attributes:
+        name = attributes.get("retrospan.step.name")
+        return Step(0, "step", name if isinstance(name, str) else reading.span.name, reading)
+    if reading.is_node and reading.node is not None and states.changed(reading):
+        return Step(0, "node", reading.node.name, reading)
+    return None

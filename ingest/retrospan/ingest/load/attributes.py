@@ -1,0 +1,189 @@
+"""From the (kind, text) of the raw tables back to the value that was sent. Pure; called by the interpreter.
+
+Total: any row that the raw tables can hold gives a value. Depth is no limit, neither for the text nor for Python's
+stack; the value may nest as deep as the sender's did.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections.abc import Callable
+
+from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, VARINT, read_varint
+
+# A value is None, bool, int, float, str, bytes, list or dict, the last two of values.
+Value = object
+
+_DOUBLE = struct.Struct("<d")
+
+
+def value_of(kind: str, text: str) -> Value:
+    """The value of an attribute or body.
+
+    A kvlist is a dict, of repeated keys the last wins. Text that is no UTF-8 is surrogate-escaped. Nested bytes
+    that are no protobuf are returned as bytes.
+    """
+    return _READERS[kind](text)
+
+
+def _tagged_array(text: str) -> list[Value]:
+    return [_TAGS[tag](inner) for tag, inner in json.loads(text)]
+
+
+def _tagged_kvlist(text: str) -> dict[str, Value]:
+    return {key: _TAGS[tag](inner) for key, tag, inner in json.loads(text)}
+
+
+def _unset(_: str) -> None:
+    return None
+
+
+def _is_true(text: str) -> bool:
+    return text == "true"
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _nested_array(text: str) -> Value:
+    return decode_nested(base64.b64decode(text), is_array=True)
+
+
+def _nested_kvlist(text: str) -> Value:
+    return decode_nested(base64.b64decode(text), is_array=False)
+
+
+_READERS: dict[str, Callable[[str], Value]] = {
+    "unset": _unset,
+    "string": _text,
+    "bool": _is_true,
+    "int": int,
+    "double": float,
+    "bytes": base64.b64decode,
+    "array": json.loads,
+    "kvlist": json.loads,
+    "array*": _tagged_array,
+    "kvlist*": _tagged_kvlist,
+}
+_TAGS: dict[str, Callable[[str], Value]] = {
+    "s": _text,
+    "b": _is_true,
+    "i": int,
+    "d": float,
+    "y": base64.b64decode,
+    "u": _unset,
+    "A": _nested_array,
+    "M": _nested_kvlist,
+}
+
+
+class _Malformed(Exception):
+    """These bytes are no protobuf message. Never leaves this module."""
+
+
+# A container whose members are still to be read: the offsets of its bytes and where its members go.
+_Frame = tuple[int, int, "list[Value] | dict[str, Value]"]
+
+
+def decode_nested(data: bytes, *, is_array: bool) -> Value:
+    """The list of an ArrayValue's bytes, or the dict of a KeyValueList's; the bytes themselves if they are neither."""
+    top: list[Value] | dict[str, Value] = [] if is_array else {}
+    # Frames instead of recursion: a sender may nest deeper than Python's stack. Every member that is a container
+    # is put in place empty, and filled when its frame is taken.
+    frames: list[_Frame] = [(0, len(data), top)]
+    try:
+        while frames:
+            start, end, into = frames.pop()
+            for number, wire, at, stop in _fields(data, start, end):
+                if number == 1 and wire == DELIMITED:
+                    key, value_at, value_end = (
+                        ("", at, stop) if isinstance(into, list) else _member(data, at, stop)
+                    )
+                    value = _any_value(data, value_at, value_end, frames)
+                    if isinstance(into, list):
+                        into.append(value)
+                    else:
+                        into[key] = value
+    except _Malformed:
+        return data
+    return top
+
+
+def _member(data: bytes, start: int, end: int) -> tuple[str, int, int]:
+    """A KeyValue: its key and where its value lies (an empty range when it has none)."""
+    key, value_at, value_end = "", end, end
+    for number, wire, at, stop in _fields(data, start, end):
+        if number == 1 and wire == DELIMITED:
+            key = data[at:stop].decode("utf-8", "surrogateescape")
+        elif number == 2 and wire == DELIMITED:
+            value_at, value_end = at, stop
+    return key, value_at, value_end
+
+
+def _any_value(data: bytes, start: int, end: int, frames: list[_Frame]) -> Value:
+    """An AnyValue. Of several members the last holds; a container's frame goes onto `frames`."""
+    value: Value = None
+    frame: _Frame | None = None
+    for number, wire, at, stop in _fields(data, start, end):
+        if (number, wire) not in _MEMBERS:
+            continue
+        value, frame = None, None
+        if number == 5:
+            frame = (at, stop, [])
+        elif number == 6:
+            frame = (at, stop, {})
+        elif number == 1:
+            value = data[at:stop].decode("utf-8", "surrogateescape")
+        elif number == 7:
+            value = data[at:stop]
+        elif number == 4:
+            value = _DOUBLE.unpack_from(data, at)[0]
+        else:
+            raw = _varint(data, at, stop)[0]
+            value = bool(raw) if number == 2 else raw - (1 << 64) if raw >= 1 << 63 else raw
+    if frame is None:
+        return value
+    frames.append(frame)
+    return frame[2]
+
+
+# The members of AnyValue: field number and wire type.
+_MEMBERS = frozenset(
+    {(1, DELIMITED), (2, VARINT), (3, VARINT), (4, FIXED64), (5, DELIMITED), (6, DELIMITED), (7, DELIMITED)}
+)
+
+
+def _fields(data: bytes, at: int, end: int) -> list[tuple[int, int, int, int]]:
+    """The fields of a message: number, wire type, and where the content starts and ends."""
+    fields: list[tuple[int, int, int, int]] = []
+    while at < end:
+        tag, at = _varint(data, at, end)
+        wire = tag & 7
+        if wire == DELIMITED:
+            length, at = _varint(data, at, end)
+            stop = at + length
+        elif wire == VARINT:
+            stop = _varint(data, at, end)[1]
+        elif wire == FIXED64:
+            stop = at + 8
+        elif wire == FIXED32:
+            stop = at + 4
+        else:
+            raise _Malformed
+        if stop > end or tag < 8:
+            raise _Malformed
+        fields.append((tag >> 3, wire, at, stop))
+        at = stop
+    return fields
+
+
+def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    if at < end and data[at] < 0x80:
+        return data[at], at + 1
+    found = read_varint(data, at, end)
+    if found is None:
+        raise _Malformed
+    return found

@@ -1,0 +1,189 @@
+"""The loader's ledger: which records of the log are in the warehouse, and which batch was on its way.
+
+    DATA/log/batches.jsonl      8 hex digits of CRC-32, a space, a JSON object, a newline
+
+A batch is written here, durably, before the first try to insert it, and marked after the insert: a crash in
+between leaves it open, and it is repeated with the same boundaries and the same token. A torn last line is cut. Any
+other damage begins a new epoch: everything is loaded again, which adds nothing that is there already.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from retrospan.ingest.log.files import Files
+
+# The file is rewritten as its summary when it has grown to this size.
+_COMPACT_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Records `first` to `last` of the log as one insert. `items` are spans and log records.
+
+    `token` names the content and the epoch; ClickHouse ignores a second insert with it.
+    """
+
+    first: int
+    last: int
+    records: int
+    items: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A record that ClickHouse cannot read, left aside."""
+
+    sequence: int
+    reason: str
+
+
+class Ledger:
+    """Written by one thread, readable from any."""
+
+    def __init__(self, path: Path, files: Files) -> None:
+        self.epoch = 1
+        """Grows when everything is to be loaded again."""
+        self.loaded_sequence = 0
+        """Every record up to this one has been loaded in this epoch, or is in quarantine."""
+        self.open_batch: Batch | None = None
+        """A batch that may be in the warehouse, or in some of its tables."""
+        self.quarantined: dict[int, Quarantined] = {}
+        self.counted: dict[str, int] = {}
+        """Rows by table when they were last counted; while nothing is deleted there are never fewer."""
+        self.damaged_lines = 0
+        self._path = path
+        self._files = files
+        self._descriptor = -1
+        self._size = 0
+
+    @classmethod
+    def open(cls, path: Path, files: Files | None = None) -> Ledger:
+        """Read what is there and get ready to write; a missing file is a log of which nothing was loaded."""
+        ledger = cls(path, files or Files())
+        ledger._read()
+        ledger._compact()
+        return ledger
+
+    @classmethod
+    def look(cls, path: Path) -> Ledger:
+        """Read what is there and write nothing: for looking at a directory, not for loading."""
+        ledger = cls(path, Files())
+        ledger._read()
+        return ledger
+
+    def begin(self, batch: Batch) -> None:
+        """Note a batch; returns once that is on disk."""
+        self._write({"open": asdict(batch)}, durable=True)
+
+    def finish(self, batch: Batch) -> None:
+        """Note that a batch is in the warehouse. Not synced: were it lost, the batch would be repeated."""
+        self._write({"loaded": batch.last}, durable=False)
+
+    def quarantine(self, sequence: int, reason: str) -> None:
+        """Note that a record was left aside; returns once that is on disk."""
+        self._write({"quarantined": {"sequence": sequence, "reason": reason}}, durable=True)
+
+    def count(self, rows: Mapping[str, int]) -> None:
+        """Note how many rows the tables hold."""
+        self._write({"counted": dict(rows)}, durable=False)
+
+    def begin_epoch(self) -> None:
+        """Forget what was loaded, so that everything is loaded again; returns once that is on disk."""
+        self._write({"epoch": self.epoch + 1}, durable=True)
+
+    def close(self) -> None:
+        """Make all lines durable. Safe to call twice."""
+        if self._descriptor >= 0:
+            self._files.sync(self._descriptor)
+            self._files.close(self._descriptor)
+            self._descriptor = -1
+
+    def _write(self, line: dict[str, object], *, durable: bool) -> None:
+        data = _encode(line)
+        if self._descriptor < 0:
+            self._compact()
+        try:
+            self._files.append(self._descriptor, [data])
+            if durable:
+                self._files.sync(self._descriptor)
+        except OSError:
+            # Half a line may be there, or a line that the disk will never get: the next one goes to a new file.
+            self._files.close(self._descriptor)
+            self._descriptor = -1
+            raise
+        self._size += len(data)
+        self._apply(line)
+        if self._size > _COMPACT_BYTES:
+            self._compact()
+
+    def _apply(self, line: Mapping[str, object]) -> None:
+        match line:
+            case {"open": {**fields}}:
+                self.open_batch = Batch(**fields)  # type: ignore[arg-type]  # our own line, checksummed
+            case {"loaded": int(last)}:
+                self.loaded_sequence = last
+                self.open_batch = None
+            case {"quarantined": {"sequence": int(sequence), "reason": str(reason)}}:
+                self.quarantined[sequence] = Quarantined(sequence=sequence, reason=reason)
+            case {"counted": {**rows}}:
+                self.counted = {str(table): int(str(count)) for table, count in rows.items()}
+            case {"epoch": int(epoch)}:
+                self.epoch = epoch
+                self.loaded_sequence = 0
+                self.open_batch = None
+                self.quarantined = {}
+                self.counted = {}
+            case _:
+                self.damaged_lines += 1
+
+    def _read(self) -> None:
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            return
+        # What follows the last newline was being written when the process died.
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.split(b"\n")[:-1]
+        for number, text in enumerate(lines):
+            line = _decode(text)
+            if line is not None:
+                self._apply(line)
+            elif number < len(lines) - 1:
+                self.damaged_lines += 1
+        if self.damaged_lines:
+            self._apply({"epoch": self.epoch + 1})
+
+    def _compact(self) -> None:
+        """Put the file's summary in its place, whole or not at all, and go on writing behind it."""
+        lines: list[dict[str, object]] = [{"epoch": self.epoch}, {"loaded": self.loaded_sequence}]
+        for record in self.quarantined.values():
+            lines.append({"quarantined": asdict(record)})
+        if self.counted:
+            lines.append({"counted": self.counted})
+        if self.open_batch is not None:
+            lines.append({"open": asdict(self.open_batch)})
+        content = b"".join(_encode(line) for line in lines)
+        self.close()
+        self._files.make_directory(self._path.parent)
+        self._files.replace(self._path, content)
+        self._descriptor = self._files.open_append(self._path)
+        self._size = len(content)
+
+
+def _encode(line: Mapping[str, object]) -> bytes:
+    text = json.dumps(line, separators=(",", ":")).encode()
+    return b"%08x %b\n" % (zlib.crc32(text), text)
+
+
+def _decode(line: bytes) -> dict[str, object] | None:
+    checksum, _, text = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        return None
+    found = json.loads(text)
+    return found if isinstance(found, dict) else None

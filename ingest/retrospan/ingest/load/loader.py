@@ -1,0 +1,372 @@
+"""The loader: a thread that brings what is durable in the log into the raw tables, batch by batch, exactly.
+
+    cut a batch → write it into the ledger (fsync) → insert with its token → mark it loaded → tell the interpreter
+
+A crash at any point leaves the batch open in the ledger; it is then repeated with the same bytes and the same token,
+so ClickHouse ignores what it has. Beyond that every raw row is keyed by its content: even a repeat under another
+token (a new epoch) adds nothing to what a reader sees.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from retrospan.ingest.config import LoaderSettings
+from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
+from retrospan.ingest.load.checking import Check, check_tables, stored_items
+from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.load.ledger import Batch, Ledger
+from retrospan.ingest.load.quarantine import insert_piecemeal
+from retrospan.ingest.precedence import LOADING, give_way
+from retrospan.schemas.errors import OutOfMemory, RetrospanError, SqlError, WarehouseUnavailable
+from retrospan.schemas.migrate import Migrations
+from retrospan.schemas.store import Store
+
+_LOG = logging.getLogger(__name__)
+
+# How often the thread looks whether it should stop while nothing arrives, and its waits after a failure, in seconds.
+_IDLE_SECONDS = 0.5
+_FIRST_RETRY_SECONDS = 0.2
+_LAST_RETRY_SECONDS = 5.0
+# An insert costs about 0.2 CPU seconds however little it holds. After one, the next batch waits for more records for
+# this many times as long, but no longer than a second: a trickle of requests then costs a third of a core at most.
+_REST_SHARE = 2.0
+_SMALL_BATCH = 4  # a batch below this part of a full one
+_LONGEST_REST_SECONDS = 1.0
+# Rows are counted again when that takes no more than this share of the time.
+_COUNTING_SHARE = 0.05
+
+StoreFactory = Callable[[], Store]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(slots=True)
+class LoaderCounters:
+    """What the loader has done since it started. `seconds` were spent inserting.
+
+    `duplicates` are items that made no new row, as far as rows were counted: stored already, or in quarantine.
+    """
+
+    batches: int = 0
+    records: int = 0
+    items: int = 0
+    bytes: int = 0
+    duplicates: int = 0
+    repeated: int = 0
+    refused: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+
+
+class Loader:
+    """One per data directory. `start` and `stop` belong to the collector; everything else may be called from any thread."""
+
+    def __init__(
+        self, log: ReadableLog, store_factory: StoreFactory, ledger: Ledger, settings: LoaderSettings
+    ) -> None:
+        self.counters = LoaderCounters()
+        self.on_loaded: Callable[[int, int], None] | None = None
+        """Called with (first, last) after each batch, in the loader's thread."""
+        self.failure = ""
+        """Why nothing is loaded just now; '' while loading works. The loader keeps trying."""
+        self.check = Check()
+        """What the last comparison of tables and ledger found."""
+        self._log = log
+        self._store_factory = store_factory
+        self._ledger = ledger
+        self._settings = settings
+        self._store: Store | None = None
+        self._turn = threading.RLock()  # held while a batch is under way, and while the epoch changes
+        self._moved = threading.Condition()
+        self._stopping = threading.Event()
+        self._deadline = 0.0
+        self._behind_since: float | None = None
+        self._rests_until = 0.0
+        self._batch_is_small = True
+        self._too_large = ""  # the token of a batch that the engine had not the memory for
+        self._counted_at = 0.0
+        self._counting_seconds = 0.0
+        self._uncounted = False
+        self._stored_at_start = 0
+        self._prepared = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def loaded_sequence(self) -> int:
+        """Every record up to this one is in the raw tables, or in quarantine."""
+        return self._ledger.loaded_sequence
+
+    @property
+    def quarantined(self) -> int:
+        """Records that could not be loaded."""
+        return len(self._ledger.quarantined)
+
+    @property
+    def counted(self) -> Mapping[str, int]:
+        """The rows of each raw table when they were last counted, those that are missing included."""
+        return self._ledger.counted
+
+    @property
+    def lag_records(self) -> int:
+        """Durable records that are not loaded yet."""
+        return max(0, self._log.durable_sequence - self._ledger.loaded_sequence)
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether so much comes in that the loader wants the processor to itself: more follows a batch that is not
+        small."""
+        return not self._batch_is_small and self.lag_records > 0
+
+    @property
+    def lag_seconds(self) -> float:
+        """How long there has been something to load without a batch getting through."""
+        since = self._behind_since
+        return 0.0 if since is None or not self.lag_records else time.monotonic() - since
+
+    def prepare(self) -> None:
+        """Bring the tables up to date, compare them with the ledger, and forget the ledger if they are empty.
+
+        Raises:
+            SchemaTooNew: a later release wrote the warehouse.
+            WarehouseUnavailable, SqlError: the warehouse cannot be used.
+        """
+        with self._turn:
+            store = self._connection()
+            applied = Migrations(store).apply()
+            if applied:
+                _LOG.info("applied %d migrations, the last is %s", len(applied), applied[-1].name)
+            self.check = check_tables(store, self._ledger.counted)
+            self._stored_at_start = stored_items(self.check.rows)
+            if self.check.is_empty and (self._ledger.loaded_sequence or self._ledger.open_batch):
+                _LOG.warning("the tables are empty and the log is not: loading it again")
+                self._ledger.begin_epoch()
+                self.check = replace(self.check, missing={})
+            if self.check.complaint:
+                _LOG.error("%s", self.check.complaint)
+            self._prepared = True
+
+    def start(self) -> None:
+        """`prepare`, then load in a thread of its own until `stop`. A warehouse that does not answer is waited for."""
+        try:
+            self.prepare()
+        except WarehouseUnavailable as cause:
+            self.failure = str(cause)[:500]
+            _LOG.warning("loading begins once the warehouse answers: %.300s", cause)
+            self._forget_connection()
+        self._thread = threading.Thread(target=self._run, name="retrospan-loader", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout: float = 0.0) -> bool:
+        """Load for up to `timeout` seconds what is durable already, then end the thread and close the ledger.
+
+        Returns whether everything durable is loaded. What is not stays in the log for the next start.
+        """
+        self._deadline = time.monotonic() + timeout
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        with self._turn:
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+            self._ledger.close()
+        return not self.lag_records
+
+    def wait_loaded(self, sequence: int, timeout: float) -> bool:
+        """Wait up to `timeout` seconds until a record of the log is loaded; whether it is."""
+        with self._moved:
+            return self._moved.wait_for(lambda: self.loaded_sequence >= sequence, timeout)
+
+    def reload_all(self, progress: Progress | None = None) -> int:
+        """Insert every record of the log again and return when all are in; returns the last one's sequence.
+
+        What is in the tables stays, and is not doubled. Meanwhile the loader's thread does the work; `progress` is
+        called in the caller's with (loaded, all).
+        """
+        with self._turn:
+            self._ledger.begin_epoch()
+            self.check = Check()
+            target = self._log.durable_sequence
+        while not self.wait_loaded(target, 0.2):
+            if progress is not None:
+                progress(self.loaded_sequence, target)
+            if self._stopping.is_set():
+                raise WarehouseUnavailable(
+                    f"The collector is stopping; {self.loaded_sequence} of {target} records are loaded again. "
+                    "The rest follows at the next start."
+                )
+        if progress is not None:
+            progress(target, target)
+        return target
+
+    def missing_rows(self) -> dict[str, int]:
+        """Compare the tables with the ledger now: rows that were loaded and are gone, by table; {} when none is."""
+        with self._turn:
+            self.check = check_tables(self._connection(), self._ledger.counted)
+        return dict(self.check.missing)
+
+    def load_next(self, wait_seconds: float = 0.0) -> bool:
+        """Load one batch, waiting up to `wait_seconds` for something to load; whether there was any.
+
+        Raises WarehouseUnavailable when the warehouse takes nothing now; the batch stays open and comes first.
+        """
+        if self._ledger.open_batch is None and not self._log.wait_beyond(self.loaded_sequence, wait_seconds):
+            return False
+        if self._behind_since is None:
+            self._behind_since = time.monotonic()
+        with self._turn:
+            batch = self._ledger.open_batch
+            if batch is None:
+                content = next_content(
+                    self._log,
+                    self.loaded_sequence,
+                    most_items=self._settings.batch_spans,
+                    most_bytes=self._settings.batch_bytes,
+                    wait_seconds=self._patience(),
+                    pause=self._stopping.wait,
+                )
+                batch = self._begin(content)
+            else:
+                content = content_of(self._log, batch, most_bytes=self._settings.batch_bytes)
+                self.counters.repeated += 1
+            self._insert(batch, content)
+            self._ledger.finish(batch)
+            self._uncounted = True
+        self._tell(batch)
+        return True
+
+    def _patience(self) -> float:
+        """How long a batch that is not full waits for more, in seconds."""
+        if self._stopping.is_set() or not self._settings.wait_seconds:
+            return 0.0
+        return max(self._settings.wait_seconds, self._rests_until - time.monotonic())
+
+    def _begin(self, content: Content) -> Batch:
+        if not content.frames:
+            # These records were damaged on disk; the log's own recovery says so. Nothing of them can be loaded.
+            first, last = self.loaded_sequence + 1, self._log.durable_sequence
+            batch = Batch(first=first, last=last, records=0, items=0, token=token_of(self._ledger.epoch, b""))
+        else:
+            batch = content.batch(self._ledger.epoch)
+        self._ledger.begin(batch)
+        return batch
+
+    def _insert(self, batch: Batch, content: Content) -> None:
+        started = time.perf_counter()
+        store = self._connection()
+        self._batch_is_small = (
+            batch.items * _SMALL_BATCH < self._settings.batch_spans
+            and len(content.data) * _SMALL_BATCH < self._settings.batch_bytes
+        )
+        if content.frames:
+            try:
+                insert_records(store, content.data, batch.token)
+            except SqlError as refusal:
+                self.counters.refused += 1
+                _LOG.warning("batch %d-%d was refused: %.300s", batch.first, batch.last, refusal)
+                insert_piecemeal(store, content, self._ledger.epoch, self._ledger.quarantine)
+            except OutOfMemory:
+                # Once may be because of what else the engine does just now; twice, it will not fit.
+                if self._too_large != batch.token:
+                    self._too_large = batch.token
+                    raise
+                _LOG.warning(
+                    "batch %d-%d does not fit the engine's memory: halving it", batch.first, batch.last
+                )
+                insert_piecemeal(store, content, self._ledger.epoch, self._ledger.quarantine)
+        seconds = time.perf_counter() - started
+        # Small inserts cost as much as large ones: after one the loader rests. After a large one it goes on.
+        rest = min(seconds * _REST_SHARE, _LONGEST_REST_SECONDS) if self._batch_is_small else 0.0
+        self._rests_until = time.monotonic() + rest
+        self.counters.seconds += seconds
+        self.counters.batches += 1
+        self.counters.records += len(content.frames)
+        self.counters.items += batch.items
+        self.counters.bytes += len(content.data)
+
+    def _tell(self, batch: Batch) -> None:
+        self.failure = ""
+        self._behind_since = time.monotonic() if self.lag_records else None
+        with self._moved:
+            self._moved.notify_all()
+        if self.on_loaded is not None:
+            try:
+                self.on_loaded(batch.first, batch.last)
+            except Exception:  # noqa: BLE001 - who listens must not be able to stop the loading
+                _LOG.exception("a listener failed on batch %d-%d", batch.first, batch.last)
+
+    def _run(self) -> None:
+        give_way(LOADING)
+        pause = _FIRST_RETRY_SECONDS
+        while self._goes_on():
+            try:
+                if not self._prepared:
+                    self.prepare()
+                    self.failure = ""
+                self.load_next(_IDLE_SECONDS)
+                self._count()
+                pause = _FIRST_RETRY_SECONDS
+            except (RetrospanError, OSError) as cause:
+                self.failure = str(cause)[:500]  # the engine may quote a whole view
+                self.counters.failures += 1
+                _LOG.error("loading failed, trying again in %.1f s: %.500s", pause, cause)
+                self._forget_connection()
+                self._stopping.wait(pause)
+                pause = min(2 * pause, _LAST_RETRY_SECONDS)
+            except Exception:
+                # Anything else is a fault of ours; the log keeps the records and the health page says it.
+                _LOG.exception("the loader stopped")
+                self.failure = "an internal error, see the collector's log; what arrives stays in the log"
+                raise
+        try:
+            self._count(at_any_price=True)
+        except RetrospanError as cause:
+            _LOG.warning("the rows were not counted before the stop: %.300s", cause)
+
+    def _goes_on(self) -> bool:
+        if not self._stopping.is_set():
+            return True
+        return bool(self.lag_records) and time.monotonic() < self._deadline
+
+    def _count(self, *, at_any_price: bool = False) -> None:
+        """Note how many rows there are, for the next start's check."""
+        since = time.monotonic() - self._counted_at
+        cheap = self._counting_seconds <= since * _COUNTING_SHARE
+        if not self._uncounted or not (cheap or at_any_price):
+            return
+        with self._turn:
+            started = time.monotonic()
+            found = check_tables(self._connection(), self._ledger.counted)
+            # New rows must not hide that others are gone: that is said until a rebuild has brought them back.
+            gone = {
+                table: max(rows, found.missing.get(table, 0)) for table, rows in self.check.missing.items()
+            }
+            found = replace(found, missing={**found.missing, **gone})
+            if found.complaint and found.complaint != self.check.complaint:
+                _LOG.error("%s", found.complaint)
+            self.check = found
+            self._ledger.count(
+                {table: rows + found.missing.get(table, 0) for table, rows in found.rows.items()}
+            )
+            new = stored_items(found.rows) - self._stored_at_start
+            self.counters.duplicates = max(self.counters.duplicates, self.counters.items - new)
+            self._counted_at = time.monotonic()
+            self._counting_seconds = self._counted_at - started
+            self._uncounted = False
+
+    def _connection(self) -> Store:
+        if self._store is None:
+            self._store = self._store_factory()
+        return self._store
+
+    def _forget_connection(self) -> None:
+        """A connection that failed is thrown away; the next try opens a new one."""
+        with self._turn:
+            store, self._store = self._store, None
+        if store is not None:
+            store.close()

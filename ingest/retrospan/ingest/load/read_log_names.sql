@@ -1,0 +1,7 @@
+-- title: the logs that have a number
+-- params: number UInt32
+-- returns: name
+SELECT DISTINCT name
+FROM logs
+WHERE number = {number:UInt32}
+ORDER BY name

@@ -1,0 +1,41 @@
+-- title: every variant of the spans of some traces
+-- params: tenant String, trace_ids Array(String)
+-- returns: the fields of retrospan.schemas.raw.RawSpan, in order; the last to arrive last
+SELECT
+    tenant,
+    trace_id,
+    span_id,
+    toString(content_hash),
+    sequence,
+    toUnixTimestamp64Nano(arrived_at),
+    parent_span_id,
+    trace_state,
+    flags,
+    name,
+    kind,
+    started_ns,
+    ended_ns,
+    status_code,
+    status_message,
+    attributes,
+    dropped_attributes,
+    events,
+    dropped_events,
+    links,
+    dropped_links,
+    resource_attributes,
+    resource_dropped,
+    resource_schema_url,
+    scope_name,
+    scope_version,
+    scope_attributes,
+    scope_dropped,
+    scope_schema_url
+FROM raw_spans FINAL
+WHERE tenant = {tenant:String} AND trace_id IN {trace_ids:Array(String)}
+ORDER BY tenant, trace_id, span_id, sequence, content_hash
+SETTINGS
+    do_not_merge_across_partitions_select_final = 0,
+    output_format_json_quote_64bit_integers = 0,
+    output_format_json_named_tuples_as_objects = 0,
+    output_format_json_validate_utf8 = 0

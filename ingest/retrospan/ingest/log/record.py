@@ -1,0 +1,217 @@
+"""One record of the write-ahead log, written and read by hand on the wire.
+
+A record is a protobuf message, so that ClickHouse can insert a byte range of the log as it is:
+
+    09 <arrived_at, fixed64>      10 <sequence, varint>       1a <len> <tenant>
+    38 <items, varint>            spans or log records; left out when none or unknown
+    22 <len> <request bytes>      traces, if any              2a <len> <request bytes>   logs, if any
+    32 <len> <reject>             any number                  7d <CRC-32, fixed32>       always last
+
+The OTLP bytes inside are the sender's, untouched and never parsed here. The checksum covers every byte of the
+record before its own tag.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, Buffer, delimited, read_varint, varint
+
+# Tag and four bytes of the checksum.
+TRAILER_BYTES = 5
+_CHECKSUM_TAG = 0x7D
+_HEAD = struct.Struct("<BQB")
+_CHECKSUM = struct.Struct("<BI")
+_ITEMS = b"\x38"
+
+SAMPLE_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """Something that was sent and not stored, and why. Lives in the log beside what was stored.
+
+    `spans` counts spans or log records; 0 when the request could not be read at all. `request_hash` is the
+    SHA-256 of the request body, `sample` the first bytes of what was rejected.
+    """
+
+    signal: str
+    spans: int
+    reason: str
+    request_hash: bytes = b""
+    sample: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record as it was read back. `arrived_at` is Unix ns; `traces` and `logs` are request bytes or None.
+
+    `items` is how many spans or log records they hold, as the writer counted them.
+    """
+
+    arrived_at: int
+    sequence: int
+    tenant: str
+    traces: bytes | None = None
+    logs: bytes | None = None
+    rejects: list[Reject] = field(default_factory=list)
+    items: int = 0
+
+
+def encode(
+    *,
+    arrived_at: int,
+    sequence: int,
+    tenant: str,
+    traces: bytes | None = None,
+    logs: bytes | None = None,
+    rejects: Sequence[Reject] = (),
+    items: int = 0,
+) -> tuple[list[bytes], int]:
+    """A record with its length in front, as parts to write one after the other, and their total size.
+
+    The request bytes are parts of their own and not copied.
+    """
+    head = _HEAD.pack(0x09, arrived_at, 0x10) + varint(sequence) + delimited(3, tenant.encode())
+    if items:
+        head += _ITEMS + varint(items)
+    parts: list[bytes] = [head]
+    for number, request in ((4, traces), (5, logs)):
+        if request is not None:
+            parts[-1] += varint(number << 3 | DELIMITED) + varint(len(request))
+            parts += [request, b""]
+    parts[-1] += b"".join(delimited(6, _encode_reject(reject)) for reject in rejects)
+    checksum = 0
+    length = TRAILER_BYTES
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+        length += len(part)
+    parts[-1] += _CHECKSUM.pack(_CHECKSUM_TAG, checksum)
+    prefix = varint(length)
+    parts[0] = prefix + parts[0]
+    return parts, len(prefix) + length
+
+
+def checksum_holds(data: Buffer, start: int, end: int) -> bool:
+    """Whether the record in `data[start:end]` (without its length) ends in the checksum of its bytes."""
+    at = end - TRAILER_BYTES
+    if at <= start or data[at] != _CHECKSUM_TAG:
+        return False
+    with memoryview(data) as view, view[start:at] as covered:
+        return zlib.crc32(covered) == int.from_bytes(data[at + 1 : end], "little")
+
+
+def header_of(data: Buffer, start: int, end: int) -> tuple[int, int] | None:
+    """`(arrived_at, sequence)` of the record that starts at `start`; None if these bytes are no record."""
+    if end - start < 11 or data[start] != 0x09 or data[start + 9] != 0x10:
+        return None
+    sequence = read_varint(data, start + 10, end)
+    if sequence is None:
+        return None
+    return int.from_bytes(data[start + 1 : start + 9], "little"), sequence[0]
+
+
+def items_at(data: Buffer, start: int, end: int) -> int:
+    """How many spans or log records the record that starts at `start` holds, by its own account."""
+    sequence = read_varint(data, start + 10, end)
+    length = read_varint(data, sequence[1] + 1, end) if sequence is not None else None
+    if length is None:
+        return 0
+    at = length[1] + length[0]
+    items = read_varint(data, at + 1, end) if data[at : at + 1] == _ITEMS else None
+    return items[0] if items is not None else 0
+
+
+def decode(data: bytes) -> Record:
+    """Read one record (without its length).
+
+    Raises:
+        ValueError: the checksum does not fit, or the bytes are no record.
+    """
+    if not checksum_holds(data, 0, len(data)):
+        raise ValueError("the record's checksum does not fit its bytes")
+    arrived_at = sequence = items = 0
+    tenant = ""
+    payload: dict[int, bytes] = {}
+    rejects: list[Reject] = []
+    for number, value in _fields(data):
+        if isinstance(value, bytes):
+            if number == 3:
+                tenant = value.decode()
+            elif number == 6:
+                rejects.append(_decode_reject(value))
+            else:
+                payload[number] = value
+        elif number == 1:
+            arrived_at = value
+        elif number == 2:
+            sequence = value
+        elif number == 7:
+            items = value
+    return Record(
+        arrived_at=arrived_at,
+        sequence=sequence,
+        tenant=tenant,
+        traces=payload.get(4),
+        logs=payload.get(5),
+        rejects=rejects,
+        items=items,
+    )
+
+
+def _encode_reject(reject: Reject) -> bytes:
+    return (
+        delimited(1, reject.signal.encode())
+        + (b"\x10" + varint(reject.spans) if reject.spans else b"")
+        + delimited(3, reject.reason.encode(errors="replace"))
+        + (delimited(4, reject.request_hash) if reject.request_hash else b"")
+        + (delimited(5, reject.sample[:SAMPLE_BYTES]) if reject.sample else b"")
+    )
+
+
+def _decode_reject(data: bytes) -> Reject:
+    texts: dict[int, bytes] = {}
+    spans = 0
+    for number, value in _fields(data):
+        if isinstance(value, bytes):
+            texts[number] = value
+        elif number == 2:
+            spans = value
+    return Reject(
+        signal=texts.get(1, b"").decode(),
+        spans=spans,
+        reason=texts.get(3, b"").decode(),
+        request_hash=texts.get(4, b""),
+        sample=texts.get(5, b""),
+    )
+
+
+def _fields(data: bytes) -> list[tuple[int, int | bytes]]:
+    """The fields of a message that we wrote ourselves, in order."""
+    fields: list[tuple[int, int | bytes]] = []
+    at = 0
+    while at < len(data):
+        tag, at = _expect_varint(data, at)
+        kind = tag & 7
+        if kind == DELIMITED:
+            length, at = _expect_varint(data, at)
+            fields.append((tag >> 3, data[at : at + length]))
+            at += length
+        elif kind in (FIXED64, FIXED32):
+            size = 8 if kind == FIXED64 else 4
+            fields.append((tag >> 3, int.from_bytes(data[at : at + size], "little")))
+            at += size
+        else:
+            number, at = _expect_varint(data, at)
+            fields.append((tag >> 3, number))
+    return fields
+
+
+def _expect_varint(data: bytes, at: int) -> tuple[int, int]:
+    found = read_varint(data, at, len(data))
+    if found is None:
+        raise ValueError(f"the record breaks off at byte {at}")
+    return found

@@ -1,0 +1,154 @@
+"""What a log finds in its directory when it is opened, and what it does about damage.
+
+- A tail without any whole record behind it is cut off the last segment and put aside as `<segment>.<offset>.torn`:
+  it was most likely never acknowledged, but nobody can be sure, so its bytes are kept.
+- A damaged record with whole ones behind it stays where it is and is left out of every read.
+- Sequences that are nowhere to be found are counted as lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from retrospan.ingest.log.archive import DIRECTORY, archived_in, opened
+from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.segment import Segment, Survey, begins_with, segments_in, survey
+
+
+@dataclass(slots=True)
+class Recovery:
+    """What was found and what was lost; all zero and '' for a log that was closed well.
+
+    `cut_bytes` were taken off the end, `damaged_bytes` lie in the middle and are skipped, `lost_records` counts
+    sequences that were once given out and are missing. `reason` says all of it in words.
+    """
+
+    records: int = 0
+    cut_bytes: int = 0
+    damaged_bytes: int = 0
+    damaged_places: int = 0
+    lost_records: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def reason(self) -> str:
+        return "; ".join(self.reasons)
+
+    def note_damage(self, segment: Segment, ranges: list[tuple[int, int]]) -> None:
+        """Count newly found damage in the middle of a segment."""
+        for start, end in ranges:
+            self.damaged_places += 1
+            self.damaged_bytes += end - start
+            self.reasons.append(f"{segment.path.name}: bytes {start} to {end} are damaged and skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The segments to go on with. `last_sequence` 0 and `last_arrived_at` 0 when there is no record."""
+
+    segments: list[Segment]
+    recovery: Recovery
+    last_sequence: int
+    last_arrived_at: int
+
+
+def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recovered:
+    """Survey a log directory, cut a torn tail, and say what is there.
+
+    Segments wholly at or below `loaded_sequence` are in the warehouse already; their checksums are verified when
+    they are read again, not here.
+    """
+    recovery = Recovery()
+    segments = _all_segments(directory, files, recovery)
+    last_sequence = last_arrived_at = 0
+    for position, segment in enumerate(segments):
+        newest = position == len(segments) - 1
+        before = None if newest else segments[position + 1].first
+        if before is not None and before - 1 <= loaded_sequence and position < len(segments) - 2:
+            segment.last = segment.last or before - 1
+            last_sequence = segment.last
+            continue
+        if segment.packed:
+            # Verified when it was archived, and again when it is read.
+            _note_missing(recovery, segment, segment.first - last_sequence - 1 if last_sequence else 0)
+            if segment.size == 0:
+                _note_missing(recovery, segment, segment.last - segment.first + 1)
+            last_sequence = segment.last
+            continue
+        with opened(segment) as descriptor:
+            found = survey(descriptor, first=segment.first, before=before, size=segment.size)
+        _note_gap(recovery, segment, found, last_sequence)
+        if newest:
+            _cut_tail(segment, found, files, recovery)
+            if found.last is not None:
+                # What is read from here on counts as durable, and a killed process may have left it unsynced.
+                files.settle(segment.path)
+        segment.bad = [each for each in found.bad if each[0] < segment.size]
+        recovery.note_damage(segment, segment.bad)
+        recovery.records += found.records
+        if found.last is not None:
+            segment.last = last_sequence = found.last.sequence
+            last_arrived_at = max(last_arrived_at, found.last.arrived_at)
+    kept = [segment for segment in segments if segment.last]
+    for segment in segments:
+        if not segment.last and segment.size == 0:
+            files.remove(segment.path)
+    if kept and not last_arrived_at:
+        with opened(kept[-1]) as descriptor:
+            end = survey(descriptor, first=kept[-1].first, before=None, size=kept[-1].size).last
+        last_arrived_at = end.arrived_at if end is not None else 0
+    return Recovered(kept, recovery, last_sequence, last_arrived_at)
+
+
+def _all_segments(directory: Path, files: Files, recovery: Recovery) -> list[Segment]:
+    """Plain and archived segments in order. Of one that is there as both, the plain one counts, unless it is shorter:
+    then the log was copied while the segment was written, and the archive after that.
+
+    What a plain one holds is said by its first record; its name, where that is damaged.
+    """
+    for unfinished in (directory / DIRECTORY).glob("*.new"):
+        files.remove(unfinished)
+    plain: dict[int, Segment] = {}
+    for segment in segments_in(directory):
+        named = segment.first
+        with opened(segment) as descriptor:
+            segment.first = begins_with(descriptor, segment.size) or named
+        if segment.first != named:
+            recovery.reasons.append(f"{segment.path.name} holds the records from {segment.first} on")
+        if segment.first == named or segment.first not in plain:
+            plain[segment.first] = segment
+    archived = {segment.first: segment for segment in archived_in(directory)}
+    for first, segment in archived.items():
+        if first in plain and plain[first].size < segment.size:
+            del plain[first]
+    return [segment for _, segment in sorted((archived | plain).items())]
+
+
+def _note_gap(recovery: Recovery, segment: Segment, found: Survey, last_sequence: int) -> None:
+    """Count the sequences missing before and inside a segment."""
+    missing = 0
+    if last_sequence:
+        missing += segment.first - last_sequence - 1
+    if found.last is not None:
+        missing += found.last.sequence - segment.first + 1 - found.records
+    _note_missing(recovery, segment, missing)
+
+
+def _note_missing(recovery: Recovery, segment: Segment, missing: int) -> None:
+    if missing > 0:
+        recovery.lost_records += missing
+        recovery.reasons.append(f"{segment.path.name}: {missing} records are missing")
+
+
+def _cut_tail(segment: Segment, found: Survey, files: Files, recovery: Recovery) -> None:
+    cut = segment.size - found.end
+    if cut == 0:
+        return
+    with segment.path.open("rb") as file:
+        file.seek(found.end)
+        files.replace(segment.path.with_name(f"{segment.path.name}.{found.end}.torn"), file.read())
+    files.truncate(segment.path, found.end)
+    segment.size = found.end
+    recovery.cut_bytes += cut
+    recovery.reasons.append(f"{segment.path.name}: {cut} bytes cut from the torn end")

@@ -1,0 +1,377 @@
+"""The write-ahead log: what was acknowledged is in here, on disk, and everything else is derived from it.
+
+    DATA/log/00000000000000000001.seg      named by the first sequence in it
+    ┌────────┬──────────────────────────────────────────────────────────────┬────────┬─────────────────────
+    │ length │ record 1                                                     │ length │ record 2 …
+    │ varint │ arrived_at · sequence · tenant · OTLP bytes · rejects · CRC  │ varint │
+    └────────┴──────────────────────────────────────────────────────────────┴────────┴─────────────────────
+    DATA/log/00000000000000000731.seg      begun when the first would have grown beyond `segment_bytes`
+    DATA/log/archive/                      segments that are full and loaded, compressed (`archive.py`)
+
+One thread writes. It takes everything that waits, appends it with one write, makes it durable with one fdatasync,
+and only then answers all of them (group commit): under load a sync is shared by many requests, alone a request
+waits for one. Records are `record.py`, damage is `recovery.py`, reading is `reading.py`.
+
+A disk that refuses a write or a sync ends all writing until the log is opened again: a failed sync may have lost
+pages that a second one would report as written. A full disk found by the write itself is taken back cleanly.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from retrospan.ingest.log.archive import opened, pack
+from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.reading import Chunk, Readable, Reader
+from retrospan.ingest.log.record import Reject, encode
+from retrospan.ingest.log.recovery import Recovered, Recovery, recover
+from retrospan.ingest.log.segment import Segment, segment_path, survey
+from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
+
+MIB = 1 << 20
+GIB = 1 << 30
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLimits:
+    """Sizes in bytes. A segment may exceed its size by one record; the whole log never exceeds `limit_bytes`."""
+
+    segment_bytes: int
+    limit_bytes: int
+    low_water_bytes: int
+
+
+@dataclass(slots=True)
+class _Entry:
+    sequence: int
+    parts: list[bytes]
+    size: int
+    durable: Future[int]
+
+
+class WriteAheadLog:
+    """Append from any thread; read from any thread. Made by `open`; one per directory (see `directory.claim`)."""
+
+    def __init__(
+        self, directory: Path, files: Files, limits: LogLimits, found: Recovered, next_sequence: int
+    ) -> None:
+        self.directory = directory
+        self.recovery: Recovery = found.recovery
+        self._files = files
+        self._limits = limits
+        self._segments = found.segments
+        self._reader = Reader(self.recovery)
+        self._reading = threading.Lock()
+        self._lock = threading.Lock()
+        self._work = threading.Condition(self._lock)
+        self._grown = threading.Condition(self._lock)
+        self._queue: list[_Entry] = []
+        self._next = next_sequence
+        self._arrived_at = found.last_arrived_at
+        self._durable = found.last_sequence
+        self._bytes = sum(segment.disk_bytes for segment in found.segments)
+        self._unfit: set[int] = set()
+        self._free = files.free_bytes(directory)
+        self._ended: RetryableError | None = None
+        self._descriptor = -1
+        self._writer = threading.Thread(target=self._write, name="retrospan-log-writer", daemon=True)
+        self._writer.start()
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        segment_bytes: int = 64 * MIB,
+        limit_bytes: int = 64 * GIB,
+        low_water_bytes: int = GIB,
+        loaded_sequence: int = 0,
+        files: Files | None = None,
+    ) -> WriteAheadLog:
+        """Open a directory, creating it where missing, and recover what a crash left behind (`recovery`).
+
+        `loaded_sequence` is the last sequence the warehouse is known to hold. No later record gets that number
+        again, even if the disk lost the log's end; and segments before it are not verified now.
+        """
+        files = files or Files()
+        files.make_directory(directory)
+        found = recover(directory, files, loaded_sequence=loaded_sequence)
+        limits = LogLimits(
+            segment_bytes=segment_bytes, limit_bytes=limit_bytes, low_water_bytes=low_water_bytes
+        )
+        return cls(directory, files, limits, found, max(found.last_sequence, loaded_sequence) + 1)
+
+    def append(
+        self,
+        *,
+        tenant: str,
+        traces: bytes | None = None,
+        logs: bytes | None = None,
+        rejects: Sequence[Reject] = (),
+        items: int = 0,
+    ) -> int:
+        """Write one record and return its sequence, once its bytes are on disk (fdatasync).
+
+        `items` is how many spans or log records the request holds; the loader cuts its batches by it.
+
+        Raises:
+            LogFull: the log is at its limit or the disk below its low-water mark; nothing was written.
+            LogFailed: the disk failed, or the log is closed; whether the record is on disk is unknown.
+        """
+        later = self.append_later(tenant=tenant, traces=traces, logs=logs, rejects=rejects, items=items)
+        return later.result()
+
+    def append_later(
+        self,
+        *,
+        tenant: str,
+        traces: bytes | None = None,
+        logs: bytes | None = None,
+        rejects: Sequence[Reject] = (),
+        items: int = 0,
+    ) -> Future[int]:
+        """As `append`, with a future; LogFull and a log that has failed already are raised at once."""
+        durable: Future[int] = Future()
+        durable.set_running_or_notify_cancel()  # a record on its way cannot be called back
+        with self._lock:
+            if self._ended is not None:
+                raise type(self._ended)(str(self._ended))
+            arrived_at = max(time.time_ns(), self._arrived_at + 1)
+            parts, size = encode(
+                arrived_at=arrived_at,
+                sequence=self._next,
+                tenant=tenant,
+                traces=traces,
+                logs=logs,
+                rejects=rejects,
+                items=items,
+            )
+            self._require_room(size)
+            self._queue.append(_Entry(self._next, parts, size, durable))
+            self._next += 1
+            self._arrived_at = arrived_at
+            self._bytes += size
+            self._free -= size
+            self._work.notify()
+        return durable
+
+    @property
+    def durable_sequence(self) -> int:
+        """The last sequence that is on disk; 0 when there is none."""
+        return self._durable
+
+    @property
+    def bytes_used(self) -> int:
+        """The size of all segments on disk, archived ones and what is about to be written included."""
+        return self._bytes
+
+    def bytes_beyond(self, sequence: int) -> int:
+        """About how many durable bytes follow a record: exact by segment, by share of records within one."""
+        with self._lock:
+            found = 0
+            for segment in self._segments:
+                if segment.last > sequence:
+                    records = segment.last - segment.first + 1
+                    found += segment.size * min(records, segment.last - sequence) // records
+            return found
+
+    @property
+    def archive_bytes(self) -> int:
+        """The part of `bytes_used` that is archived."""
+        return sum(segment.packed for segment in list(self._segments))
+
+    @property
+    def failure(self) -> str:
+        """Why nothing can be appended any more; '' as long as it can."""
+        return str(self._ended) if self._ended is not None else ""
+
+    def wait_beyond(self, sequence: int, timeout: float) -> bool:
+        """Wait up to `timeout` seconds for a durable record following `sequence`; whether there is one."""
+        with self._grown:
+            return self._grown.wait_for(lambda: self._durable > sequence, timeout)
+
+    def read(self, after_sequence: int, *, max_bytes: int, until: int | None = None) -> Chunk | None:
+        """The durable records following a sequence (and up to `until`), as many as fit; None if there are none.
+
+        A chunk never crosses a segment's end, and holds at least one record, however large. Sequences are missing
+        only where records were lost (`recovery`).
+        """
+        with self._reading:
+            for part in self._readable(after_sequence):
+                chunk = self._reader.read(part, after_sequence, until=until, max_bytes=max_bytes)
+                if chunk is not None:
+                    return chunk
+        return None
+
+    def archive_next(self, loaded_sequence: int) -> bool:
+        """Compress the oldest sealed segment whose records are all loaded; whether there was one.
+
+        The plain file is removed once the archive has been read back and is durable. A segment with damage in it
+        stays plain, so that nothing of the damage is lost. Called by one thread at a time.
+
+        Raises OSError when the disk refuses; the segment stays as it is.
+        """
+        with self._lock:
+            sealed = [] if self._ended is not None else self._segments[:-1]
+            waiting = [s for s in sealed if not s.packed and s.first not in self._unfit]
+        if not waiting or waiting[0].last > loaded_sequence:
+            return False
+        segment = waiting[0]
+        with opened(segment) as descriptor:
+            found = survey(descriptor, first=segment.first, before=segment.last + 1, size=segment.size)
+        if found.bad or found.records != segment.last - segment.first + 1:
+            self._unfit.add(segment.first)
+            return True
+        plain = segment.path
+        target, packed = pack(segment, self._files)
+        with self._reading, self._lock:
+            segment.path, segment.packed = target, packed
+            self._bytes += packed - segment.size
+        self._files.remove(plain)
+        return True
+
+    def close(self) -> None:
+        """Write what was accepted, then stop; later appends raise LogFailed. Harmless when repeated."""
+        with self._lock:
+            if self._ended is None:
+                self._ended = LogFailed("the write-ahead log is closed")
+            self._work.notify_all()
+        self._writer.join()
+        if self._descriptor >= 0:
+            self._files.close(self._descriptor)
+            self._descriptor = -1
+        with self._reading:
+            self._reader.close()
+
+    def _readable(self, after: int) -> list[Readable]:
+        with self._lock:
+            ends: list[int | None] = [segment.first for segment in self._segments[1:]]
+            return [
+                Readable(segment, segment.size, before)
+                for segment, before in zip_longest(self._segments, ends)
+                if segment.last > after
+            ]
+
+    def _require_room(self, size: int) -> None:
+        if self._bytes + size > self._limits.limit_bytes:
+            raise LogFull(
+                f"the write-ahead log holds {self._bytes} bytes and its limit is {self._limits.limit_bytes}: "
+                "raise the limit or remove old segments"
+            )
+        if self._free - size >= self._limits.low_water_bytes:
+            return
+        # The cached figure is from the last commit; somebody may have made room since.
+        self._free = self._files.free_bytes(self.directory) - sum(entry.size for entry in self._queue)
+        if self._free - size < self._limits.low_water_bytes:
+            raise LogFull(
+                f"the disk of {self.directory} has {self._free} bytes free, and "
+                f"{self._limits.low_water_bytes} are kept back: free some space"
+            )
+
+    def _write(self) -> None:
+        """The writer thread: everything that waits, again and again."""
+        while True:
+            with self._lock:
+                while not self._queue and self._ended is None:
+                    self._work.wait()
+                if not self._queue:
+                    return
+                batch, self._queue = self._queue, []
+            try:
+                self._commit(batch)
+            except LogFull as full:
+                self._give_back(batch, full)
+            except Exception as cause:  # noqa: BLE001 - whatever it was, those who wait must be told
+                self._fail(batch, cause)
+
+    def _commit(self, batch: list[_Entry]) -> None:
+        """Write a batch, beginning new segments where it crosses their size, and answer each part when durable."""
+        waiting: list[_Entry] = []
+        size = self._segments[-1].size if self._descriptor >= 0 else 0
+        for entry in batch:
+            full = size > 0 and size + entry.size > self._limits.segment_bytes
+            if self._descriptor < 0 or full:
+                self._flush(waiting)
+                waiting = []
+                size = self._begin_segment(entry)
+            waiting.append(entry)
+            size += entry.size
+        self._flush(waiting)
+
+    def _begin_segment(self, entry: _Entry) -> int:
+        """Go on in the newest segment after opening, or begin a new one; returns its size."""
+        newest = self._segments[-1] if self._segments else None
+        if self._descriptor < 0 and newest is not None and not newest.packed:
+            fits = newest.size + entry.size <= self._limits.segment_bytes
+            if fits and newest.last + 1 == entry.sequence:
+                self._descriptor = self._files.open_append(newest.path)
+                return newest.size
+        if self._descriptor >= 0:
+            self._files.close(self._descriptor)
+            self._descriptor = -1
+        path = segment_path(self.directory, entry.sequence)
+        try:
+            self._descriptor = self._files.create(path)
+        except OSError as cause:
+            if cause.errno in _NO_ROOM:
+                raise self._disk_full() from cause
+            raise
+        with self._lock:
+            self._segments.append(Segment(path=path, first=entry.sequence))
+        return 0
+
+    def _flush(self, waiting: list[_Entry]) -> None:
+        """Append these entries to the open segment, make them durable, and answer them."""
+        if not waiting:
+            return
+        segment = self._segments[-1]
+        try:
+            self._files.append(self._descriptor, [part for entry in waiting for part in entry.parts])
+        except OSError as cause:
+            if cause.errno not in _NO_ROOM:
+                raise
+            # Nothing was synced, so cutting back to the durable size leaves no doubt about what is on disk.
+            self._files.truncate(segment.path, segment.size)
+            raise self._disk_full() from cause
+        self._files.sync(self._descriptor)
+        free = self._files.free_bytes(self.directory)
+        with self._lock:
+            segment.size += sum(entry.size for entry in waiting)
+            segment.last = self._durable = waiting[-1].sequence
+            self._free = free - sum(entry.size for entry in self._queue)
+            self._grown.notify_all()
+        for entry in waiting:
+            entry.durable.set_result(entry.sequence)
+
+    def _disk_full(self) -> LogFull:
+        return LogFull(f"the disk of {self.directory} is full: free some space")
+
+    def _give_back(self, batch: list[_Entry], full: LogFull) -> None:
+        """Refuse all that is not durable and take its sequences back, so that the log has no gap."""
+        with self._lock:
+            refused = [entry for entry in batch if not entry.durable.done()] + self._queue
+            self._queue = []
+            self._next = refused[0].sequence
+            self._bytes = sum(segment.disk_bytes for segment in self._segments)
+            self._free = 0
+        for entry in refused:
+            entry.durable.set_exception(full)
+
+    def _fail(self, batch: list[_Entry], cause: Exception) -> None:
+        """Refuse all that is not durable, and everything that comes, until the log is opened again."""
+        failure = LogFailed(f"the disk refused a write to {self.directory}: {cause}. Restart to recover")
+        failure.__cause__ = cause
+        with self._lock:
+            refused = [entry for entry in batch if not entry.durable.done()] + self._queue
+            self._queue = []
+            self._ended = failure
+        for entry in refused:
+            entry.durable.set_exception(failure)

@@ -1,0 +1,67 @@
+"""How much memory this process may have, as its control group says, and what of that the engine gets.
+
+A process that outgrows its group is killed by the kernel, in the middle of whatever it does. The engine keeps to a
+limit of its own and gives an error instead, so that limit has to be the smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from retrospan.schemas.errors import ConfigError
+
+MIB = 1 << 20
+LEAST_BYTES = 1536 * MIB
+"""With less the engine has no room to load a full batch: 640 MiB of its own are too little, 1 GiB are enough."""
+BESIDE_ENGINE_BYTES = 512 * MIB
+"""What requests on their way in and the interpreter's process need beside the engine."""
+_PROCESS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+
+
+def memory_limit(process: Path = _PROCESS, groups: Path = _GROUPS) -> int | None:
+    """The tightest limit in bytes of this process's control group and those above it; None when there is none."""
+    limits = [limit for file in _files(process, groups) if (limit := _number(file)) is not None]
+    return min(limits, default=None)
+
+
+def engine_bytes(wanted: int, limit: int | None) -> int:
+    """What the engine may have of the `wanted` bytes where the process may have `limit`.
+
+    Raises ConfigError when that is too little to work at all.
+    """
+    if limit is None:
+        return wanted
+    if limit < LEAST_BYTES:
+        raise ConfigError(
+            f"this process may have {limit // MIB} MiB of memory, as its control group (the container's limit) "
+            f"says, and the embedded ClickHouse needs {LEAST_BYTES // MIB} MiB: raise that limit"
+        )
+    return min(wanted, limit - BESIDE_ENGINE_BYTES)
+
+
+def _files(process: Path, groups: Path) -> Iterator[Path]:
+    """The files with limits, of either version of control groups, from this process's group upwards."""
+    try:
+        lines = process.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            root, name = groups, "memory.max"
+        elif "memory" in controllers.split(","):
+            root, name = groups / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        place = root / path.lstrip("/")
+        yield from (folder / name for folder in (place, *place.parents) if folder.is_relative_to(root))
+
+
+def _number(file: Path) -> int | None:
+    """A limit; None where there is no such file or it says that there is none."""
+    try:
+        text = file.read_text().strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() and int(text) < 1 << 60 else None

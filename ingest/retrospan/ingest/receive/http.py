@@ -1,0 +1,290 @@
+"""OTLP/HTTP on port 4318: ASGI under uvicorn, in a thread of its own.
+
+Any path that ends in `/v1/traces` or `/v1/logs`; protobuf and JSON; no encoding, gzip or deflate. Every refusal has
+a `google.rpc.Status` body in the encoding of the request. Bodies are read with a bound and a deadline in the event
+loop; decompression, reading and the wait for the disk happen on a thread pool.
+
+Two mistakes that cannot be answered usefully are said once on standard error: a gRPC exporter that talks to this
+port, and an exporter whose path is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import uvicorn
+
+from retrospan.ingest.access.gate import Gate, bearer
+from retrospan.ingest.access.tls import server_context
+from retrospan.ingest.access.tokens import Grant
+from retrospan.ingest.access.turns import FairPool
+from retrospan.ingest.config import Address, Limits, TlsSettings
+from retrospan.ingest.receive.connection import HEADER_SECONDS, most_connections, patient
+from retrospan.ingest.receive.encoding import CONTENT_TYPES, decompress, format_of
+from retrospan.ingest.receive.intake import Format, Intake, Signal
+from retrospan.ingest.receive.port import bind
+from retrospan.ingest.receive.status import Status, partial_success, partial_success_json, status_of
+from retrospan.ingest.saying import say, say_failure
+from retrospan.schemas.errors import (
+    Forbidden,
+    MethodNotAllowed,
+    NotFound,
+    Overloaded,
+    PayloadTooLarge,
+    RetrospanError,
+    SlowRequest,
+    Unauthenticated,
+)
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+THREADS = 16
+DECOMPRESSED_AT_ONCE = 4
+"""A few bytes may stand for the largest request: so many grow at a time."""
+BODY_SECONDS = 30.0
+# What is read of a request whose sender may not send, so that it gets to read the answer.
+_STRANGERS_BYTES, _STRANGERS_SECONDS = 1 << 20, 5.0
+# How many requests of the largest size may be in memory at once, compressed as they came.
+LARGEST_AT_ONCE = 8
+_PATHS: dict[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
+_TYPE_OF: dict[Format, bytes] = {"protobuf": b"application/x-protobuf", "json": b"application/json"}
+
+
+class HttpReceiver:
+    """An HTTP server over an intake. Start once, stop once.
+
+    `header_seconds` and `body_seconds` are how long the headers and the body of a request may take to arrive; `say`
+    gets the hints about mistakes.
+    Without a `gate` everybody may send.
+    """
+
+    def __init__(
+        self,
+        intake: Intake,
+        address: Address,
+        limits: Limits | None = None,
+        *,
+        gate: Gate | None = None,
+        tls: TlsSettings | None = None,
+        threads: int = THREADS,
+        body_seconds: float = BODY_SECONDS,
+        header_seconds: float = HEADER_SECONDS,
+        say: Callable[[str], None] = say,
+    ) -> None:
+        """Raises ConfigError when a file of `tls` cannot be used."""
+        self._intake = intake
+        self._address = address
+        self._limit = (limits or intake.limits).request_bytes
+        self._body_seconds = body_seconds
+        self._say = say
+        self._said: set[str] = set()
+        self._held_bytes = 0
+        self._decompressing = threading.BoundedSemaphore(DECOMPRESSED_AT_ONCE)
+        self._gate = gate or Gate()
+        self._pool = FairPool(threads, "retrospan-http")
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                self._answer,
+                loop="asyncio",
+                http=patient(header_seconds, most_connections()),
+                ws="none",
+                interface="asgi3",  # it does not recognise a method
+                lifespan="off",
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+            )
+        )
+        self._server.config.load()
+        self._server.config.ssl = server_context(tls)
+        self._scheme = "http" if self._server.config.ssl is None else "https"
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> int:
+        """Listen, and return the port. Raises PortInUse."""
+        listener = bind(self._address, flag="--http")
+        port: int = listener.getsockname()[1]
+        self._address = Address(self._address.host, port)
+        self._thread = threading.Thread(
+            target=self._server.run, args=([listener],), name="retrospan-http", daemon=True
+        )
+        self._thread.start()
+        return port
+
+    def stop(self, grace: float) -> None:
+        """Stop accepting, and give requests in flight `grace` seconds to be answered."""
+        self._server.config.timeout_graceful_shutdown = max(1, round(grace))
+        self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join()
+        self._pool.shutdown(wait=True)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        content_type = headers.get(b"content-type", b"").decode("latin-1")
+        speaks = CONTENT_TYPES.get(content_type.partition(";")[0].strip().lower(), "json")
+        taken = False
+        held = _Held()
+        try:
+            signal = self._signal_of(scope)
+            format = format_of(content_type)
+            grant = await self._admitted(receive, headers)
+            body = await self._body(receive, headers, held)
+            taken = True
+            encoding = headers.get(b"content-encoding", b"").decode("latin-1")
+            lane = (grant.tenant, grant.name, str(scope.get("client")))
+            taking = self._pool.submit_in(lane, self._take, signal, format, encoding, body, grant)
+            answer = await asyncio.wrap_future(taking)
+            await _send(send, 200, _TYPE_OF[format], answer)
+        except _Gone:
+            return
+        except RetrospanError as error:
+            if not taken:
+                self._intake.note_refused()
+            await self._refuse(send, speaks, status_of(error))
+        except Exception as error:  # noqa: BLE001 - the sender must be told to try again
+            say_failure("an HTTP request", error)
+            await self._refuse(send, speaks, status_of(error))
+        finally:
+            self._held_bytes -= held.bytes
+
+    async def _admitted(self, receive: Receive, headers: dict[bytes, bytes]) -> Grant:
+        """Who sends, from the headers alone. Raises Unauthenticated and Forbidden."""
+        try:
+            return self._gate.admit(bearer(headers.get(b"authorization", b"").decode("latin-1")), "write")
+        except (Unauthenticated, Forbidden):
+            size = 0
+            try:
+                async with asyncio.timeout(_STRANGERS_SECONDS):
+                    more = True
+                    while more and size < _STRANGERS_BYTES:
+                        message = await receive()
+                        size += len(message.get("body", b""))
+                        more = message.get("more_body", False)
+            except TimeoutError:
+                pass
+            raise
+
+    def _take(self, signal: Signal, format: Format, encoding: str, body: bytes, grant: Grant) -> bytes:
+        try:
+            with self._decompressing:
+                body = decompress(body, encoding, limit_bytes=self._limit)
+            self._gate.enter(grant, len(body))
+        except RetrospanError:
+            self._intake.note_refused()
+            raise
+        take = self._intake.traces if signal == "traces" else self._intake.logs
+        receipt = take(body, grant.tenant, format=format)
+        self._gate.note_taken(grant, receipt.spans + receipt.rejected_spans)
+        if format == "json":
+            return partial_success_json(signal, receipt.rejected_spans, receipt.message)
+        return partial_success(receipt.rejected_spans, receipt.message)
+
+    def _signal_of(self, scope: Scope) -> Signal:
+        """What a path stands for. Raises NotFound and MethodNotAllowed."""
+        path: str = scope["path"]
+        method: str = scope["method"]
+        if method == "PRI":
+            self._hint(
+                f"a gRPC exporter is talking to the HTTP port {self._address.port}. Point it at the gRPC port "
+                "(OTEL_EXPORTER_OTLP_ENDPOINT, usually port 4317), or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+            )
+            raise NotFound("this is OTLP over HTTP/1.1; gRPC has a port of its own")
+        signal = _PATHS.get("/" + "/".join(path.rstrip("/").rsplit("/", 2)[-2:]))
+        if signal is None:
+            if method == "POST" and path.rstrip("/").endswith("/v1/metrics"):
+                raise NotFound("metrics are not collected here; set OTEL_METRICS_EXPORTER=none in the agent")
+            if method == "POST":
+                # Where there are tokens, somebody may have put one into the path.
+                where = "a path" if self._gate.guarded else repr(path)
+                self._hint(
+                    f"an exporter posts to {where}, where nothing is. Paths are /v1/traces and /v1/logs: set "
+                    f"OTEL_EXPORTER_OTLP_ENDPOINT={self._scheme}://{self._address}, which adds them by itself"
+                )
+            raise NotFound(f"nothing is at {path!r}; post to /v1/traces or /v1/logs")
+        if method != "POST":
+            raise MethodNotAllowed(f"{method} is not answered here; POST an export request")
+        return signal
+
+    def _hint(self, text: str) -> None:
+        if text not in self._said and len(self._said) < 20:
+            self._said.add(text)
+            self._say(f"hint: {text}")
+
+    async def _body(self, receive: Receive, headers: dict[bytes, bytes], held: _Held) -> bytes:
+        """The whole body, in time and within the limits. What is over the limit is read and dropped, up to the
+        limit once more, so that the sender gets to read the answer."""
+        limit = self._limit
+        announced = headers.get(b"content-length", b"")
+        too_large = announced.isdigit() and int(announced) > limit
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                more = True
+                while more and size <= 2 * limit:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _Gone
+                    part: bytes = message.get("body", b"")
+                    size += len(part)
+                    too_large = too_large or size > limit
+                    if too_large:
+                        parts.clear()
+                    else:
+                        parts.append(part)
+                        self._hold(len(part), held)
+                    more = message.get("more_body", False)
+        except TimeoutError as cause:
+            raise SlowRequest(f"the body did not arrive within {self._body_seconds:g} s") from cause
+        if too_large:
+            raise PayloadTooLarge(f"the request is larger than {limit} bytes", limit_bytes=limit)
+        return b"".join(parts)
+
+    def _hold(self, size: int, held: _Held) -> None:
+        """Account for bytes of a body until its request is answered. Raises Overloaded."""
+        held.bytes += size
+        self._held_bytes += size
+        if self._held_bytes > LARGEST_AT_ONCE * self._limit:
+            raise Overloaded("too many large requests are on their way in; try again in a moment")
+
+    async def _refuse(self, send: Send, speaks: Format, status: Status) -> None:
+        body = status.json() if speaks == "json" else status.protobuf()
+        extra: list[tuple[bytes, bytes]] = []
+        if status.retry_seconds:
+            extra.append((b"retry-after", str(status.retry_seconds).encode()))
+        if status.http_status == 401:
+            extra.append((b"www-authenticate", b'Bearer realm="retrospan"'))
+        if status.http_status == 405:
+            extra.append((b"allow", b"POST"))
+        if status.http_status in (401, 403, 408, 413):
+            extra.append((b"connection", b"close"))
+        await _send(send, status.http_status, _TYPE_OF[speaks], body, extra)
+
+
+@dataclass(slots=True)
+class _Held:
+    """What one request holds in memory."""
+
+    bytes: int = 0
+
+
+class _Gone(RetrospanError):
+    """The client hung up in the middle of its request."""
+
+
+async def _send(
+    send: Send, status: int, content_type: bytes, body: bytes, extra: list[tuple[bytes, bytes]] | None = None
+) -> None:
+    headers = [(b"content-type", content_type), (b"content-length", str(len(body)).encode()), *(extra or [])]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,277 @@
+"""The one place both receivers hand a request to: read it, salvage it, make it durable, say what became of it.
+
+A request that reads as a whole goes into the log byte for byte. From one with bad members the good ones are kept,
+and the record that holds them also holds what was rejected and why. One that cannot be read at all leaves a record
+of that, and is refused.
+
+With a redactor, secrets are taken out before any of that is durable, and rejects carry no sample of their bytes.
+
+What was sent is what was acknowledged, rejected or refused; `counters` has all three.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from google.protobuf.message import DecodeError
+
+from retrospan.ingest.config import Limits
+from retrospan.ingest.log.record import Reject
+from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.otlp import json as otlp_json
+from retrospan.ingest.otlp import lean
+from retrospan.ingest.otlp.split import (
+    Faults,
+    Salvaged,
+    count_logs,
+    count_traces,
+    reasons_in_words,
+    salvage_logs,
+    salvage_traces,
+)
+from retrospan.ingest.redact.redactor import Redacted, Redactor
+from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError
+
+Signal: TypeAlias = Literal["traces", "logs"]
+Format: TypeAlias = Literal["protobuf", "json"]
+
+NOUNS: dict[Signal, str] = {"traces": "span", "logs": "log record"}
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a request that was not refused; for logs, read log records for spans.
+
+    `spans` are on disk. `message` is '' on full success, else it names the reasons. `sequence` is the log record,
+    0 when there was nothing to keep.
+    """
+
+    spans: int
+    rejected_spans: int
+    message: str
+    sequence: int
+
+
+@dataclass(slots=True)
+class Counters:
+    """Since the start of the process. For each signal: received = acknowledged + rejected + refused."""
+
+    requests: int = 0
+    requests_refused: int = 0
+    requests_undecodable: int = 0
+    spans_received: int = 0
+    spans_acknowledged: int = 0
+    spans_rejected: int = 0
+    spans_refused: int = 0
+    log_records_received: int = 0
+    log_records_acknowledged: int = 0
+    log_records_rejected: int = 0
+    log_records_refused: int = 0
+    spans_redacted: int = 0
+    spans_withheld: int = 0
+    log_records_redacted: int = 0
+    log_records_withheld: int = 0
+    values_redacted: int = 0
+    bytes_received: int = 0
+
+
+@dataclass(slots=True)
+class _Read:
+    """A request after reading: what to store, how many members that is, and what was left out."""
+
+    body: bytes
+    kept: int
+    faults: Faults = field(default_factory=Faults)
+
+
+class Intake:
+    """Takes requests from any thread and returns once they are durable."""
+
+    def __init__(
+        self, log: WriteAheadLog, limits: Limits | None = None, redactor: Redactor | None = None
+    ) -> None:
+        self.limits = limits or Limits()
+        self._redactor = redactor
+        self._log = log
+        self._counters = Counters()
+        self._counting = threading.Lock()
+
+    @property
+    def counters(self) -> Counters:
+        """A copy, consistent in itself."""
+        with self._counting:
+            return replace(self._counters)
+
+    def traces(self, body: bytes, tenant: str = "default", *, format: Format = "protobuf") -> Receipt:
+        """Take an ExportTraceServiceRequest.
+
+        Raises:
+            BadRequest: it cannot be read; a reject is in the log.
+            PayloadTooLarge: it is over the limit.
+            LogFull, LogFailed: nothing was stored; the sender may try again.
+        """
+        return self._take("traces", body, tenant, format)
+
+    def logs(self, body: bytes, tenant: str = "default", *, format: Format = "protobuf") -> Receipt:
+        """Take an ExportLogsServiceRequest. Raises as `traces` does."""
+        return self._take("logs", body, tenant, format)
+
+    def note_refused(self) -> None:
+        """Count a request that a receiver refused before it could be read (too large, wrong type, no gzip)."""
+        with self._counting:
+            self._counters.requests += 1
+            self._counters.requests_refused += 1
+
+    def _take(self, signal: Signal, body: bytes, tenant: str, format: Format) -> Receipt:
+        if len(body) > self.limits.request_bytes:
+            self.note_refused()
+            raise PayloadTooLarge(
+                f"the request has {len(body)} bytes and the limit is {self.limits.request_bytes}",
+                limit_bytes=self.limits.request_bytes,
+            )
+        try:
+            read = _READERS[signal, format](body)
+        except BadRequest as cause:
+            self._reject_whole(signal, body, tenant, str(cause))
+            raise
+        redacted = self._redact(signal, read)
+        try:
+            sequence = self._store(signal, body, tenant, read)
+        except RetryableError:
+            self._count(signal, len(body), refused=read.kept + read.faults.total)
+            raise
+        if redacted is not None:
+            self._count_redacted(signal, redacted)
+        rejected = read.faults.total
+        self._count(signal, len(body), acknowledged=read.kept, rejected=rejected)
+        if not rejected:
+            return Receipt(read.kept, 0, "", sequence)
+        message = reasons_in_words(read.faults, NOUNS[signal], read.kept + rejected)
+        return Receipt(read.kept, rejected, message, sequence)
+
+    def _redact(self, signal: Signal, read: _Read) -> Redacted | None:
+        """Take secrets out of what is to be stored; a reject's sample is of bytes that nothing has searched."""
+        if self._redactor is None:
+            return None
+        for reason in read.faults.samples:
+            read.faults.samples[reason] = b""
+        redacted = self._redactor.traces(read.body) if signal == "traces" else self._redactor.logs(read.body)
+        read.body = redacted.body
+        return redacted
+
+    def _store(self, signal: Signal, body: bytes, tenant: str, read: _Read) -> int:
+        if not read.kept and not read.faults.total:
+            return 0
+        rejects: list[Reject] = []
+        if read.faults.total:
+            request_hash = hashlib.sha256(body).digest()
+            rejects = [
+                Reject(
+                    signal=signal,
+                    spans=count,
+                    reason=reason,
+                    request_hash=request_hash,
+                    sample=read.faults.samples[reason],
+                )
+                for reason, count in read.faults.counts.items()
+            ]
+        stored = read.body if read.kept else None
+        if signal == "traces":
+            return self._log.append(tenant=tenant, traces=stored, rejects=rejects, items=read.kept)
+        return self._log.append(tenant=tenant, logs=stored, rejects=rejects, items=read.kept)
+
+    def _reject_whole(self, signal: Signal, body: bytes, tenant: str, reason: str) -> None:
+        """Put on record that a request could not be read. Where even that has no room, the counters remain: the
+        sender must not be told to try the same again."""
+        with self._counting:
+            self._counters.requests += 1
+            self._counters.requests_refused += 1
+            self._counters.requests_undecodable += 1
+            self._counters.bytes_received += len(body)
+        request_hash = hashlib.sha256(body).digest()
+        sample = body if self._redactor is None else b""
+        reject = Reject(signal=signal, spans=0, reason=reason, request_hash=request_hash, sample=sample)
+        with contextlib.suppress(RetryableError):
+            self._log.append(tenant=tenant, rejects=[reject])
+
+    def _count_redacted(self, signal: Signal, redacted: Redacted) -> None:
+        changed = redacted.members - redacted.withheld_members
+        with self._counting:
+            self._counters.values_redacted += redacted.values
+            if signal == "traces":
+                self._counters.spans_redacted += changed
+                self._counters.spans_withheld += redacted.withheld_members
+            else:
+                self._counters.log_records_redacted += changed
+                self._counters.log_records_withheld += redacted.withheld_members
+
+    def _count(
+        self, signal: Signal, size: int, *, acknowledged: int = 0, rejected: int = 0, refused: int = 0
+    ) -> None:
+        received = acknowledged + rejected + refused
+        counters = self._counters
+        with self._counting:
+            counters.requests += 1
+            counters.bytes_received += size
+            counters.requests_refused += bool(refused)
+            if signal == "traces":
+                counters.spans_received += received
+                counters.spans_acknowledged += acknowledged
+                counters.spans_rejected += rejected
+                counters.spans_refused += refused
+            else:
+                counters.log_records_received += received
+                counters.log_records_acknowledged += acknowledged
+                counters.log_records_rejected += rejected
+                counters.log_records_refused += refused
+
+
+def _read_traces(body: bytes) -> _Read:
+    try:
+        count, sound = count_traces(lean.parse_traces(body))
+    except DecodeError:
+        sound, count = False, 0
+    return _Read(body, count) if sound else _salvaged(salvage_traces(body), "ExportTraceServiceRequest")
+
+
+def _read_logs(body: bytes) -> _Read:
+    try:
+        count, sound = count_logs(lean.parse_logs(body))
+    except DecodeError:
+        sound, count = False, 0
+    return _Read(body, count) if sound else _salvaged(salvage_logs(body), "ExportLogsServiceRequest")
+
+
+def _salvaged(salvaged: Salvaged | None, message: str) -> _Read:
+    if salvaged is None:
+        raise BadRequest(f"the body is no {message}: it cannot be read as protobuf")
+    return _Read(salvaged.body, salvaged.kept, salvaged.faults)
+
+
+def _read_json_traces(body: bytes) -> _Read:
+    return _checked(otlp_json.traces_from_json(body), _read_traces)
+
+
+def _read_json_logs(body: bytes) -> _Read:
+    return _checked(otlp_json.logs_from_json(body), _read_logs)
+
+
+def _checked(converted: Salvaged, read: Callable[[bytes], _Read]) -> _Read:
+    """What JSON gave, once more through the protobuf reader, which checks the ids."""
+    checked = read(converted.body)
+    for reason, count in converted.faults.counts.items():
+        checked.faults.add(reason, converted.faults.samples[reason], count)
+    return checked
+
+
+_READERS: dict[tuple[Signal, Format], Callable[[bytes], _Read]] = {
+    ("traces", "protobuf"): _read_traces,
+    ("logs", "protobuf"): _read_logs,
+    ("traces", "json"): _read_json_traces,
+    ("logs", "json"): _read_json_logs,
+}

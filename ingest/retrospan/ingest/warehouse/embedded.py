@@ -1,0 +1,247 @@
+"""ClickHouse inside this process (chDB): one directory, owned by one process, many connections.
+
+Measured traps this module closes off, so that nobody else need know them:
+  - data given inline after `FORMAT x` ends at the first empty line, and what follows is run as SQL. Inserts
+    therefore pass their bytes as a file in memory, never inside the statement;
+  - parameter values are read as tab-separated text: backslashes, tabs and newlines must be escaped;
+  - the engine crashes at exit when a connection is still open: `EmbeddedWarehouse.close` closes them all;
+  - a process can open one path only, and no second process can open it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from retrospan.ingest.warehouse.rendering import parse_rows
+from retrospan.ingest.warehouse.statements import (
+    MEMORY_LIMIT_EXCEEDED,
+    error_code,
+    parameter_text,
+    settings_list,
+)
+from retrospan.schemas.engines import PLAIN, Form
+from retrospan.schemas.errors import DirectoryInUse, MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
+from retrospan.schemas.migrate import DATABASE
+from retrospan.schemas.store import ROW_SETTINGS, Parameters, Settings, Store
+
+# TOO_MANY_PARTS, NOT_ENOUGH_SPACE, CANNOT_OPEN_FILE / ran out of descriptors, TIMEOUT_EXCEEDED:
+# the same statement may succeed later.
+_PASSING_CODES = frozenset({252, 243, 76, 159, 209, 210})
+
+
+_LARGE_INSERT = 16 << 20
+
+
+class EmbeddedWarehouse:
+    """The ClickHouse of one directory. Safe to share between threads; the stores it gives are not."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        memory_bytes: int = 4 << 30,
+        query_memory_bytes: int = 2 << 30,
+        query_seconds: int = 0,
+        threads: int = 0,
+    ) -> None:
+        """
+        Args:
+            path: created when missing.
+            memory_bytes: limit of the whole engine.
+            query_memory_bytes: limit of one statement.
+            query_seconds: limit of one statement; 0 is none.
+            threads: threads of one statement; 0 leaves it to the engine.
+        """
+        self._path = path.absolute()
+        self._memory_bytes = memory_bytes
+        self._limits: dict[str, str | int] = {
+            "max_memory_usage": query_memory_bytes,
+            "max_execution_time": query_seconds,
+        }
+        if threads:
+            self._limits["max_threads"] = threads
+        self._lock = threading.Lock()
+        self._open: set[EmbeddedStore] = set()
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def form(self) -> Form:
+        """How its tables are made."""
+        return PLAIN
+
+    def connect(self, limits: Settings | None = None) -> EmbeddedStore:
+        """Open a connection of its own, with the database in use and the limits set.
+
+        Args:
+            limits: settings of this connection, over those of the warehouse.
+        Raises:
+            MissingExtra: chDB is not installed.
+            DirectoryInUse: another process has the directory open.
+        """
+        try:
+            import chdb
+        except ImportError as cause:
+            raise MissingExtra("embedded", module="chdb") from cause
+        connect: Any = chdb.connect  # untyped upstream
+        self._path.mkdir(parents=True, exist_ok=True)
+        options = urlencode({"max_server_memory_usage": self._memory_bytes})
+        with self._lock:
+            owner = owner_of(self._path) if not self._open else None
+            try:
+                connection = connect(f"{self._path}?{options}")
+            except RuntimeError as cause:
+                if owner is not None:
+                    raise DirectoryInUse(
+                        f"{self._path} is open in process {owner}. One process owns a data directory; "
+                        "stop that one, or give this one another directory.",
+                        pid=owner,
+                    ) from cause
+                raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
+            store = EmbeddedStore(connection, on_close=self._forget)
+            self._open.add(store)
+        try:
+            store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
+            store.command(f"USE {DATABASE}")
+            for name, value in {**self._limits, **(limits or {})}.items():
+                store.command(f"SET {settings_list({name: value})}")
+        except Exception:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close every connection still open. Afterwards another process may open the directory."""
+        with self._lock:
+            stores = list(self._open)
+        for store in stores:
+            store.close()
+
+    def _forget(self, store: EmbeddedStore) -> None:
+        with self._lock:
+            self._open.discard(store)
+
+
+class EmbeddedStore(Store):
+    """One connection to the embedded engine. Belongs to one thread at a time."""
+
+    def __init__(self, connection: Any, on_close: Any) -> None:
+        self._connection: Any = connection
+        self._on_close = on_close
+
+    def keep(self, settings: Settings) -> None:
+        """Set these for every further statement of this connection."""
+        if settings:
+            self._run(f"SET {settings_list(settings)}")
+
+    def command(
+        self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
+    ) -> None:
+        """Run one statement that returns nothing. The settings hold for this statement only."""
+        for name, value in (settings or {}).items():
+            self._run(f"SET {settings_list({name: value})}")
+        try:
+            self._run(statement, parameters=parameters)
+        finally:
+            for name in settings or {}:
+                self._run(f"SET {name} = DEFAULT")
+
+    def query(
+        self,
+        statement: str,
+        parameters: Parameters | None = None,
+        settings: Settings | None = None,
+        output_format: str = "JSONEachRow",
+    ) -> bytes:
+        """Run one SELECT and return its result as ClickHouse renders it in the format."""
+        if settings:
+            # A SETTINGS clause after FORMAT is allowed beside the statement's own.
+            statement = (
+                f"{statement.rstrip().rstrip(';')}\nFORMAT {output_format} SETTINGS {settings_list(settings)}"
+            )
+        return self._run(statement, output_format, parameters)
+
+    def rows(
+        self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
+    ) -> list[list[object]]:
+        """Run one SELECT; a list per row. Text that is no UTF-8 is surrogate-escaped; tuples are lists."""
+        return parse_rows(
+            self.query(statement, parameters, {**ROW_SETTINGS, **(settings or {})}, "JSONCompactEachRow")
+        )
+
+    def insert(
+        self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
+    ) -> None:
+        """Run `INSERT INTO … ` (without FORMAT) with the data. Returns once the rows are written."""
+        clause = f" SETTINGS {settings_list(settings)}" if settings else ""
+        with _file_in_memory(data) as path:
+            self._run(f"{statement.rstrip()} FROM INFILE '{path}'{clause} FORMAT {input_format}")
+        if len(data) >= _LARGE_INSERT:
+            # Its allocator would keep what a large insert took, half a gigabyte, for seconds.
+            self._run("SYSTEM JEMALLOC PURGE")
+
+    def close(self) -> None:
+        """Close the connection. Safe to call twice."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+            self._on_close(self)
+
+    def _run(
+        self, statement: str, output_format: str = "JSONEachRow", parameters: Parameters | None = None
+    ) -> bytes:
+        if self._connection is None:
+            raise WarehouseUnavailable("The connection is closed.")
+        values = {name: parameter_text(value) for name, value in (parameters or {}).items()}
+        try:
+            result = self._connection.query(statement, output_format, params=values or None)
+        except UnicodeDecodeError as cause:
+            # chDB fails to decode its own message when that quotes binary data.
+            raise SqlError(
+                "The engine refused the statement; its message quotes data that is no text."
+            ) from cause
+        except RuntimeError as cause:
+            message = str(cause)
+            code = error_code(message)
+            if code == MEMORY_LIMIT_EXCEEDED:
+                raise OutOfMemory(message) from cause
+            if code in _PASSING_CODES:
+                raise WarehouseUnavailable(message) from cause
+            raise SqlError(message, code=code) from cause
+        data: bytes = result.bytes()
+        return data
+
+
+def owner_of(path: Path) -> int | None:
+    """The process that has the engine's files in `path` open, as its status file tells; None when there is none."""
+    try:
+        status = (path / "status").read_text()
+    except OSError:
+        return None
+    for line in status.splitlines():
+        name, _, value = line.partition(":")
+        if name == "PID" and value.strip().isdigit():
+            pid = int(value)
+            return pid if pid != os.getpid() and Path(f"/proc/{pid}").exists() else None
+    return None
+
+
+@contextmanager
+def _file_in_memory(data: bytes) -> Iterator[str]:
+    """A path in this process under which the engine can read the data, without a disk."""
+    descriptor = os.memfd_create("retrospan-insert", os.MFD_CLOEXEC)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,95 @@
+"""Writes rows that are dataclasses: the fields, in order, are the columns of the table.
+
+None is written as NULL. Columns of DateTime64 take Unix nanoseconds, exactly; what lies outside 1970 to 2262
+becomes the nearest end. Text may hold surrogate escapes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from retrospan.schemas.errors import SqlError
+from retrospan.schemas.store import Settings, Store
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_SETTINGS: Settings = {"async_insert": 0, "input_format_null_as_default": 0}
+_LAST_NANOSECOND = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Rows of one table as the engine reads them."""
+
+    table: str
+    columns: tuple[str, ...]
+    data: bytes
+
+
+def insert_rows(
+    store: Store, table: str, rows: Sequence[DataclassInstance], settings: Settings | None = None
+) -> None:
+    """Insert all rows, which are of one class, in one statement; they are all there when this returns.
+
+    Raises SqlError when the table refuses them; then none is written.
+    """
+    if rows:
+        insert_encoded(store, encode_rows(table, rows, time_columns(store, table)), settings)
+
+
+def time_columns(store: Store, table: str) -> frozenset[str]:
+    """Return the names of the columns that take nanoseconds."""
+    if not table.isidentifier():
+        raise SqlError(f"{table!r} is no name of a table.")
+    return frozenset(
+        str(name) for name, kind, *_ in store.rows(f"DESCRIBE TABLE {table}") if "DateTime64" in str(kind)
+    )
+
+
+def encode_rows(table: str, rows: Sequence[DataclassInstance], timed: frozenset[str]) -> Encoded:
+    """Return rows of one class ready to be inserted; pure. `timed` are the columns that take nanoseconds."""
+    names = tuple(field.name for field in fields(rows[0]))
+    marked = [(name, name in timed) for name in names]
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_list).encode
+    lines = [
+        encode([_time(getattr(row, name)) if time else getattr(row, name) for name, time in marked])
+        for row in rows
+    ]
+    lines.append("")
+    return Encoded(table, names, _bytes("\n".join(lines)))
+
+
+def insert_encoded(store: Store, rows: Encoded, settings: Settings | None = None) -> None:
+    """Insert encoded rows in one statement; they are all there when this returns."""
+    store.insert(
+        f"INSERT INTO {rows.table} ({', '.join(rows.columns)})",
+        rows.data,
+        "JSONCompactEachRow",
+        {**_SETTINGS, **(settings or {})},
+    )
+
+
+def _bytes(text: str) -> bytes:
+    """Surrogate escapes become the bytes they stand for; other halves of surrogate pairs have none and are replaced."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _time(nanoseconds: int | None) -> str | None:
+    """A bare whole number would be read as seconds."""
+    if nanoseconds is None:
+        return None
+    seconds, rest = divmod(min(max(nanoseconds, 0), _LAST_NANOSECOND), 1_000_000_000)
+    return f"{seconds:010d}.{rest:09d}"
+
+
+def _list(value: object) -> object:
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise SqlError(f"A value of type {type(value).__name__} has no place in a row.")

@@ -1,0 +1,303 @@
+"""The Python interface: one method per view and question, each returning a DataFrame.
+
+    from retrospan.queries import connect
+    warehouse = connect()
+    warehouse.runs(limit=10)
+    warehouse.run_state("4bf92f3577b34da6a3ce929d0e0e4736", step=3)
+
+Frames are polars, or pandas with `connect(pandas=True)`; neither is loaded before the first answer. Values
+travel as query parameters, never inside the statement. A Warehouse holds no connection: share it freely.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
+from urllib.parse import SplitResult, urlencode, urlsplit
+
+from retrospan.queries.credentials import Credentials
+from retrospan.queries.frames import Ask, pandas_frame, polars_frame
+from retrospan.schemas.errors import CollectorUnreachable, ConfigError, SqlError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+Frame = TypeVar("Frame")
+Value = str | int | float | bool | datetime | Sequence[str]
+DEFAULT_URL = "http://127.0.0.1:8123"
+VARIABLE = "RETROSPAN_URL"
+
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\b": "\\b", "\f": "\\f"}
+)
+# Filters are put together from these fixed pieces: column and value are both parameters.
+_FILTERS = tuple("{column_N:Identifier} = {value_N:String}".replace("N", str(number)) for number in range(4))
+
+
+@overload
+def connect(
+    url: str | None = None,
+    *,
+    pandas: Literal[False] = False,
+    timeout: float = 300.0,
+    token: str | None = None,
+) -> Warehouse[pl.DataFrame]: ...
+@overload
+def connect(
+    url: str | None = None, *, pandas: Literal[True], timeout: float = 300.0, token: str | None = None
+) -> Warehouse[pd.DataFrame]: ...
+def connect(
+    url: str | None = None, *, pandas: bool = False, timeout: float = 300.0, token: str | None = None
+) -> Warehouse[pl.DataFrame] | Warehouse[pd.DataFrame]:
+    """Name the collector to ask. Nothing is sent before the first question.
+
+    Args:
+        url: its SQL port; without it RETROSPAN_URL, else this machine's.
+        pandas: return pandas DataFrames.
+        timeout: seconds to wait for an answer.
+        token: what the collector asks for, if it does; without it RETROSPAN_TOKEN. For https:// the authorities
+            of RETROSPAN_CA are trusted, else the system's.
+
+    Raises:
+        ConfigError: the URL is none, the token cannot be one, a file of certificates cannot be used.
+    """
+    source = "url" if url is not None else VARIABLE if os.environ.get(VARIABLE) else "default"
+    text = url if url is not None else os.environ.get(VARIABLE) or DEFAULT_URL
+    parts = _parts(text)
+    if parts is None:
+        raise ConfigError(f"{text!r} (from {source}) is not a URL such as {DEFAULT_URL}.")
+    client = _Client(parts, source, timeout, Credentials.read(os.environ, token))
+    return Warehouse(client, pandas_frame) if pandas else Warehouse(client, polars_frame)
+
+
+class Warehouse(Generic[Frame]):
+    """The questions. Each method raises SqlError when the query is refused, CollectorUnreachable without an answer.
+
+    Lists take exact values of columns as filters, and `limit`, the greatest number of rows.
+    """
+
+    def __init__(self, client: _Client, frame: Callable[[Ask], Frame]) -> None:
+        self._client = client
+        self._frame = frame
+
+    def sql(self, query: str, /, **parameters: Value) -> Frame:
+        """Any read-only SQL; `{name:Type}` in it is bound to the argument of that name."""
+        return self._frame(lambda strings: self._client.ask(query, parameters, strings))
+
+    def runs(
+        self,
+        *,
+        run_id: str | None = None,
+        agent_name: str | None = None,
+        outcome: str | None = None,
+        conversation_id: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """Runs, the latest first."""
+        filters = {
+            "run_id": run_id,
+            "agent_name": agent_name,
+            "outcome": outcome,
+            "conversation_id": conversation_id,
+        }
+        return self._list("SELECT * FROM runs", filters, "ORDER BY started_at DESC, run_id", limit)
+
+    def spans(
+        self,
+        *,
+        run_id: str | None = None,
+        trace_id: str | None = None,
+        span_id: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """Spans as they were sent, by start."""
+        filters = {"run_id": run_id, "trace_id": trace_id, "span_id": span_id}
+        return self._list("SELECT * FROM spans", filters, "ORDER BY started_at, span_id", limit)
+
+    def model_calls(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
+        """Requests to models, in order within their run."""
+        return self._list("SELECT * FROM model_calls", {"run_id": run_id}, "ORDER BY run_id, ordinal", limit)
+
+    def tool_calls(
+        self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Executions of tools, and calls that were asked for but not executed, in order within their run."""
+        filters = {"run_id": run_id, "tool_name": tool_name}
+        return self._list("SELECT * FROM tool_calls", filters, "ORDER BY run_id, ordinal", limit)
+
+    def messages(
+        self, *, run_id: str | None = None, role: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Messages of the model calls' inputs and outputs, in order."""
+        filters = {"run_id": run_id, "role": role}
+        order = "ORDER BY run_id, model_call, direction, position"
+        return self._list("SELECT * FROM messages", filters, order, limit)
+
+    def steps(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
+        """Steps, in order within their run."""
+        return self._list("SELECT * FROM steps", {"run_id": run_id}, "ORDER BY run_id, step", limit)
+
+    def provenance_edges(
+        self,
+        *,
+        run_id: str | None = None,
+        subject: str | None = None,
+        object: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """What used, generated, informed what."""
+        filters = {"run_id": run_id, "subject": subject, "object": object}
+        order = "ORDER BY run_id, step, subject, relation, object"
+        return self._list("SELECT * FROM provenance_edges", filters, order, limit)
+
+    def loops(
+        self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Three or more equal tool calls in a row."""
+        filters = {"run_id": run_id, "tool_name": tool_name}
+        return self._list("SELECT * FROM loops", filters, "ORDER BY started_at, run_id, first_step", limit)
+
+    def context_use(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
+        """What each model call's prompt holds, and what left it since the call before, in order."""
+        filters = {"run_id": run_id}
+        return self._list("SELECT * FROM context_use", filters, "ORDER BY run_id, model_call", limit)
+
+    def failures(
+        self, *, run_id: str | None = None, origin: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Errors, each once and where it began, by time."""
+        filters = {"run_id": run_id, "origin": origin}
+        return self._list("SELECT * FROM failures", filters, "ORDER BY at, run_id, span_id", limit)
+
+    def retries(
+        self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Tries of what was tried more than once, tied together by the step of the first."""
+        filters = {"run_id": run_id, "tool_name": tool_name}
+        return self._list("SELECT * FROM retries", filters, "ORDER BY run_id, of_step, step", limit)
+
+    def rejects(self, *, signal: str | None = None, limit: int | None = None) -> Frame:
+        """What was sent and could not be kept, with the reason."""
+        return self._list("SELECT * FROM rejects", {"signal": signal}, "ORDER BY arrived_at", limit)
+
+    def interpretation_problems(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
+        """What could not be read as its producer meant it."""
+        filters = {"run_id": run_id}
+        return self._list(
+            "SELECT * FROM interpretation_problems", filters, "ORDER BY run_id, span_id, field", limit
+        )
+
+    def run_state(self, run_id: str, step: int = 0) -> Frame:
+        """What the agent knew as the step began; 0 means after the last step."""
+        return self.sql(
+            "SELECT * FROM run_state(run_id = {run_id:String}, step = {step:UInt32}) ORDER BY key",
+            run_id=run_id,
+            step=step,
+        )
+
+    def provenance(self, ref: str, depth: int = 20, direction: Literal["up", "down"] = "up") -> Frame:
+        """Where something came from (`up`), or what it led to (`down`)."""
+        return self.sql(
+            "SELECT * FROM provenance(ref = {ref:String}, depth = {depth:UInt32}, direction = {direction:String})",
+            ref=ref,
+            depth=depth,
+            direction=direction,
+        )
+
+    def run_diff(self, a: str, b: str) -> Frame:
+        """Two runs side by side: one row per position and aspect."""
+        return self.sql(
+            "SELECT * FROM run_diff(a = {a:String}, b = {b:String}) ORDER BY position, aspect", a=a, b=b
+        )
+
+    def run_divergence(self, a: str, b: str) -> Frame:
+        """Where two runs part, and why. One row."""
+        return self.sql("SELECT * FROM run_divergence(a = {a:String}, b = {b:String})", a=a, b=b)
+
+    def _list(
+        self, statement: str, filters: Mapping[str, str | None], order: str, limit: int | None
+    ) -> Frame:
+        given = [(column, value) for column, value in filters.items() if value is not None]
+        parameters: dict[str, Value] = {}
+        pieces = [statement]
+        for number, (column, value) in enumerate(given):
+            pieces += ["AND" if number else "WHERE", _FILTERS[number]]
+            parameters |= {f"column_{number}": column, f"value_{number}": value}
+        pieces.append(order)
+        if limit is not None:
+            pieces.append("LIMIT {limit:UInt64}")
+            parameters["limit"] = limit
+        return self.sql(" ".join(pieces), **parameters)
+
+
+class _Client:
+    """Asks one collector over HTTP: a connection per question."""
+
+    def __init__(self, url: SplitResult, source: str, timeout: float, credentials: Credentials) -> None:
+        self._url = url
+        self._source = source
+        self._timeout = timeout
+        self._headers = credentials.headers()
+        self._context = credentials.context() if url.scheme == "https" else None
+
+    def ask(self, query: str, parameters: Mapping[str, Value], strings: bool) -> bytes:
+        """Return an Arrow stream, with ClickHouse strings as text or as bytes."""
+        told = {f"param_{name}": _written(value) for name, value in parameters.items()}
+        told |= {"default_format": "ArrowStream", "output_format_arrow_string_as_string": str(int(strings))}
+        connection = self._connection()
+        try:
+            target = f"{self._url.path or '/'}?{urlencode(told)}"
+            connection.request("POST", target, query.encode(), self._headers)
+            response = connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise CollectorUnreachable(
+                f"cannot reach the collector at {self._url.geturl()} ({reason}; from {self._source}). "
+                "Start one: retrospan serve"
+            ) from error
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise _refused(response.status, body.decode(errors="replace"))
+        return body
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port = self._url.hostname or "", self._url.port
+        if self._context is None:
+            return http.client.HTTPConnection(host, port, timeout=self._timeout)
+        return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._context)
+
+
+def _parts(text: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(text if "//" in text else f"http://{text}")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if usable else None
+
+
+def _refused(status: int, message: str) -> SqlError:
+    code = re.match(r"Code: (\d+)\. (?:DB::Exception: )?", message)
+    if code is None:
+        return SqlError(f"HTTP {status}: {message.strip()[:500]}")
+    return SqlError(message[code.end() :].strip(), code=int(code[1]))
+
+
+def _written(value: Value) -> str:
+    """A value as ClickHouse reads a parameter."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, str):
+        return value.translate(_ESCAPES)
+    if isinstance(value, int | float):
+        return repr(value)
+    return "[" + ",".join("'" + part.translate(_ESCAPES).replace("'", "\\'") + "'" for part in value) + "]"

@@ -1,0 +1,54 @@
+"""The page about the views, made from their headers: `python -m retrospan.queries.document > docs/views.md`.
+
+A test keeps the page in the repository equal to what `render` gives.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from retrospan.queries.catalogue import View, views
+
+_INTRODUCTION = """\
+# The views
+
+Everything Retrospan knows is asked for in SQL, over these views of the database `retrospan`. The command line, the
+Python interface and dashboards read nothing else. Columns may be added; none is renamed or changes its meaning.
+
+- What is not known is NULL, never 0 and never an empty text.
+- Ids are lower-case hexadecimal text. Times are UTC with nanoseconds. JSON is text. Hashes have 32 hex digits.
+- Filter on `run_id` (or `trace_id` of `spans`) wherever you can: it leads the primary keys. Name the columns you need:
+  payloads are read only when asked for.
+- Views with parameters are called like functions, with all their parameters: `run_state(run_id = '…', step = 5)`.
+- In the examples `{run_id:String}` stands for a value that you pass along (`param_run_id` over HTTP).
+
+This page is generated from the headers of `queries/retrospan/queries/views/*.sql`.
+"""
+
+
+def render(found: Iterable[View]) -> str:
+    """The page, views without parameters first, by name."""
+    ordered = sorted(found, key=lambda view: (bool(view.parameters), view.name))
+    return _INTRODUCTION + "".join(_section(view) for view in ordered)
+
+
+def _section(view: View) -> str:
+    given = ", ".join(f"{parameter.name} {parameter.type}" for parameter in view.parameters)
+    title = view.title[0].upper() + view.title[1:]
+    lines = [f"\n## {view.name}{f'({given})' if given else ''}", "", f"{title}.", ""]
+    for note in view.notes:
+        lines += [note[0].upper() + note[1:] if note[0] != "`" else note, ""]
+    lines += ["| column | type | meaning |", "|---|---|---|"]
+    lines += [f"| {column.name} | `{column.type}` | {_cell(column.meaning)} |" for column in view.columns]
+    for example in view.examples:
+        lines += ["", "```sql", example, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\\x", "\\\\x")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render(views()))

@@ -1,0 +1,13 @@
+-- title: Where two runs part, and why
+-- params: a String, b String (run ids)
+-- returns: one row: step_a, step_b, aspect, cause, value_a, value_b, identical, prefix
+SELECT
+    step_a,
+    step_b,
+    aspect,
+    cause,
+    value_a,
+    value_b,
+    identical,
+    prefix
+FROM run_divergence(a = {a:String}, b = {b:String})

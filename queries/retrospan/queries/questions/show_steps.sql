@@ -1,0 +1,26 @@
+-- title: The steps of a run, without their states
+-- params: run_id String, step UInt32 (0 = all)
+-- returns: one row per step
+SELECT
+    run_id,
+    step,
+    step_kind,
+    name,
+    span_id,
+    node,
+    framework_step,
+    task_step,
+    task_step_name,
+    task_steps_total,
+    agent_name,
+    started_at,
+    duration_ms,
+    status,
+    attempt,
+    state_source,
+    state_before_hash,
+    state_after_hash
+FROM steps
+WHERE run_id = {run_id:String}
+    AND ({step:UInt32} = 0 OR step = {step:UInt32})
+ORDER BY step

@@ -1,0 +1,41 @@
+-- title: context use, one row per model call: what its prompt holds, and what left it since the call before
+-- params: none
+-- returns:
+--   tenant LowCardinality(String): owner of the row
+--   run_id String: the run
+--   model_call UInt32: ordinal of the model call
+--   context_limit Nullable(UInt64): size of the model's context in tokens, where the program says it
+--   input_tokens Nullable(UInt64): tokens of the request, cached ones included
+--   messages_in Nullable(UInt64): messages that the call read
+--   messages_new Nullable(UInt64): of these, messages that the call before in the same context did not read
+--   messages_lost Nullable(UInt64): messages that the call before read and this one does not; NULL when it is not known
+--   lost_how LowCardinality(Nullable(String)): dropped, summarised or truncated; NULL when nothing is known to be lost
+--   goes_on Nullable(UInt32): ordinal of that call before; NULL when there is none
+--   lost_messages Array(String): comparison hashes of the messages that were lost
+--   agent_name Nullable(String): agent that asked
+-- note: compared by the hashes of messages. `messages` shows what a hash stands for, and `semantics.md` what the words mean.
+-- example: SELECT model_call, messages_in, messages_new, messages_lost, lost_how FROM context_use WHERE run_id = {run_id:String} ORDER BY model_call
+-- example: SELECT run_id, model_call, lost_how FROM context_use WHERE messages_lost > 0 LIMIT 20
+SELECT
+    c.tenant AS tenant,
+    c.run_id AS run_id,
+    c.ordinal AS model_call,
+    c.context_limit AS context_limit,
+    c.input_tokens AS input_tokens,
+    CAST(
+        if(empty(c.input_values) AND c.history = 'none', NULL, length(c.input_values)),
+        'Nullable(UInt64)'
+    ) AS messages_in,
+    c.messages_new AS messages_new,
+    c.messages_lost AS messages_lost,
+    c.lost_how AS lost_how,
+    nullIf(c.goes_on, 0) AS goes_on,
+    c.lost_hashes AS lost_messages,
+    c.agent_name AS agent_name
+FROM canon_model_calls AS c
+INNER JOIN
+(
+    SELECT tenant, run_id, generation
+    FROM canon_runs FINAL
+    WHERE NOT deleted
+) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation

@@ -1,0 +1,77 @@
+-- title: runs, one row each: what ran, when, how it ended, what it cost
+-- params: none
+-- returns:
+--   tenant LowCardinality(String): owner of the row, 'default' without tokens
+--   run_id String: the run
+--   origin_run_id String: the first run over resumes and retries, the run itself when it is the first
+--   parent_run_id Nullable(String): the run that was forked, replayed, retried or resumed
+--   parent_link Nullable(String): how it descends from its parent: forks, replays, retries, resumes
+--   conversation_id Nullable(String): key shared by the runs of one conversation
+--   run_kind LowCardinality(String): production, test, eval, golden or demo
+--   agent_name Nullable(String): the agent
+--   agent_version Nullable(String): version of the agent
+--   service_name Nullable(String): OTel service that sent the run
+--   service_version Nullable(String): version of that service
+--   environment Nullable(String): deployment environment
+--   started_at DateTime64(9, 'UTC'): start by the producer's clock
+--   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock
+--   duration_ms Nullable(Float64): milliseconds from start to end
+--   outcome LowCardinality(String): ok, error, incomplete, or running (incomplete, newest span under 5 minutes old)
+--   incomplete_because Nullable(String): no_root, missing_parent or interrupted; said of running runs too
+--   input Nullable(String): the user's text of this run
+--   output Nullable(String): text of the final answer
+--   steps UInt64: number of steps
+--   model_calls UInt64: number of requests to models
+--   tool_calls UInt64: number of tool calls, those never executed included
+--   errors UInt64: steps that failed, handled ones included
+--   input_tokens Nullable(UInt64): tokens sent, cached ones included
+--   output_tokens Nullable(UInt64): tokens answered
+--   trace_ids Array(String): traces the run lies in
+--   dialects Array(String): instrumentations that described it
+--   flagged Bool: marked as worth keeping
+--   held Bool: under a hold that forbids deletion
+--   interpreted_by LowCardinality(String): version of the interpretation
+-- example: SELECT run_id, agent_name, outcome, duration_ms FROM runs ORDER BY started_at DESC LIMIT 50
+SELECT
+    tenant,
+    run_id,
+    origin_run_id,
+    parent_run_id,
+    parent_link,
+    conversation_id,
+    run_kind,
+    agent_name,
+    agent_version,
+    service_name,
+    service_version,
+    environment,
+    started_at,
+    ended_at,
+    duration_ms,
+    -- A clock more than a day ahead must not keep a run running for ever.
+    CAST(
+        if(
+            canon_runs.outcome = 'incomplete'
+                AND newest_ended_at > now() - INTERVAL 5 MINUTE
+                AND newest_ended_at < now() + INTERVAL 1 DAY,
+            'running',
+            canon_runs.outcome
+        ),
+        'LowCardinality(String)'
+    ) AS outcome,
+    incomplete_because,
+    input,
+    output,
+    steps,
+    model_calls,
+    tool_calls,
+    errors,
+    input_tokens,
+    output_tokens,
+    trace_ids,
+    CAST(canon_runs.dialects, 'Array(String)') AS dialects,
+    flagged,
+    CAST(false, 'Bool') AS held,
+    interpreted_by
+FROM canon_runs FINAL
+WHERE NOT deleted

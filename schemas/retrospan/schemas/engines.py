@@ -1,0 +1,141 @@
+"""The one place where a statement of ours becomes what a single server, a replicated database or a cluster needs.
+
+The files say what a table is on one server. From them follow:
+
+    plain                  as written: one server, or embedded
+    replicated database    Replicated engines without a path; the database itself spreads every statement
+    cluster, one shard     ON CLUSTER, and Replicated engines with a path: each node has every row
+    cluster, more shards   the same under the name `<table>_local`, and a Distributed table over it under the name;
+                           rows are spread by the hash of trace or run, so that what merges lies together
+
+Pure: text in, text out. What varies is the engine's name, its settings and the clause ON CLUSTER, nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+#: A week: a batch whose answer was lost before a long outage is still recognised. The engine's default is an hour.
+WINDOW_SECONDS = 604_800
+
+# By which columns the rows of a table are spread. What merges with FINAL must lie on one shard.
+_BY_TRACE = frozenset({"raw_spans", "raw_logs", "arrivals", "canon_traces", "canon_spans"})
+_BY_RECORD = frozenset({"raw_rejects"})
+# Small and read as a whole: every node has all of it.
+_EVERYWHERE = frozenset({"schema_migrations", "logs", "leases"})
+
+_TABLE = re.compile(r"^(\s*(?:--[^\n]*\n\s*)*)CREATE TABLE IF NOT EXISTS (\w+)", re.MULTILINE)
+_ENGINE = re.compile(r"^ENGINE = (Replacing)?MergeTree(?:\((\w*)\))?$", re.MULTILINE)
+_HEAD = re.compile(
+    r"^(CREATE (?:OR REPLACE )?(?:MATERIALIZED )?(?:TABLE|VIEW|FUNCTION|DATABASE)(?: IF NOT EXISTS)? \w+|ALTER TABLE \w+)",
+    re.MULTILINE,
+)
+_ALTER = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)
+_WINDOW = re.compile(r"non_replicated_deduplication_window = (\d+)")
+_DELETE = re.compile(r"^DELETE FROM (\{table:Identifier\})", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How tables are made in one warehouse. Made by `PLAIN`, `replicated_database` and `cluster`."""
+
+    cluster: str = ""
+    """The cluster's name; '' when no statement says ON CLUSTER."""
+    shards: int = 1
+    replicated: bool = False
+
+    def shaped(self, statement: str) -> list[str]:
+        """The statements to run, in order, for one of our `.sql` files."""
+        if not self.replicated:
+            return [statement]
+        found = _TABLE.search(statement)
+        if found is None:
+            return self._of_both(statement)
+        table = found[2]
+        if not _ENGINE.search(statement):
+            return [self._on_cluster(statement)]
+        sharded = self.shards > 1 and table not in _EVERYWHERE
+        local = f"{table}_local" if sharded else table
+        own = _TABLE.sub(rf"\g<1>CREATE TABLE IF NOT EXISTS {local}", statement, count=1)
+        own = _ENGINE.sub(lambda engine: self._engine(engine, local), own, count=1)
+        own = _WINDOW.sub(
+            rf"replicated_deduplication_window = \1, replicated_deduplication_window_seconds = {WINDOW_SECONDS}",
+            own,
+        )
+        statements = [self._on_cluster(own)]
+        if sharded:
+            statements.append(
+                self._on_cluster(f"CREATE TABLE IF NOT EXISTS {table}").rstrip()
+                + f"\nAS {local}\nENGINE = Distributed('{self.cluster}', currentDatabase(), '{local}', {_spread_by(table)})"
+            )
+        return statements
+
+    def local(self, table: str) -> str:
+        """The table that holds the rows themselves."""
+        return f"{table}_local" if self.shards > 1 and table not in _EVERYWHERE else table
+
+    def everywhere(self, statement: str) -> str:
+        """A DELETE as it reaches every shard."""
+        if self.shards == 1:
+            return statement
+        return _DELETE.sub(rf"DELETE FROM \1 ON CLUSTER `{self.cluster}`", statement)
+
+    @property
+    def settings(self) -> dict[str, str | int]:
+        """What every connection needs so that several shards answer as one."""
+        if self.shards == 1:
+            return {}
+        # Rows are where they belong when an insert returns, no shard is left out in silence, and a join sees all rows.
+        return {
+            "distributed_foreground_insert": 1,
+            "skip_unavailable_shards": 0,
+            "distributed_product_mode": "global",
+        }
+
+    def _of_both(self, statement: str) -> list[str]:
+        """An ALTER holds for the table of the rows and for the one over it; anything else is one statement."""
+        altered = _ALTER.search(statement)
+        if altered is None or self.local(altered[1]) == altered[1] or altered[1] == "landing":
+            return [self._on_cluster(statement)]
+        local = _ALTER.sub(f"ALTER TABLE {self.local(altered[1])}", statement, count=1)
+        return [self._on_cluster(local), self._on_cluster(statement)]
+
+    def _on_cluster(self, statement: str) -> str:
+        if not self.cluster:
+            return statement
+        return _HEAD.sub(rf"\1 ON CLUSTER `{self.cluster}`", statement, count=1)
+
+    def _engine(self, engine: re.Match[str], table: str) -> str:
+        name = f"Replicated{engine[1] or ''}MergeTree"
+        version = [engine[2]] if engine[2] else []
+        if not self.cluster:
+            return f"ENGINE = {name}({', '.join(version)})" if version else f"ENGINE = {name}"
+        # A path by name, not by the table's uuid: a replica that joins later finds the others.
+        shard = "all" if table in _EVERYWHERE else "{shard}"
+        place = [f"'/clickhouse/tables/{shard}/retrospan/{table}'", "'{replica}'"]
+        return f"ENGINE = {name}({', '.join([*place, *version])})"
+
+
+PLAIN = Form()
+
+
+def replicated_database() -> Form:
+    """A database whose engine is Replicated: ON CLUSTER is refused there, and engines take no path."""
+    return Form(replicated=True)
+
+
+def cluster(name: str, *, shards: int = 1) -> Form:
+    """A cluster of the server's configuration, with the macros `shard` and `replica`.
+
+    Raises ValueError when the name is none that can be written as it is.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        raise ValueError(f"{name!r} is no name of a cluster")
+    return Form(cluster=name, shards=shards, replicated=True)
+
+
+def _spread_by(table: str) -> str:
+    if table in _BY_RECORD:
+        return "cityHash64(tenant, sequence)"
+    return f"cityHash64(tenant, {'trace_id' if table in _BY_TRACE else 'run_id'})"

@@ -1,0 +1,88 @@
+"""Canonical JSON and the hash made of it: equal meaning, equal hash.
+
+RFC 8785 with three additions that agents' data needs: integers keep all their digits, NaN and the infinities are
+the strings 'NaN', 'Infinity' and '-Infinity', and text that is not valid Unicode counts as its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from hashlib import sha256
+
+_ENCODE = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+).encode
+
+
+def canonical_json(value: object) -> bytes:
+    """Return the canonical JSON of a JSON value (None, bool, int, float, str, list, dict) as UTF-8.
+
+    Raises RecursionError when the value is nested deeper than the interpreter's stack, TypeError when it holds
+    something that JSON has no form for.
+    """
+    text = _ENCODE(value) if _is_plain(value) else _spell(value)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        try:
+            return text.encode(errors="surrogateescape")
+        except UnicodeEncodeError:
+            return text.encode(errors="surrogatepass")
+
+
+def hash_of(value: object) -> str:
+    """Return the first 16 bytes of SHA-256 of the canonical JSON as 32 hex digits."""
+    return sha256(canonical_json(value)).hexdigest()[:32]
+
+
+def _is_plain(value: object) -> bool:
+    """Tell whether json's own encoder already writes the canonical form: no floats, no keys that sort differently."""
+    if isinstance(value, dict):
+        # json sorts keys by code point, RFC 8785 by UTF-16 unit: they differ only from U+E000 on.
+        return all(isinstance(key, str) and (not key or max(key) < "\ue000") for key in value) and all(
+            map(_is_plain, value.values())
+        )
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return not isinstance(value, float)
+
+
+def _spell(value: object) -> str:
+    if isinstance(value, dict):
+        keys = sorted(value, key=_utf16)
+        return "{" + ",".join(f"{_ENCODE(str(key))}:{_spell(value[key])}" for key in keys) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_spell, value)) + "]"
+    if isinstance(value, float):
+        return _spell_number(value)
+    return _ENCODE(value)
+
+
+def _utf16(key: str) -> bytes:
+    return str(key).encode("utf-16-be", errors="surrogatepass")
+
+
+def _spell_number(value: float) -> str:
+    if math.isnan(value):
+        return '"NaN"'
+    if math.isinf(value):
+        return '"Infinity"' if value > 0 else '"-Infinity"'
+    if value == 0:
+        return "0"
+    # repr gives the shortest digits that read back the same, as ECMAScript does; only the notation differs.
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = whole + fraction
+    point = len(whole) + int(exponent or 0)
+    leading = len(digits) - len(digits.lstrip("0"))
+    digits, point = digits.strip("0"), point - leading
+    sign = "-" if value < 0 else ""
+    if len(digits) <= point <= 21:
+        return sign + digits.ljust(point, "0")
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    tail = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"

@@ -1,0 +1,47 @@
+-- title: canonical runs; one row mirrors retrospan.schemas.canonical.RunRow
+CREATE TABLE IF NOT EXISTS canon_runs
+(
+    tenant LowCardinality(String),
+    run_id String,
+    generation UInt64,
+    deleted Bool,
+    origin_run_id String,
+    parent_run_id Nullable(String),
+    parent_link Nullable(String),
+    conversation_id Nullable(String),
+    run_kind LowCardinality(String),
+    agent_name Nullable(String),
+    agent_version Nullable(String),
+    service_name Nullable(String),
+    service_version Nullable(String),
+    environment Nullable(String),
+    started_at DateTime64(9, 'UTC'),
+    ended_at Nullable(DateTime64(9, 'UTC')),
+    duration_ms Nullable(Float64),
+    outcome LowCardinality(String),
+    incomplete_because Nullable(String),
+    input Nullable(String) CODEC(ZSTD(3)),
+    output Nullable(String) CODEC(ZSTD(3)),
+    input_hash Nullable(String),
+    answer_ref Nullable(String),
+    steps UInt64,
+    model_calls UInt64,
+    tool_calls UInt64,
+    errors UInt64,
+    input_tokens Nullable(UInt64),
+    output_tokens Nullable(UInt64),
+    trace_ids Array(String),
+    dialects Array(LowCardinality(String)),
+    flagged Bool,
+    newest_ended_at DateTime64(9, 'UTC'),
+    arrived_at DateTime64(9, 'UTC'),
+    through_sequence UInt64,
+    final_history Array(UInt32) CODEC(ZSTD(1)),
+    final_history_hash String,
+    history_run_id Nullable(String),
+    interpreted_by LowCardinality(String),
+    INDEX by_conversation_id conversation_id TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(generation)
+ORDER BY (tenant, run_id)
+SETTINGS index_granularity = 8192, enable_block_number_column = 1, enable_block_offset_column = 1

@@ -1,0 +1,29 @@
+"""References: how a thing is named in provenance, `kind:id`. A `/` inside a part is percent-encoded."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+
+def _part(text: str) -> str:
+    return quote(text, safe=" !\"#$&'()*+,:;<=>?@[]^`{|}~") if "/" in text or "%" in text else text
+
+
+def run_ref(run_id: str) -> str:
+    return f"run:{_part(run_id)}"
+
+
+def span_ref(trace_id: str, span_id: str) -> str:
+    return f"span:{trace_id}/{span_id}"
+
+
+def step_ref(run_id: str, step: int) -> str:
+    return f"step:{_part(run_id)}/{step}"
+
+
+def message_ref(message_hash: str) -> str:
+    return f"message:{message_hash}"
+
+
+def output_ref(output_id: str) -> str:
+    return f"output:{_part(output_id)}"

@@ -1,0 +1,69 @@
+"""What the rest of Retrospan asks of a ClickHouse, embedded or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+Parameters = Mapping[str, str | int | float | bool | Sequence[str] | Sequence[int]]
+Settings = Mapping[str, str | int]
+
+#: Settings with which rows are rendered as JSON that reads back exactly: 64-bit integers as numbers, tuples as lists.
+ROW_SETTINGS: Settings = {
+    "output_format_json_quote_64bit_integers": 0,
+    "output_format_json_named_tuples_as_objects": 0,
+    "output_format_json_validate_utf8": 0,
+}
+
+
+class Escaped(str):
+    """A parameter that is already written as ClickHouse reads one: passed to the engine as it is.
+
+    Clients of the SQL port send their parameters so; for arrays and maps there is nothing to undo first.
+    """
+
+    __slots__ = ()
+
+
+class Store(Protocol):
+    """One connection. Not shared between threads; readers and writers never share one.
+
+    Every method raises SqlError when the engine refuses the statement and WarehouseUnavailable when it cannot
+    be reached. Values travel as `{name:Type}` parameters, never inside the statement.
+    """
+
+    def keep(self, settings: Settings) -> None:
+        """Set these for every further statement of this connection."""
+        ...
+
+    def command(
+        self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
+    ) -> None:
+        """Run one statement that returns nothing."""
+        ...
+
+    def query(
+        self,
+        statement: str,
+        parameters: Parameters | None = None,
+        settings: Settings | None = None,
+        output_format: str = "JSONEachRow",
+    ) -> bytes:
+        """Run one SELECT and return its result as ClickHouse renders it in the format."""
+        ...
+
+    def rows(
+        self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
+    ) -> list[list[object]]:
+        """Run one SELECT; a list per row, in column order, as JSON reads it (64-bit integers as int)."""
+        ...
+
+    def insert(
+        self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
+    ) -> None:
+        """Run `INSERT INTO … ` (without FORMAT) with the data inline. Returns once ClickHouse has the rows."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection. Safe to call twice."""
+        ...

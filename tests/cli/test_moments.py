@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrospan.ingest.cli.moments import Moment, Zone, parse_time
+
+NOW = Moment.read("2026-11-21 14:40:00")
+
+
+def test_reads_what_clickhouse_prints_and_writes_rfc3339() -> None:
+    moment = Moment.read("2026-11-21 14:32:07.123456789")
+    assert moment.rfc3339() == "2026-11-21T14:32:07.123456789Z"
+    assert moment.clickhouse() == "2026-11-21 14:32:07.123456789"
+    assert Moment.read("1970-01-01 00:00:00") == 0
+
+
+@given(st.integers(0, 9_223_372_036_000_000_000))
+def test_a_moment_survives_being_written(nanoseconds: int) -> None:
+    moment = Moment(nanoseconds)
+    assert Moment.read(moment.clickhouse()) == moment == parse_time(moment.rfc3339())
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("14:32", "2026-11-21 14:32:00"),
+        ("14:40", "2026-11-21 14:40:00"),
+        ("14:41", "2026-11-20 14:41:00"),  # the latest such time is yesterday's
+        ("9:05:07.25", "2026-11-21 09:05:07.25"),
+        ("2h ago", "2026-11-21 12:40:00"),
+        ("90m", "2026-11-21 13:10:00"),
+        ("1.5 hours ago", "2026-11-21 13:10:00"),
+        ("2 days ago", "2026-11-19 14:40:00"),
+        ("now", "2026-11-21 14:40:00"),
+        ("2026-11-21T14:32:00Z", "2026-11-21 14:32:00"),
+        ("2026-11-21T14:32:00.123456789+01:00", "2026-11-21 13:32:00.123456789"),
+        ("2026-11-21 14:32", "2026-11-21 14:32:00"),
+        ("2026-11-21", "2026-11-21 00:00:00"),
+    ],
+)
+def test_times_as_people_type_them(typed: str, meant: str) -> None:
+    assert parse_time(typed, NOW) == Moment.read(meant)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["", "25:00", "14:99", "yesterday", "2026-13-01", "99999999999d ago", "1969-01-01", "2h from now"],
+)
+def test_what_is_no_time_is_refused_with_what_is(typed: str) -> None:
+    with pytest.raises(ValueError, match="RFC 3339"):
+        parse_time(typed, NOW)
+
+
+@given(st.text())
+def test_any_text_is_a_time_or_refused(typed: str) -> None:
+    try:
+        assert parse_time(typed, NOW) >= 0
+    except ValueError as error:
+        assert "is not a time" in str(error)
+
+
+def test_the_local_zone_is_shown_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    time.tzset()
+    try:
+        zone = Zone(utc=False)
+        assert zone.clock(NOW) == "20:10:00"
+        assert zone.name() == "Asia/Kolkata (+05:30)"
+        assert Zone(utc=True).clock(NOW) == "14:40:00"
+        assert Zone(utc=True).name() == "UTC"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_lists_show_the_date_of_what_is_older_than_a_day() -> None:
+    zone = Zone(utc=True)
+    assert zone.listed(Moment.read("2026-11-21 09:00:00"), NOW) == "09:00:00"
+    assert zone.listed(Moment.read("2026-11-19 09:00:00"), NOW) == "2026-11-19 09:00"
+    assert zone.listed(None, NOW) == "-"

@@ -1,0 +1,27 @@
+"""Fixtures live in the fix_*.py modules beside this file, one subject each."""
+
+import pytest
+
+pytest_plugins = ["fix_collector", "fix_recordings", "fix_store"]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Name the engine the tests ran against."""
+    import chdb
+
+    return f"engine: chdb {chdb.__version__}"
+
+
+# A file of tests is one process's, so the longest ones begin first; else one of them runs on alone at the end.
+_LONGEST = (
+    "tests/whole/",
+    "tests/warehouse/",
+    "tests/torture/",
+    "tests/interpret/test_interpreter.py",
+    "tests/cli/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first; the order is the same in every process."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))

@@ -1,0 +1,48 @@
+"""The embedded engine: one per pytest process (a process can open one path), one empty database per test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.schemas.migrate import DATABASE, Migrations
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedWarehouse]:
+    """The engine on disk. Tests that write use `warehouse` or `store`, which start from fresh tables."""
+    warehouse = EmbeddedWarehouse(tmp_path_factory.mktemp("engine") / "warehouse", memory_bytes=4 << 30)
+    yield warehouse
+    warehouse.close()
+
+
+@pytest.fixture
+def warehouse(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
+    """The engine with every table there and empty; `warehouse.connect()` gives further connections."""
+    store = engine.connect()
+    Migrations(store).apply()
+    for (name,) in store.rows(
+        "SELECT name FROM system.tables WHERE database = {database:String} AND engine LIKE '%MergeTree%' "
+        "AND name != 'schema_migrations'",
+        {"database": DATABASE},
+    ):
+        store.command("TRUNCATE TABLE {name:Identifier}", {"name": str(name)})
+    store.close()
+    return engine
+
+
+@pytest.fixture
+def store(warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedStore]:
+    """A connection to fresh tables."""
+    connection = warehouse.connect()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def data_path(tmp_path: Path) -> Path:
+    """A data directory for a collector or a subprocess."""
+    return tmp_path / "data"

@@ -1,0 +1,101 @@
+"""The same spans give the same rows in any order and number; another run of the same kind compares as equal."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from fix_recordings import Recording
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rewritten import IDS
+from spans import read_runs, spans_of_requests
+
+from retrospan.ingest.interpret.rows import Rows, rows_of
+from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.tree import Tree
+
+
+def _rows(spans: list[Span]) -> list[Rows]:
+    return [rows_of(run, "default", 1, None) for run in read_runs(spans)]
+
+
+def _rewritten(spans: list[Span], shift_ns: int) -> list[Span]:
+    """Return the same run with other trace, span, call, response and message ids, and other times."""
+
+    def text(value: object) -> object:
+        if isinstance(value, str):
+            return IDS.sub(lambda found: f"other_{found[0][::-1]}", value)
+        if isinstance(value, list):
+            return [text(item) for item in value]
+        if isinstance(value, dict):
+            return {key: text(item) for key, item in value.items()}
+        return value
+
+    def id_of(old: str, length: int) -> str:
+        return f"{(int(old, 16) * 31 + 7) % (1 << (4 * length)):0{length}x}" if old else ""
+
+    out = []
+    for span in spans:
+        new = replace(
+            span,
+            trace_id=id_of(span.trace_id, 32),
+            span_id=id_of(span.span_id, 16),
+            parent_span_id=id_of(span.parent_span_id, 16),
+            started_at=span.started_at + shift_ns,
+            ended_at=span.ended_at + shift_ns,
+            attributes={key: text(value) for key, value in span.attributes.items()},
+            logs=[
+                replace(
+                    log,
+                    body=text(log.body),
+                    attributes={key: text(value) for key, value in log.attributes.items()},
+                )
+                for log in span.logs
+            ],
+        )
+        out.append(new)
+    return out
+
+
+_COMPARED: tuple[Callable[[Rows], object], ...] = (
+    lambda rows: [(s.step_kind, s.name, s.status, s.node, s.framework_step) for s in rows.steps],
+    lambda rows: [(s.state_before_hash, s.state_after_hash) for s in rows.steps],
+    lambda rows: [(c.call_hash, c.input_hash, c.output_hash) for c in rows.model_calls],
+    lambda rows: [(t.tool_name, t.arguments_hash, t.result_hash) for t in rows.tool_calls],
+    lambda rows: [(v.kind, v.hash, v.role, v.first_call) for v in rows.values if v.kind == "message"],
+)
+
+
+def test_order_and_duplicates_do_not_matter(recording: Recording) -> None:
+    spans = spans_of_requests(recording.traces, recording.logs)
+    expected = _rows(spans)
+
+    @settings(max_examples=10, deadline=None, database=None)
+    @given(st.integers(min_value=0, max_value=2**32))
+    def check(seed: int) -> None:
+        shuffled = [*spans, *random.Random(seed).sample(spans, len(spans) // 2)]
+        random.Random(seed).shuffle(shuffled)
+        assert _rows(shuffled) == expected
+
+    check()
+
+
+def test_the_same_run_with_other_ids_and_times_compares_as_equal(recording: Recording) -> None:
+    if recording.name.startswith("smolagents/"):
+        return  # tells the model the ids of its calls in plain text: another text is another message
+    spans = spans_of_requests(recording.traces, recording.logs)
+    for one, other in zip(_rows(spans), _rows(_rewritten(spans, 86_400_000_000_000)), strict=True):
+        assert one.runs[0].run_id != other.runs[0].run_id
+        for compared in _COMPARED:
+            assert compared(one) == compared(other)
+
+
+def test_cycles_and_self_parents_end(recordings: dict[str, Recording]) -> None:
+    spans = spans_of_requests(recordings["genai-openai.span_only/normal"].traces)
+    spans[0].parent_span_id = spans[0].span_id
+    spans[1].parent_span_id, spans[2].parent_span_id = spans[2].span_id, spans[1].span_id
+    (rows,) = _rows(spans)
+    assert len(rows.steps) == 9
+    assert len(Tree([]).readings) == 0

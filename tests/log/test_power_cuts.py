@@ -1,0 +1,19 @@
+"""R03: whatever a power cut leaves of unsynced writes and names, what was promised is found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from retrospan.ingest.torture.power_cuts import play_lives
+
+SEEDS = 1000
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_r03_what_was_promised_survives_power_cuts(tmp_path: Path, block: int) -> None:
+    total = play_lives(tmp_path / "disk", range(block * SEEDS // 10, (block + 1) * SEEDS // 10))
+    assert not total.broken, total.broken
+    assert total.acknowledged > 500
+    assert min(total.cuts, total.kills, total.archived) > 10

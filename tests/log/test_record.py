@@ -1,0 +1,49 @@
+"""A record of the log as bytes and back."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+from hypothesis import given
+
+from retrospan.ingest.log.record import Reject, decode, encode, items_at
+from retrospan.ingest.otlp.wire import read_varint
+
+requests = st.none() | st.binary(max_size=200)
+
+
+@given(
+    arrived_at=st.integers(0, 2**63),
+    sequence=st.integers(1, 2**63),
+    tenant=st.text(max_size=40),
+    traces=requests,
+    logs=requests,
+    rejected=st.lists(st.binary(max_size=20), max_size=3),
+    items=st.integers(0, 2**40),
+)
+def test_a_record_reads_back_as_it_was_and_tells_its_items_without_being_read(
+    arrived_at: int,
+    sequence: int,
+    tenant: str,
+    traces: bytes | None,
+    logs: bytes | None,
+    rejected: list[bytes],
+    items: int,
+) -> None:
+    rejects = [Reject(signal="traces", spans=1, reason="no id", sample=sample) for sample in rejected]
+    parts, size = encode(
+        arrived_at=arrived_at,
+        sequence=sequence,
+        tenant=tenant,
+        traces=traces,
+        logs=logs,
+        rejects=rejects,
+        items=items,
+    )
+    framed = b"".join(parts)
+    assert len(framed) == size
+    length = read_varint(framed, 0, size)
+    assert length is not None
+    record = decode(framed[length[1] :])
+    assert (record.arrived_at, record.sequence, record.tenant) == (arrived_at, sequence, tenant)
+    assert (record.traces, record.logs, record.rejects, record.items) == (traces, logs, rejects, items)
+    assert items_at(framed, length[1], size) == items

@@ -1,0 +1,74 @@
+"""Migrations: numbered, run once, resumed after a crash, refused when a later release was here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.schemas.errors import SchemaTooNew, SqlError
+from retrospan.schemas.migrate import Migrations, shipped
+
+FIRST = (1, "0001_create_first_table", "CREATE TABLE IF NOT EXISTS first (a UInt8) ENGINE = Memory")
+SECOND = (2, "0002_create_second_table", "CREATE TABLE IF NOT EXISTS second (a UInt8) ENGINE = Memory")
+BROKEN = (2, "0002_create_second_table", "CREATE TABLE second (a NoSuchType) ENGINE = Memory")
+
+
+@pytest.fixture
+def scratch(engine: EmbeddedWarehouse) -> Iterator[EmbeddedStore]:
+    """A connection to an empty database of its own."""
+    store = engine.connect()
+    store.command("DROP DATABASE IF EXISTS scratch")
+    store.command("CREATE DATABASE scratch")
+    store.command("USE scratch")
+    yield store
+    store.command("DROP DATABASE scratch")
+    store.close()
+
+
+def test_each_runs_once_in_order(scratch: EmbeddedStore) -> None:
+    migrations = Migrations(scratch, [FIRST, SECOND])
+    assert [m.number for m in migrations.apply(dry_run=True)] == [1, 2]
+    assert scratch.rows("SHOW TABLES") == []
+    assert [m.number for m in migrations.apply()] == [1, 2]
+    assert (migrations.pending(), [m.number for m in migrations.applied()]) == ([], [1, 2])
+    assert migrations.apply() == []
+    assert scratch.rows("SHOW TABLES") == [["first"], ["schema_migrations"], ["second"]]
+
+
+def test_one_that_failed_stays_running_and_is_run_again(scratch: EmbeddedStore) -> None:
+    with pytest.raises(SqlError):
+        Migrations(scratch, [FIRST, BROKEN]).apply()
+    mended = Migrations(scratch, [FIRST, SECOND])
+    (pending,) = mended.pending()
+    assert (pending.number, pending.state) == (2, "running")
+    assert [m.number for m in mended.apply()] == [2]
+    assert [m.number for m in mended.applied()] == [1, 2]
+
+
+def test_a_later_release_is_refused_and_nothing_is_written(scratch: EmbeddedStore) -> None:
+    Migrations(scratch, [FIRST, SECOND]).apply()
+    third = (3, "0003_create_third_table", "CREATE TABLE third (a UInt8) ENGINE = Memory")
+    with pytest.raises(SchemaTooNew, match="0002_create_second_table"):
+        Migrations(scratch, [FIRST, third]).apply()
+    assert ["third"] not in scratch.rows("SHOW TABLES")
+
+
+@pytest.mark.parametrize(("number", "name", "statement"), shipped(), ids=[name for _, name, _ in shipped()])
+def test_a_shipped_migration_keeps_the_rules(number: int, name: str, statement: str) -> None:
+    assert re.fullmatch(r"\d{4}_(create_\w+_(table|view|function)|add_\w+_to_\w+)", name)
+    assert statement.startswith("-- title: ")
+    code = "\n".join(line for line in statement.splitlines() if not line.lstrip().startswith("--"))
+    assert ";" not in code, "one statement per file"
+    assert "IF NOT EXISTS" in code, "it can be run twice"
+    if "MergeTree" in code:
+        assert "enable_block_number_column = 1, enable_block_offset_column = 1" in code
+    if "MergeTree" in code and number < 20:
+        assert "non_replicated_deduplication_window = 10000" in code
+
+
+def test_numbers_are_not_used_twice() -> None:
+    numbers = [number for number, _, _ in shipped()]
+    assert len(numbers) == len(set(numbers))

@@ -1,0 +1,38 @@
+"""A table and its dataclass are one thing: same names, same order."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.schemas import canonical, raw
+
+PAIRS: list[tuple[type, str]] = [
+    (raw.RawSpan, "raw_spans"),
+    (raw.RawLog, "raw_logs"),
+    (canonical.TraceRow, "canon_traces"),
+    (canonical.SpanRow, "canon_spans"),
+    (canonical.ValueRow, "canon_values"),
+    (canonical.ModelCallRow, "canon_model_calls"),
+    (canonical.ToolCallRow, "canon_tool_calls"),
+    (canonical.StepRow, "canon_steps"),
+    (canonical.StateChangeRow, "canon_state_changes"),
+    (canonical.EdgeRow, "canon_edges"),
+    (canonical.FailureRow, "canon_failures"),
+    (canonical.AttemptRow, "canon_attempts"),
+    (canonical.ProblemRow, "canon_problems"),
+    (canonical.RunRow, "canon_runs"),
+]
+
+
+@pytest.mark.parametrize(("row", "table"), PAIRS, ids=[table for _, table in PAIRS])
+def test_fields_are_the_columns_in_order(store: EmbeddedStore, row: type, table: str) -> None:
+    described = store.rows("DESCRIBE TABLE {table:Identifier}", {"table": table})
+    assert [field.name for field in fields(row)] == [column[0] for column in described]
+
+
+def test_every_canonical_class_has_its_table() -> None:
+    classes = {name for name in vars(canonical) if name.endswith("Row")}
+    assert classes == {row.__name__ for row, _ in PAIRS if row.__module__ == canonical.__name__}

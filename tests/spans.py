@@ -1,0 +1,113 @@
+"""Spans of OTLP requests without a warehouse between, for tests of the pure core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fix_recordings import Recording
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+
+from retrospan.ingest.interpret.messages import Message
+from retrospan.ingest.interpret.problems import Problems
+from retrospan.ingest.interpret.rows import Rows, rows_of
+from retrospan.ingest.interpret.run import Run, interpret, is_run, read_spans
+from retrospan.ingest.interpret.span import Event, LogRecord, Span
+
+
+def _value(value: AnyValue) -> object:
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind == "array_value":
+        return [_value(item) for item in value.array_value.values]
+    if kind == "kvlist_value":
+        return _attributes(value.kvlist_value.values)
+    found: object = getattr(value, kind)
+    return found
+
+
+def _attributes(pairs: Iterable[KeyValue]) -> dict[str, object]:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> list[Span]:
+    """Return the spans of the requests with their log records, in the order of the bytes."""
+    spans: dict[tuple[str, str], Span] = {}
+    for sequence, body in enumerate(traces, start=1):
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            about = _attributes(resource.resource.attributes)
+            for scope in resource.scope_spans:
+                for sent in scope.spans:
+                    span = Span(
+                        trace_id=sent.trace_id.hex(),
+                        span_id=sent.span_id.hex(),
+                        parent_span_id=sent.parent_span_id.hex(),
+                        name=sent.name,
+                        kind=sent.kind,
+                        flags=sent.flags,
+                        started_at=sent.start_time_unix_nano,
+                        ended_at=sent.end_time_unix_nano,
+                        status=("unset", "ok", "error")[sent.status.code],
+                        status_message=sent.status.message,
+                        scope=scope.scope.name,
+                        scope_version=scope.scope.version,
+                        attributes=_attributes(sent.attributes),
+                        resource=about,
+                        events=[
+                            Event(
+                                name=event.name,
+                                time_ns=event.time_unix_nano,
+                                attributes=_attributes(event.attributes),
+                            )
+                            for event in sent.events
+                        ],
+                        sequence=sequence,
+                    )
+                    spans[(span.trace_id, span.span_id)] = span
+    for body in logs:
+        for group in ExportLogsServiceRequest.FromString(body).resource_logs:
+            for scope_logs in group.scope_logs:
+                for record in scope_logs.log_records:
+                    at = record.time_unix_nano or record.observed_time_unix_nano
+                    owner = spans.get((record.trace_id.hex(), record.span_id.hex()))
+                    if owner is not None:
+                        owner.logs.append(
+                            LogRecord(
+                                event=record.event_name,
+                                time_ns=at,
+                                body=_value(record.body),
+                                attributes=_attributes(record.attributes),
+                                order=(at, record.observed_time_unix_nano, ""),
+                            )
+                        )
+    return list(spans.values())
+
+
+def read_run(run_id: str, spans: Sequence[Span], previous: Sequence[Message] | None = None) -> Run:
+    """Interpret spans as one run."""
+    problems = Problems()
+    return interpret(run_id, read_spans(spans, problems), problems, previous)
+
+
+def read_runs(spans: Sequence[Span]) -> list[Run]:
+    """Interpret spans trace by trace, oldest first, each with the final history of the one before where it wants it."""
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(span.trace_id, []).append(span)
+    runs: list[Run] = []
+    for trace_id, own in sorted(traces.items(), key=lambda item: min(span.started_at for span in item[1])):
+        if not is_run(read_spans(own, Problems())):
+            continue
+        run = read_run(trace_id, own)
+        if run.wants_previous_run and runs and runs[-1].conversation == run.conversation:
+            run = read_run(trace_id, own, runs[-1].final_history)
+        runs.append(run)
+    return runs
+
+
+def rows_of_recording(recording: Recording) -> list[Rows]:
+    """Return the canonical rows of the recording's runs, generation 1."""
+    runs = read_runs(spans_of_requests(recording.traces, recording.logs))
+    return [rows_of(run, "default", 1, None) for run in runs]

@@ -1,0 +1,126 @@
+"""R16: a copy of the log, taken as docs/reliability.md says while agents send, is a collector that has it all."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import otlp_requests as make
+from docs.pages import TOP, Page
+from fix_collector import Served
+
+from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+
+BODY = b"x" * 300
+
+
+def sequences(log: WriteAheadLog) -> list[int]:
+    found: list[int] = []
+    while chunk := log.read(found[-1] if found else 0, max_bytes=1 << 20):
+        found += [frame.sequence for frame in chunk.frames()]
+    return found
+
+
+def append(log: WriteAheadLog, count: int) -> int:
+    return [log.append(tenant="default", traces=BODY) for _ in range(count)][-1]
+
+
+def archive(log: WriteAheadLog) -> None:
+    while log.archive_next(log.durable_sequence):
+        pass
+
+
+def test_r16_segments_that_move_into_the_archive_during_the_copy_leave_no_gap(tmp_path: Path) -> None:
+    log = WriteAheadLog.open(tmp_path / "log", segment_bytes=1500, low_water_bytes=0)
+    append(log, 10)
+    archive(log)
+    mark = append(log, 6)
+    copy = tmp_path / "copy"
+    (copy / "archive").mkdir(parents=True)
+    plain = sorted((tmp_path / "log").glob("*.seg"))
+    for path in plain:
+        shutil.copy(path, copy)
+    # The newest is caught half-way through a record, and everything is archived before the archive's turn.
+    torn = copy / plain[-1].name
+    torn.write_bytes(torn.read_bytes() + b"half a rec")
+    append(log, 20)
+    archive(log)
+    for path in (tmp_path / "log" / "archive").iterdir():
+        shutil.copy(path, copy / "archive")
+    log.close()
+    restored = WriteAheadLog.open(copy, segment_bytes=1500, low_water_bytes=0)
+    found = sequences(restored)
+    assert found == list(range(1, len(found) + 1))
+    assert len(found) >= mark
+    assert restored.recovery.lost_records == 0
+    assert restored.append(tenant="default", traces=BODY) == len(found) + 1
+    restored.close()
+
+
+def test_r16_an_archived_segment_counts_before_a_shorter_plain_one(tmp_path: Path) -> None:
+    log = WriteAheadLog.open(tmp_path / "log", segment_bytes=1500, low_water_bytes=0)
+    append(log, 10)
+    first = min((tmp_path / "log").glob("*.seg"))
+    half = first.read_bytes()[:700]
+    archive(log)
+    log.close()
+    first.write_bytes(half)
+    again = WriteAheadLog.open(tmp_path / "log", segment_bytes=1500, low_water_bytes=0)
+    assert sequences(again) == list(range(1, 11))
+    assert again.recovery.reason == ""
+    again.close()
+
+
+def procedure(data: Path, backup: Path) -> None:
+    """The block of the page, run in bash with other directories."""
+    [script] = [
+        text for _, text in Page(TOP / "docs" / "reliability.md").blocks if "backup/log/archive" in text
+    ]
+    script = script.replace("retrospan-data", str(data)).replace("backup/", f"{backup}/")
+    # What cp does not find any more has moved into the archive, which is copied next.
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    assert all("cannot stat" in line and ".seg'" in line for line in done.stderr.splitlines()), done.stderr
+
+
+def test_r16_every_span_acknowledged_before_the_copy_is_there_after_a_restore(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text("[limits]\nsegment_bytes = 8192\n")
+    flags = ("--config", str(settings))
+    source = Served(tmp_path / "data", tmp_path / "stderr.txt", *flags)
+    acknowledged: list[str] = []
+    enough, done = threading.Event(), threading.Event()
+
+    def send() -> None:
+        while not done.is_set():
+            span = make.span("x" * 200)
+            source.send(traces=[make.traces(span).SerializeToString()])
+            acknowledged.append(span.span_id.hex())
+            if len(acknowledged) >= 300:
+                enough.set()
+
+    sender = threading.Thread(target=send)
+    try:
+        sender.start()
+        assert enough.wait(60)
+        archived = tmp_path / "data" / "log" / "archive"
+        source.until(lambda: archived.is_dir() and any(archived.glob("*.zst")))
+        before = list(acknowledged)
+        procedure(tmp_path / "data", tmp_path / "backup")
+        # Once more into the same place, which then holds what came meanwhile as well.
+        between = list(acknowledged)
+        procedure(tmp_path / "data", tmp_path / "backup")
+    finally:
+        done.set()
+        sender.join()
+        source.kill()
+    assert set(before) <= set(between)
+    restored = Served(tmp_path / "backup", tmp_path / "restored.txt", *flags)
+    try:
+        restored.wait_idle()
+        found = {row["span_id"] for row in restored.rows("SELECT span_id FROM spans")}
+        assert set(between) <= found <= set(acknowledged)
+        assert restored.health()["recovery_lost_records"] == 0
+    finally:
+        restored.kill()

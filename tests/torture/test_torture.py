@@ -1,0 +1,107 @@
+"""The torture itself: it finds what is broken, and a collector of ours passes it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retrospan.ingest.cli.main import main
+from retrospan.ingest.cli.torture import summary
+from retrospan.ingest.torture.exporters import Account
+from retrospan.ingest.torture.failpoints import FAILPOINTS
+from retrospan.ingest.torture.session import Torture, Verdict, compare
+
+NAMES = {("aa", "01"): "chat 0/1/1", ("aa", "02"): "chat 0/1/2"}
+
+
+def account() -> Account:
+    return Account(sent=4, acknowledged=dict(NAMES), rejected=1, refused=1, hashes={"h"})
+
+
+def judged(
+    spans: list[list[object]], *, count: int | None = None, hashes: tuple[str, ...] = ("h",)
+) -> Verdict:
+    def rows(query: str) -> list[list[object]]:
+        if "uniqExact" in query:
+            return [[len(spans) if count is None else count, len(spans)]]
+        if "rejects" in query:
+            return [[text] for text in hashes]
+        return spans
+
+    verdict = Verdict(seed=5)
+    compare([account()], rows, verdict)
+    return verdict
+
+
+WHOLE: list[list[object]] = [["aa", "01", "chat 0/1/1"], ["aa", "02", "chat 0/1/2"]]
+
+
+def test_a_whole_store_breaks_nothing() -> None:
+    verdict = judged(WHOLE)
+    assert verdict.broken == []
+    assert (verdict.sent, verdict.stored, verdict.rejected, verdict.refused) == (4, 2, 1, 1)
+    assert "sent 4, acknowledged 2, stored 2, rejected 1, refused 1" in summary(verdict)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (judged(WHOLE[:1]), "1 acknowledged spans are missing, such as ('aa', '02')"),
+        (judged(WHOLE[:1]), "sent 4 is not stored 1 + rejected 1 + refused 1"),
+        (judged([*WHOLE, ["aa", "03", "x"]]), "1 spans are stored that were not acknowledged"),
+        (judged([WHOLE[0], ["aa", "02", "other"]]), "1 spans are stored with another content"),
+        (judged(WHOLE, count=3), "the view spans has 3 rows for 2 keys"),
+        (judged(WHOLE, hashes=()), "1 rejected or refused requests are not in the view rejects"),
+    ],
+)
+def test_each_broken_promise_is_named(verdict: Verdict, said: str) -> None:
+    assert any(said in sentence for sentence in verdict.broken), verdict.broken
+    assert any(line.startswith("BROKEN: ") for line in summary(verdict))
+    assert "the same again: retrospan torture --seed 5" in summary(verdict)
+
+
+def test_it_does_not_touch_a_directory_that_holds_something(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "precious").touch()
+    assert main(["torture", "--data", str(tmp_path)]) == 2
+    assert "is not an empty directory" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "soon"])
+def test_minutes_are_a_number_above_zero(minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["torture", "--minutes", minutes]) == 2
+    assert "is not a number of minutes above 0" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it_and_the_collector(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "retrospan.ingest.cli.main", "torture", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as torture:
+        assert torture.stderr is not None
+        while "after it was" not in torture.stderr.readline():
+            assert torture.poll() is None
+        torture.send_signal(signal.SIGINT)
+        torture.stderr.read()
+        assert torture.wait(60) == 130
+    lock = tmp_path / "data" / "data" / "lock"
+    if lock.exists() and lock.read_text():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(lock.read_text()), 0)
+
+
+@pytest.mark.long
+def test_r01_r02_every_acknowledged_span_survives_kills_at_random_and_at_named_points(tmp_path: Path) -> None:
+    lines: list[str] = []
+    verdict = Torture(tmp_path, 20, 60.0, lines.append, least_kills=2 * len(FAILPOINTS)).run()
+    assert verdict.broken == [], lines[-5:]
+    assert verdict.kills >= 40
+    assert verdict.acknowledged == verdict.stored > 500
+    assert set(verdict.points) == set(FAILPOINTS), "each point was reached"
+    assert verdict.sent == verdict.stored + verdict.rejected + verdict.refused
+    assert min(verdict.rejected, verdict.refused, verdict.repeated) > 0

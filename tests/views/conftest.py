@@ -1,0 +1,30 @@
+"""The tables of `store` with every view over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from story import Ask
+
+from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.queries.catalogue import install
+
+
+@pytest.fixture
+def views(store: EmbeddedStore) -> Iterator[EmbeddedStore]:
+    install(store)
+    yield store
+
+
+@pytest.fixture
+def ask(views: EmbeddedStore) -> Ask:
+    """Run a SELECT with parameters; its rows as dictionaries."""
+
+    def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
+        found = views.query(statement, parameters, output_format="JSONEachRow")
+        return [json.loads(line) for line in found.splitlines()]
+
+    return rows

@@ -1,0 +1,105 @@
+"""No question reads more than it must: filters reach the primary keys, lists leave payloads alone."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from story import Ask, Story, calls, text
+
+from retrospan.ingest.warehouse.embedded import EmbeddedStore
+
+
+def _reads(store: EmbeddedStore, query: str) -> list[tuple[str, str]]:
+    """(table, what the primary key is asked) of every read in the plan."""
+    plan = store.query(f"EXPLAIN indexes = 1 {query}", output_format="TSVRaw").decode()
+    found = []
+    for read in re.split(r"ReadFromMergeTree \(retrospan\.", plan)[1:]:
+        key = re.search(r"PrimaryKey.*?Condition: (.*)", read, re.DOTALL)
+        found.append((read[: read.index(")")], key[1].splitlines()[0] if key else ""))
+    return found
+
+
+@pytest.fixture
+def told(views: EmbeddedStore) -> EmbeddedStore:
+    for run_id in ("r", "s"):
+        story = Story(run_id)
+        story.hear(text("user", "x"))
+        for _ in range(3):
+            story.model(calls("search", q="a"))
+            story.tool("search", {"q": "a"}, [])
+        story.state(1, city="Oslo")
+        story.change(1, "city", "Oslo", changed_at=0)
+        story.tell(views)
+    return views
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM runs WHERE run_id = 'r'",
+        "SELECT * FROM model_calls WHERE run_id = 'r'",
+        "SELECT * FROM tool_calls WHERE run_id = 'r'",
+        "SELECT * FROM messages WHERE run_id = 'r'",
+        "SELECT * FROM steps WHERE run_id = 'r'",
+        "SELECT * FROM loops WHERE run_id = 'r'",
+        "SELECT * FROM provenance_edges WHERE run_id = 'r'",
+        "SELECT * FROM interpretation_problems WHERE run_id = 'r'",
+        "SELECT * FROM context_use WHERE run_id = 'r'",
+        "SELECT * FROM failures WHERE run_id = 'r'",
+        "SELECT * FROM retries WHERE run_id = 'r'",
+        "SELECT * FROM model_calls WHERE run_id IN ('r', 's')",
+        "SELECT * FROM run_state(run_id = 'r', step = 1)",
+        "SELECT * FROM run_diff(a = 'r', b = 's')",  # and so run_divergence, which EXPLAIN takes minutes to print
+    ],
+)
+def test_a_run_filter_reaches_every_key(told: EmbeddedStore, query: str) -> None:
+    reads = _reads(told, query)
+    assert reads
+    assert [read for read in reads if "run_id" not in read[1]] == []
+
+
+def test_a_walk_reads_its_own_runs(told: EmbeddedStore) -> None:
+    reads = _reads(told, "SELECT * FROM provenance(ref = 'run:r', depth = 5, direction = 'up')")
+    payload = [read for read in reads if read[0] in ("canon_values", "canon_edges", "canon_steps")]
+    assert payload
+    # A read without any condition stands behind a filter that is always false: only runs of one conversation.
+    assert [read for read in payload if read[1] and "run_id" not in read[1]] == []
+
+
+def test_a_trace_filter_reaches_the_keys_of_spans(told: EmbeddedStore) -> None:
+    told.insert(
+        "INSERT INTO raw_spans",
+        json.dumps(
+            {"tenant": "default", "trace_id": "t", "span_id": "s", "arrived_at": 1_780_000_000}
+        ).encode(),
+        "JSONEachRow",
+    )
+    reads = _reads(told, "SELECT * FROM spans WHERE trace_id = 't'")
+    assert {table for table, _ in reads} >= {"raw_spans"}
+    assert [read for read in reads if "trace_id" not in read[1]] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "payload"),
+    [
+        ("SELECT count() FROM model_calls", "json"),
+        ("SELECT run_id, ordinal, request_model, input_tokens FROM model_calls", "json"),
+        ("SELECT run_id, step, name, status FROM steps", "json"),
+        ("SELECT run_id, model_call, role, message_hash FROM messages", "json"),
+        ("SELECT tool_name, status FROM tool_calls", "result"),
+        ("SELECT run_id, outcome, started_at FROM runs ORDER BY started_at DESC LIMIT 50", "input"),
+        ("SELECT count() FROM spans", "attributes"),
+        ("SELECT trace_id, name, status, duration_ms FROM spans", "attributes"),
+    ],
+)
+def test_lists_read_no_payload(told: EmbeddedStore, query: str, payload: str) -> None:
+    plan = told.query(f"EXPLAIN indexes = 1 {query}", output_format="TSVRaw").decode()
+    outputs = [line.split(":", 1)[1].split(", ") for line in plan.splitlines() if "  Output:" in line]
+    assert all(payload not in [name.strip() for name in names] for names in outputs), plan
+
+
+def test_pages_of_views_leave_nothing_out(told: EmbeddedStore, ask: Ask) -> None:
+    assert ask("SELECT count() AS n FROM loops") == [{"n": 2}]
+    assert ask("SELECT run_id FROM loops WHERE run_id = 's'") == [{"run_id": "s"}]

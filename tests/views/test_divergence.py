@@ -1,0 +1,250 @@
+"""Where two runs part and why, one test per cause; and what must not count as difference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from story import SECOND, START, Ask, Story, calls, hash_of, text
+
+from retrospan.ingest.warehouse.embedded import EmbeddedStore
+
+
+def _ship(run_id: str, **changes: Any) -> Story:
+    """Looks two things up, decides, acts, answers. `changes` says what is different this time."""
+    story = Story(run_id, **changes.get("run", {}))
+    story.hear(text("user", changes.get("ask", "ship O-77?")))
+    system, model = changes.get("system", "be brief"), changes.get("model", "m-1")
+    story.model(calls("search", q="O-77"), system=system, model=model)
+    story.tool("search", {"q": "O-77"}, changes.get("found", ["in stock"]))
+    story.model(calls("weather", city="Oslo"), system=system, model=model)
+    story.tool("weather", {"city": "Oslo"}, "snow")
+    act = changes.get("act", "hold")
+    story.model(calls(act, id="O-77"), system=system, model=model)
+    story.tool(act, {"id": "O-77"}, "done")
+    story.model(text("assistant", f"{act} it"), system=system, model=model)
+    return story
+
+
+def _divergence(ask: Ask, a: str = "a", b: str = "b") -> dict[str, Any]:
+    (row,) = ask("SELECT * FROM run_divergence(a = {a:String}, b = {b:String})", a=a, b=b)
+    return row
+
+
+def _diff(ask: Ask, a: str = "a", b: str = "b") -> list[tuple[Any, ...]]:
+    rows = ask("SELECT * FROM run_diff(a = {a:String}, b = {b:String}) ORDER BY position, aspect", a=a, b=b)
+    return [(r["position"], r["step_a"], r["step_b"], r["change"], r["aspect"]) for r in rows]
+
+
+def test_the_same_story_at_another_time_with_other_ids_and_tokens_is_identical(
+    views: EmbeddedStore, ask: Ask
+) -> None:
+    _ship("a").tell(views)
+    later = _ship("b", run={"started_at": START + 1000 * SECOND, "input_tokens": 1, "duration_ms": 7.0})
+    later.models = [replace(call, input_tokens=99, span_id="f" * 16) for call in later.models]
+    later.tools = [replace(tool, tool_call_id="other", duration_ms=1.0) for tool in later.tools]
+    later.tell(views)
+    for a, b in (("a", "b"), ("a", "a")):
+        assert _divergence(ask, a, b) == {
+            "step_a": None,
+            "step_b": None,
+            "aspect": "",
+            "cause": "",
+            "value_a": None,
+            "value_b": None,
+            "identical": True,
+            "prefix": "none",
+            "position": None,
+        }
+        assert _diff(ask, a, b) == [(n, n, n, "same", "") for n in range(1, 8)]
+
+
+def test_sampling_the_same_request_got_another_answer(views: EmbeddedStore, ask: Ask) -> None:
+    _ship("a").tell(views)
+    _ship("b", act="send").tell(views)
+    found = _divergence(ask)
+    assert (found["step_a"], found["step_b"], found["aspect"], found["cause"]) == (5, 5, "answer", "sampling")
+    assert (found["value_a"], found["value_b"]) == ('hold({"id":"O-77"})', 'send({"id":"O-77"})')
+    assert (found["identical"], found["prefix"]) == (False, "none")
+    assert _diff(ask) == [
+        (1, 1, 1, "same", ""),
+        (2, 2, 2, "same", ""),
+        (3, 3, 3, "same", ""),
+        (4, 4, 4, "same", ""),
+        (5, 5, 5, "changed", "answer"),
+        (6, 6, None, "only_a", "tool"),
+        (7, None, 6, "only_b", "tool"),
+        (8, 7, 7, "changed", "answer"),
+        (8, 7, 7, "changed", "prompt"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause", "aspect", "step"),
+    [
+        ({"ask": "ship O-78?", "run": {"input_hash": "other"}}, "input", "prompt", 1),
+        ({"run": {"agent_version": "1.1"}, "act": "send"}, "code", "answer", 5),
+        (
+            {"run": {"service_version": "9"}, "act": "send"},
+            "sampling",
+            "answer",
+            5,
+        ),  # unknown in the other run
+        ({"model": "m-2"}, "model", "model", 1),
+        ({"system": "be kind"}, "prompt", "prompt", 1),
+        ({"found": ["sold out"]}, "tool_result", "result", 2),
+    ],
+)
+def test_the_cause_is_the_first_that_holds(
+    views: EmbeddedStore, ask: Ask, changes: dict[str, Any], cause: str, aspect: str, step: int
+) -> None:
+    _ship("a").tell(views)
+    _ship("b", **changes).tell(views)
+    found = _divergence(ask)
+    assert (found["cause"], found["aspect"], found["step_a"], found["step_b"]) == (cause, aspect, step, step)
+    assert not found["identical"]
+
+
+def test_causes_keep_their_order_when_several_hold(views: EmbeddedStore, ask: Ask) -> None:
+    _ship("a").tell(views)
+    everything: dict[str, Any] = {"model": "m-2", "system": "be kind", "ask": "x"}
+    _ship("b", **everything, run={"input_hash": "other", "agent_version": "2"}).tell(views)
+    _ship("c", **everything, run={"agent_version": "2"}).tell(views)
+    _ship("d", **everything).tell(views)
+    assert [_divergence(ask, "a", run)["cause"] for run in "bcd"] == ["input", "code", "model"]
+
+
+def test_another_start_state_is_another_input(views: EmbeddedStore, ask: Ask) -> None:
+    for run_id, city in (("a", "Oslo"), ("b", "Bergen")):
+        story = _ship(run_id)
+        story.state(1, city=city, same=1)
+        story.tell(views)
+    found = _divergence(ask)
+    assert (found["step_a"], found["cause"], found["aspect"]) == (1, "input", "state")
+    assert (found["value_a"], found["value_b"]) == ('{"city":"Oslo"}', '{"city":"Bergen"}')
+
+
+def test_a_state_made_of_messages_or_known_of_one_run_only_is_no_difference(
+    views: EmbeddedStore, ask: Ask
+) -> None:
+    for run_id, city in (("a", "Oslo"), ("b", "Bergen")):
+        story = _ship(run_id)
+        story.state(1, "messages", city=city)
+        if run_id == "a":
+            story.state(3, city=city)
+        story.tell(views)
+    found = _divergence(ask)
+    assert (found["aspect"], found["cause"], found["prefix"]) == ("", "", "none")
+    assert found["identical"] is False  # nothing differs, yet not all is known to be equal
+    assert all(change == "same" for *_, change, _aspect in _diff(ask))
+
+
+def test_order_the_same_calls_in_another_order(views: EmbeddedStore, ask: Ask) -> None:
+    for run_id, order in (("a", "xyz"), ("b", "yzx")):
+        story = Story(run_id)
+        story.hear(text("user", "all three"))
+        story.model(text("assistant", "both at once"))
+        for name in order:
+            story.tool(name, {}, "done", heard=False)
+        story.tell(views)
+    found = _divergence(ask)
+    assert (found["cause"], found["aspect"], found["step_a"], found["step_b"]) == ("order", "tool", 2, 4)
+    assert (found["value_a"], found["value_b"]) == ("at step 2", "at step 4")
+    for run_id, order in (("c", "12"), ("d", "21")):
+        story = Story(run_id)
+        for query in order:
+            story.tool("search", {"q": query}, query, heard=False)
+        story.tell(views)
+    found = _divergence(ask, "c", "d")
+    assert (found["cause"], found["aspect"], found["step_a"]) == ("order", "arguments", 1)
+
+
+def test_unknown_other_arguments_without_another_answer(views: EmbeddedStore, ask: Ask) -> None:
+    for run_id, city in (("a", "Oslo"), ("b", "Bergen")):
+        story = Story(run_id)
+        story.model(text("assistant", "let me see"))
+        story.tool("weather", {"city": city}, "snow")
+        story.tell(views)
+    found = _divergence(ask)
+    assert (found["step_a"], found["aspect"], found["cause"]) == (2, "arguments", "unknown")
+    assert (found["value_a"], found["value_b"]) == ('{"city": "Oslo"}', '{"city": "Bergen"}')
+
+
+def test_a_tool_result_that_only_the_prompt_shows(views: EmbeddedStore, ask: Ask) -> None:
+    for run_id, found in (("a", "in stock"), ("b", "sold out")):
+        story = Story(run_id)
+        story.hear(text("user", "x"))
+        story.model(calls("search", q="x"))
+        story.hear({"role": "tool", "parts": [{"type": "tool_call_response", "response": found}]})
+        story.model(text("assistant", "ok"))
+        story.tell(views)
+    part = _divergence(ask)
+    assert (part["step_a"], part["cause"], part["value_a"]) == (2, "tool_result", "tool: in stock")
+
+
+def test_a_failed_call_differs_in_error(views: EmbeddedStore, ask: Ask) -> None:
+    for run_id, status in (("a", "ok"), ("b", "error")):
+        story = Story(run_id)
+        story.tool(
+            "send", {"to": "x"}, "sent", status=status, error_type="Timeout" if status == "error" else None
+        )
+        story.tell(views)
+    found = _divergence(ask)
+    assert (found["aspect"], found["cause"], found["value_a"]) == ("error", "tool_result", "ok")
+    assert found["value_b"] == "error Timeout"
+
+
+def test_a_run_cut_short_is_a_prefix(views: EmbeddedStore, ask: Ask) -> None:
+    _ship("a").tell(views)
+    short = _ship("b", run={"outcome": "incomplete"})
+    short.steps, short.models, short.tools = short.steps[:4], short.models[:2], short.tools[:2]
+    short.tell(views)
+    found = _divergence(ask)
+    assert (found["prefix"], found["identical"], found["cause"]) == ("b", False, "")
+    assert (found["step_a"], found["step_b"]) == (5, None)
+    assert _divergence(ask, "b", "a")["prefix"] == "a"
+    assert [row[3] for row in _diff(ask)] == ["same"] * 4 + ["only_a"] * 3
+
+
+def test_an_inserted_step_shifts_nothing(views: EmbeddedStore, ask: Ask) -> None:
+    _ship("a").tell(views)
+    story = Story("b")
+    story.hear(text("user", "ship O-77?"))
+    story.model(calls("search", q="O-77"))
+    story.tool("lookup", {}, "extra", heard=False)
+    story.tool("search", {"q": "O-77"}, ["in stock"])
+    story.model(calls("weather", city="Oslo"))
+    story.tool("weather", {"city": "Oslo"}, "snow")
+    story.model(calls("hold", id="O-77"))
+    story.tool("hold", {"id": "O-77"}, "done")
+    story.model(text("assistant", "hold it"))
+    story.tell(views)
+    assert [row for row in _diff(ask) if row[3] != "same"] == [(2, None, 2, "only_b", "tool")]
+    found = _divergence(ask)
+    assert (found["step_a"], found["step_b"], found["value_b"]) == (None, 2, "lookup({})")
+    assert (found["cause"], found["prefix"]) == ("unknown", "none")
+
+
+def test_equal_steps_with_another_outcome_are_not_identical(views: EmbeddedStore, ask: Ask) -> None:
+    _ship("a").tell(views)
+    _ship("b", run={"outcome": "error"}).tell(views)
+    found = _divergence(ask)
+    assert (found["identical"], found["aspect"], found["step_a"]) == (False, "error", None)
+    assert (found["value_a"], found["value_b"]) == ("ok", "error")
+
+
+def test_a_run_that_does_not_exist_gives_no_rows(views: EmbeddedStore, ask: Ask) -> None:
+    _ship("a").tell(views)
+    assert ask("SELECT 1 AS n FROM run_divergence(a = 'a', b = 'nope')") == []
+    assert ask("SELECT 1 AS n FROM run_diff(a = 'nope', b = 'a')") == []
+
+
+def test_long_values_are_cut(views: EmbeddedStore, ask: Ask) -> None:
+    for run_id in "ab":
+        story = Story(run_id)
+        story.tool("read", {}, run_id * 5000)
+        story.tell(views)
+    found = _divergence(ask)
+    assert len(found["value_a"]) == 500
+    assert hash_of("a" * 5000) not in found["value_a"]

@@ -1,0 +1,85 @@
+"""A loop is three or more executed calls in a row of one agent with the same tool and arguments."""
+
+from __future__ import annotations
+
+from story import Ask, Story, calls
+
+from retrospan.ingest.warehouse.embedded import EmbeddedStore
+
+_COLUMNS = "agent_name, tool_name, arguments, repeats, first_step, last_step, same_result"
+
+
+def test_three_equal_calls_with_model_calls_between_are_a_loop(views: EmbeddedStore, ask: Ask) -> None:
+    story = Story("r")
+    for result in ([], [], ["x"]):
+        story.model(calls("search", q="a"))
+        story.tool("search", {"q": "a"}, result)
+    story.tool("send", {"to": "b"}, "sent")
+    story.tell(views)
+    assert ask(f"SELECT {_COLUMNS} FROM loops WHERE run_id = 'r'") == [
+        {
+            "agent_name": "orla",
+            "tool_name": "search",
+            "arguments": '{"q": "a"}',
+            "repeats": 3,
+            "first_step": 2,
+            "last_step": 6,
+            "same_result": False,
+        }
+    ]
+
+
+def test_two_equal_calls_another_and_an_equal_one_are_none(views: EmbeddedStore, ask: Ask) -> None:
+    story = Story("r")
+    for query in ("a", "a", "b", "a"):
+        story.tool("search", {"q": query}, [])
+    story.tell(views)
+    assert ask("SELECT 1 AS n FROM loops") == []
+
+
+def test_a_call_that_never_ran_neither_counts_nor_interrupts(views: EmbeddedStore, ask: Ask) -> None:
+    story = Story("two")
+    for status in ("ok", "not_executed", "ok"):
+        story.tool("search", {"q": "a"}, [], status=status)
+    story.tell(views)
+    story = Story("three")
+    for status in ("ok", "not_executed", "error", "ok"):
+        story.tool("search", {"q": "a"}, [], status=status)
+    story.tell(views)
+    found = ask("SELECT run_id, repeats, same_result FROM loops")
+    assert found == [{"run_id": "three", "repeats": 3, "same_result": True}]
+
+
+def test_agents_are_counted_apart(views: EmbeddedStore, ask: Ask) -> None:
+    story = Story("r")
+    for agent in ("ada", "bob", "ada", "bob", "ada"):
+        story.tool("search", {"q": "a"}, [], agent_name=agent)
+    story.tell(views)
+    assert ask("SELECT agent_name, repeats, first_step, last_step FROM loops") == [
+        {"agent_name": "ada", "repeats": 3, "first_step": 1, "last_step": 5}
+    ]
+
+
+def test_unknown_arguments_equal_nothing_and_unknown_results_are_not_the_same(
+    views: EmbeddedStore, ask: Ask
+) -> None:
+    story = Story("arguments")
+    for _ in range(3):
+        story.tool("search", None, [], arguments_hash=None)
+    story.tell(views)
+    story = Story("results")
+    for _ in range(3):
+        story.tool("search", {"q": "a"}, None, result_hash=None)
+    story.tell(views)
+    assert ask("SELECT run_id, same_result FROM loops") == [{"run_id": "results", "same_result": False}]
+
+
+def test_one_run_can_loop_twice(views: EmbeddedStore, ask: Ask) -> None:
+    story = Story("r")
+    for query in "aaabbbb":
+        story.tool("search", {"q": query}, [])
+    story.tell(views)
+    assert ask("SELECT first_step, last_step, repeats FROM loops ORDER BY first_step") == [
+        {"first_step": 1, "last_step": 3, "repeats": 3},
+        {"first_step": 4, "last_step": 7, "repeats": 4},
+    ]

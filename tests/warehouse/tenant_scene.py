@@ -1,0 +1,119 @@
+"""Two tenants in one directory; and the directory as one of them sees it.
+
+    python tenant_scene.py fill DIRECTORY            stores the runs of `acme` and `globex`, prints their run ids
+    python tenant_scene.py ask DIRECTORY TENANT      asks every view, prints a JSON object; '' for everybody's rows
+
+The engine in a process makes no users, but it reads them from a file when it opens: the policy that the collector
+gives a tenant's user on a server is given to the only user there is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from fix_recordings import load_recording
+
+from retrospan.ingest.config import InterpreterSettings
+from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.log.record import encode
+from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.ingest.warehouse.tenants import TABLES, condition
+from retrospan.queries import catalogue
+from retrospan.schemas.migrate import Migrations
+
+OWNERS = {"acme": "langgraph-openinference/multiturn", "globex": "pydantic-ai/normal"}
+
+
+def fill(directory: Path) -> None:
+    warehouse = EmbeddedWarehouse(directory)
+    store = warehouse.connect()
+    Migrations(store).apply()
+    catalogue.install(store)
+    sequence = 0
+    data = bytearray()
+    for tenant, name in OWNERS.items():
+        recording = load_recording(name)
+        for request in recording.traces:
+            sequence += 1
+            parts, _ = encode(
+                arrived_at=time.time_ns(), sequence=sequence, tenant=tenant, traces=request, logs=None
+            )
+            data += b"".join(parts)
+    insert_records(store, bytes(data), "scene")
+    interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False)
+    interpreter.start()
+    interpreter.notice(1, sequence)
+    assert interpreter.wait_idle(60)
+    interpreter.stop()
+    rows = store.rows("SELECT tenant, groupArray(run_id) FROM runs GROUP BY tenant")
+    print(json.dumps({str(tenant): runs for tenant, runs in rows}))
+    store.close()
+    warehouse.close()
+
+
+def ask(directory: Path, tenant: str) -> None:
+    import chdb
+
+    connection: Any = chdb.connect(f"{directory}?config-file={config_of(directory, tenant)}")
+    store = EmbeddedStore(connection, lambda _: None)
+    store.command("USE retrospan")
+    runs = json.loads(sys.stdin.read())
+    (foreign,) = {"acme", "globex"} - {tenant or "acme"}
+    own, others = runs[tenant or "acme"][0], runs[foreign]
+    found: dict[str, Any] = {"tenants": {}, "foreign": {}, "unknown": {}, "own": {}}
+    for view in catalogue.views():
+        if not view.parameters:
+            found["tenants"][view.name] = [
+                row[0] for row in store.rows(f"SELECT DISTINCT tenant FROM {view.name} ORDER BY tenant")
+            ]
+            continue
+        for key, run in (("foreign", others[0]), ("unknown", "nope"), ("own", own)):
+            given = {p.name: value(p.name, p.type, run, own) for p in view.parameters}
+            call = ", ".join(
+                f"{name} = {{{name}:{p}}}" for name, p in ((p.name, p.type) for p in view.parameters)
+            )
+            rows = store.rows(f"SELECT * FROM {view.name}({call}) ORDER BY ALL", given)
+            found[key][view.name] = json.loads(json.dumps(rows).replace(run, "RUN"))
+    for table in TABLES:
+        found["tenants"][table] = [
+            row[0] for row in store.rows(f"SELECT DISTINCT tenant FROM {table} ORDER BY tenant")
+        ]
+    print(json.dumps(found))
+    store.close()
+
+
+def value(name: str, kind: str, run: str, own: str) -> str | int:
+    """A value of a view's parameter that leads to the run."""
+    if kind != "String":
+        return 1
+    special = {"ref": f"run:{run}", "direction": "up", "a": own}
+    return special.get(name, run)
+
+
+def config_of(directory: Path, tenant: str) -> Path:
+    """The engine's configuration with the policy of a tenant on every table."""
+    filters = "".join(
+        f"<{table}><filter>{escape(condition(tenant))}</filter></{table}>" for table in TABLES if tenant
+    )
+    users = directory.parent / f"users-{tenant or 'all'}.xml"
+    users.write_text(
+        "<clickhouse><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>"
+        "<networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota>"
+        f"<databases><retrospan>{filters}</retrospan></databases></default></users></clickhouse>"
+    )
+    config = directory.parent / f"config-{tenant or 'all'}.xml"
+    config.write_text(f"<clickhouse><users_config>{users}</users_config></clickhouse>")
+    return config
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "fill":
+        fill(Path(sys.argv[2]))
+    else:
+        ask(Path(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,123 @@
+"""One set of files, four kinds of warehouse: what each statement becomes, and that the engine can read it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from retrospan.ingest.interpret.statements import load
+from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.queries import catalogue
+from retrospan.schemas.engines import PLAIN, WINDOW_SECONDS, Form, cluster, replicated_database
+from retrospan.schemas.migrate import shipped
+
+FORMS = {
+    "database": replicated_database(),
+    "cluster": cluster("main"),
+    "sharded": cluster("main", shards=3),
+}
+every_form = pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+
+
+def made(form: Form) -> list[str]:
+    """Every statement by which a warehouse of this form is made."""
+    views = [f"CREATE OR REPLACE VIEW {view.name} AS\n{view.statement}" for view in catalogue.views()]
+    return [shaped for text in [*(s for _, _, s in shipped()), *views] for shaped in form.shaped(text)]
+
+
+@every_form
+def test_the_engine_reads_every_statement(store: EmbeddedStore, form: Form) -> None:
+    statements = made(form)
+    assert len(statements) >= len(shipped()) + len(catalogue.views())
+    for statement in statements:
+        assert store.rows("SELECT isNotNull(formatQueryOrNull({text:String}))", {"text": statement}) == [
+            [1]
+        ], statement
+    assert store.rows("SELECT isNotNull(formatQueryOrNull('CREATE TABLE IF x ('))") == [[0]]
+
+
+@every_form
+def test_every_table_with_rows_is_replicated_and_remembers_batches_for_a_week(form: Form) -> None:
+    tables = [s for s in made(form) if re.search(r"^CREATE TABLE", s, re.MULTILINE)]
+    engines = [found[1] for s in tables if (found := re.search(r"^ENGINE = (\w+)", s, re.MULTILINE))]
+    assert set(engines) <= {"Null", "ReplicatedMergeTree", "ReplicatedReplacingMergeTree", "Distributed"}
+    assert engines.count("Null") == 1
+    text = "\n".join(tables)
+    assert "non_replicated" not in text
+    assert text.count(f"replicated_deduplication_window_seconds = {WINDOW_SECONDS}") == 4
+    assert text.count("ReplicatedReplacingMergeTree") == 9
+
+
+def test_a_plain_server_gets_the_files_as_they_are() -> None:
+    assert made(PLAIN) == [s for _, _, s in shipped()] + [
+        f"CREATE OR REPLACE VIEW {view.name} AS\n{view.statement}" for view in catalogue.views()
+    ]
+
+
+def test_a_replicated_database_takes_no_cluster_and_no_path() -> None:
+    text = "\n".join(made(FORMS["database"]))
+    assert "ON CLUSTER" not in text and "/clickhouse/" not in text and "Distributed" not in text
+    assert "ENGINE = ReplicatedReplacingMergeTree(sequence)" in text
+    assert re.search(r"ENGINE = ReplicatedMergeTree$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["cluster", "sharded"])
+def test_on_a_cluster_every_statement_reaches_every_node(name: str) -> None:
+    for statement in made(FORMS[name]):
+        head = next(line for line in statement.splitlines() if line.startswith(("CREATE", "ALTER")))
+        assert head.count(" ON CLUSTER `main`") == 1, head
+
+
+def test_on_a_cluster_a_table_has_its_place_by_name() -> None:
+    text = "\n".join(made(FORMS["cluster"]))
+    places = re.findall(r"MergeTree\('([^']+)', '\{replica\}'", text)
+    assert len(places) == len(set(places)) == 18
+    assert "/clickhouse/tables/{shard}/retrospan/raw_spans" in places
+    assert "/clickhouse/tables/all/retrospan/leases" in places
+
+
+def test_shards_keep_together_what_merges() -> None:
+    statements = made(FORMS["sharded"])
+    spread = {
+        found[1]: found[2]
+        for statement in statements
+        if (
+            found := re.search(
+                r"EXISTS (\w+) ON CLUSTER.*Distributed\(.*, (cityHash64\(.*\))\)$", statement, re.DOTALL
+            )
+        )
+    }
+    assert len(spread) == 16
+    for table, key in spread.items():
+        local = next(s for s in statements if f"CREATE TABLE IF NOT EXISTS {table}_local ON" in s)
+        order = re.search(r"^ORDER BY \((.*)\)$", local, re.MULTILINE)
+        assert order is not None
+        columns = re.findall(r"\w+", key.removeprefix("cityHash64"))
+        assert set(columns) <= set(order[1].split(", ")), f"{table}: rows that merge may lie on two shards"
+    assert not {"leases", "logs", "schema_migrations", "landing"} & spread.keys()
+    altered = [s for s in statements if re.search(r"^ALTER TABLE", s, re.MULTILINE)]
+    assert [re.search(r"ALTER TABLE (\w+)", s)[1] for s in altered] == [  # type: ignore[index]
+        "arrivals_local",
+        "arrivals",
+        "canon_traces_local",
+        "canon_traces",
+        "canon_model_calls_local",
+        "canon_model_calls",
+    ]
+
+
+def test_what_is_superseded_is_deleted_where_the_rows_are(store: EmbeddedStore) -> None:
+    form = FORMS["sharded"]
+    statement = form.everywhere(load("delete_superseded"))
+    assert "DELETE FROM {table:Identifier} ON CLUSTER `main`" in statement
+    assert store.rows("SELECT isNotNull(formatQueryOrNull({text:String}))", {"text": statement}) == [[1]]
+    assert (form.local("canon_steps"), PLAIN.local("canon_steps")) == ("canon_steps_local", "canon_steps")
+    assert PLAIN.everywhere(statement) == statement
+    assert form.settings["distributed_foreground_insert"] == 1 and not PLAIN.settings
+
+
+def test_a_name_that_could_be_more_than_a_name_is_refused() -> None:
+    for name in ("", "a b", "main`; DROP DATABASE x", "{cluster}"):
+        with pytest.raises(ValueError, match="no name of a cluster"):
+            cluster(name)
