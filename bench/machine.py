@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-PACKAGES = ("chdb", "grpcio", "opentelemetry-proto", "protobuf", "uvicorn", "h11")
+PACKAGES = ("chdb-core", "grpcio", "opentelemetry-proto", "protobuf", "uvicorn", "h11")
 
 
 def describe(place: Path) -> dict[str, str]:

@@ -60,7 +60,8 @@ def fill(directory: Path) -> None:
 def ask(directory: Path, tenant: str) -> None:
     import chdb
 
-    connection: Any = chdb.connect(f"{directory}?config-file={config_of(directory, tenant)}")
+    connect: Any = chdb.connect  # its type depends on the version
+    connection = connect(f"{directory}?config-file={config_of(directory, tenant)}")
     store = EmbeddedStore(connection, lambda _: None)
     store.command("USE retrospan")
     runs = json.loads(sys.stdin.read())

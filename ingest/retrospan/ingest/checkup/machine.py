@@ -95,7 +95,7 @@ def check_sync(directory: Path, files: Files | None = None) -> Finding:
 def check_engine() -> Finding:
     """Whether the embedded ClickHouse is installed. It is not started."""
     try:
-        return ok("engine", f"chDB {version('chdb')} is installed")
+        return ok("engine", f"chDB {version('chdb-core')} is installed")
     except PackageNotFoundError:
         return failed(
             "engine",
