@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from retrospan.ingest.interpret.key import whole_number
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.values import Values
+from retrospan.schemas.attributes import ATTEMPT, BACKOFF_MS
 from retrospan.schemas.hashing import hash_of
 
 
@@ -29,8 +30,8 @@ def read_attempts(steps: Sequence[Step], values: Values) -> list[Attempt]:
     found: list[list[Attempt]] = []
     for step in steps:
         attributes = step.reading.span.attributes
-        said = whole_number(attributes.get("retrospan.attempt")) or None
-        backoff = whole_number(attributes.get("retrospan.attempt.backoff_ms"))
+        said = whole_number(attributes.get(ATTEMPT)) or None
+        backoff = whole_number(attributes.get(BACKOFF_MS))
         earlier = next((own for key in _keys(step, values) if (own := series.get(key)) is not None), None)
         if earlier is not None and (_goes_on(earlier, step) if said is None else said > 1):
             own = earlier
@@ -60,4 +61,4 @@ def _keys(step: Step, values: Values) -> list[Hashable]:
         return keys
     if step.model is not None:
         return [(agent, tuple(step.model.given))] if step.model.given else []
-    return [(agent, step.kind, step.name)] if "retrospan.attempt" in step.reading.span.attributes else []
+    return [(agent, step.kind, step.name)] if ATTEMPT in step.reading.span.attributes else []

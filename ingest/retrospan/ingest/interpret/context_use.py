@@ -15,8 +15,7 @@ from retrospan.ingest.interpret.key import whole_number
 from retrospan.ingest.interpret.messages import Message, parts_of, text_of
 from retrospan.ingest.interpret.tree import Tree
 from retrospan.ingest.interpret.values import Values
-
-LIMIT = "retrospan.context.limit"
+from retrospan.schemas.attributes import CONTEXT_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,8 @@ def _use(
 ) -> ContextUse:
     around = (call.reading, *tree.ancestors(call.reading))
     limit = next(
-        (found for r in around if (found := whole_number(r.span.attributes.get(LIMIT))) is not None), None
+        (found for r in around if (found := whole_number(r.span.attributes.get(CONTEXT_LIMIT))) is not None),
+        None,
     )
     if not call.given:
         return ContextUse(limit)

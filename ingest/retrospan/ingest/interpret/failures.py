@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.jsontext import write_json
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.tree import Tree
+from retrospan.schemas.attributes import ERROR_CLASS, ERROR_ORIGIN
 
 ORIGINS = ("reasoning", "tool_invocation", "tool_response", "interpretation")
 CLASSES = ("transient", "systematic", "architectural")
@@ -87,8 +88,8 @@ def _failure(
 ) -> Failure:
     attributes = reading.span.attributes
     stated, stated_class = (
-        attributes.get("retrospan.error.origin"),
-        attributes.get("retrospan.error.class"),
+        attributes.get(ERROR_ORIGIN),
+        attributes.get(ERROR_CLASS),
     )
     return Failure(
         step.number if step else None,

@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.reading import Node, Reading, Task
 from retrospan.ingest.interpret.request import read_request
 from retrospan.ingest.interpret.span import Attributes, Span
 from retrospan.ingest.interpret.toolspan import read_tool
+from retrospan.schemas.attributes import STATE_AFTER, STATE_BEFORE, STEP_INDEX, STEP_NAME, STEP_TOTAL
 
 _CONVERSATION = (
     "gen_ai.conversation.id",
@@ -82,7 +83,7 @@ def read_span(span: Span, problems: Problems, growing: Growing) -> Reading:
         read_content(span, places, reading, problems, growing)
     if reading.operation in ("agent", "workflow", "step"):
         _read_given_and_returned(places, reading)
-    for key, name in (("retrospan.state.before", "state_before"), ("retrospan.state.after", "state_after")):
+    for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in span.attributes:
             setattr(reading, name, _object(span, key, problems))
     return reading
@@ -114,9 +115,9 @@ def _node(metadata: dict[str, object]) -> Node | None:
 
 def _task(attributes: Attributes) -> Task | None:
     task = Task(
-        whole_number(attributes.get("retrospan.step.index")),
-        text_of_attribute(attributes.get("retrospan.step.name")),
-        whole_number(attributes.get("retrospan.step.total")),
+        whole_number(attributes.get(STEP_INDEX)),
+        text_of_attribute(attributes.get(STEP_NAME)),
+        whole_number(attributes.get(STEP_TOTAL)),
     )
     return None if task == Task(None, None, None) else task
 

@@ -9,9 +9,7 @@ from retrospan.ingest.interpret.operations import operation_of
 from retrospan.ingest.interpret.places import Places
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.span import Span
-
-RUN_ID = "retrospan.run.id"
-LINK_TYPE = "retrospan.link.type"
+from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from retrospan.ingest.interpret.decode import spans_of
 from retrospan.ingest.interpret.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.load.reading import read_spans
+from retrospan.schemas.attributes import RUN_ID
 from retrospan.schemas.raw import RawSpan
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
@@ -53,7 +54,7 @@ def read_members(
 
 
 def _names_run(raw: RawSpan) -> bool:
-    return any(key == "retrospan.run.id" for key, _, _ in raw.attributes)
+    return any(key == RUN_ID for key, _, _ in raw.attributes)
 
 
 def orphaned_runs(store: Store, tenant: str, homes: Mapping[str, Sequence[str]]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.places import Places
+from retrospan.schemas.attributes import STEP_INDEX
 
 _GENAI = {
     "chat": "inference",
@@ -112,7 +113,7 @@ _NAMED = (
 )
 
 _MARKERS = (
-    ("retrospan.step.index", "step"),
+    (STEP_INDEX, "step"),
     ("gen_ai.tool.name", "tool"),
     ("gen_ai.tool.call.id", "tool"),
     ("tool.name", "tool"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from retrospan.ingest.interpret.messages import Message, parts_of
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.values import Values
+from retrospan.schemas.attributes import OUTPUT_ID
 from retrospan.schemas.hashing import hash_of
 from retrospan.schemas.references import message_ref, output_ref, step_ref
 
@@ -57,7 +58,7 @@ def read_edges(run_id: str, steps: list[Step], values: Values) -> list[Edge]:
                         at,
                     )
                 ] = None
-        output = step.reading.span.attributes.get("retrospan.output.id")
+        output = step.reading.span.attributes.get(OUTPUT_ID)
         if isinstance(output, str) and output:
             edges[Edge(output_ref(output), "wasGeneratedBy", here, None, "stated", step.number, at)] = None
     for step, message in _tool_messages(steps):

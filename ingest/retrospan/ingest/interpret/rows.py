@@ -14,6 +14,7 @@ from retrospan.ingest.interpret.span import Attributes
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.values import Values
 from retrospan.schemas import canonical as rows
+from retrospan.schemas.attributes import ATTEMPT, EFFECT, IDEMPOTENCY_KEY
 from retrospan.schemas.hashing import hash_of
 
 
@@ -196,9 +197,9 @@ def _tool_call(key: Key, ordinal: int, tool: ToolCall, step: int | None, run: Ru
         result_source=tool.result_source,
         arguments_hash=hash_of(run.values.comparable(tool.arguments)) if tool.has_arguments else None,
         result_hash=hash_of(run.values.comparable(tool.result)) if known_result else None,
-        effect=text_of_attribute(attributes.get("retrospan.effect")),
-        idempotency_key=text_of_attribute(attributes.get("retrospan.idempotency.key")),
-        attempt=whole_number(attributes.get("retrospan.attempt")),
+        effect=text_of_attribute(attributes.get(EFFECT)),
+        idempotency_key=text_of_attribute(attributes.get(IDEMPOTENCY_KEY)),
+        attempt=whole_number(attributes.get(ATTEMPT)),
         started_at=span.started_at if span else None,
         duration_ms=span.duration_ms if span else None,
         status=tool.status,
@@ -235,7 +236,7 @@ def _step(key: Key, step: Step, tool_ordinals: dict[int, int]) -> rows.StepRow:
         ended_at=span.ended_at or None,
         duration_ms=span.duration_ms,
         status=step.status,
-        attempt=whole_number(attributes.get("retrospan.attempt")),
+        attempt=whole_number(attributes.get(ATTEMPT)),
         state_source=known.source if known else None,
         before_keys=[*step.before.keys] if step.before else [],
         before_values=[*step.before.values] if step.before else [],

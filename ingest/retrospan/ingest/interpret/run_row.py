@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.grouping import LINK_TYPE, RUN_ID
 from retrospan.ingest.interpret.key import Key, text_of_attribute
 from retrospan.ingest.interpret.run import VERSION, Run
 from retrospan.ingest.interpret.span import Attributes
+from retrospan.schemas.attributes import LINK_TYPE, RUN_FLAGGED, RUN_ID, RUN_KIND, RUN_ORIGIN
 from retrospan.schemas.canonical import RunRow
 from retrospan.schemas.hashing import hash_of
 
@@ -31,12 +31,12 @@ def run_row(key: Key, run: Run, final: Sequence[int], history_run_id: str | None
     return RunRow(
         **key,
         deleted=False,
-        origin_run_id=_first(attributes, "retrospan.run.origin")
+        origin_run_id=_first(attributes, RUN_ORIGIN)
         or (parent if parent and link in _SAME_TASK else key["run_id"]),
         parent_run_id=parent,
         parent_link=link,
         conversation_id=run.conversation,
-        run_kind=_first(attributes, "retrospan.run.kind") or "production",
+        run_kind=_first(attributes, RUN_KIND) or "production",
         agent_name=_agent_of(run, top.agent_name),
         agent_version=next((r.agent_version for r in readings if r.agent_version), None),
         service_name=text_of_attribute(resource.get("service.name")),
@@ -60,7 +60,7 @@ def run_row(key: Key, run: Run, final: Sequence[int], history_run_id: str | None
         output_tokens=usage[1],
         trace_ids=sorted({span.trace_id for span in spans}),
         dialects=sorted({reading.dialect for reading in readings if reading.dialect}),
-        flagged=any(place.get("retrospan.run.flagged") is True for place in attributes),
+        flagged=any(place.get(RUN_FLAGGED) is True for place in attributes),
         newest_ended_at=ended,
         arrived_at=max(span.arrived_at for span in spans),
         through_sequence=max(span.sequence for span in spans),

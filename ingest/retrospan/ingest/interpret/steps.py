@@ -8,6 +8,7 @@ from retrospan.ingest.interpret.calls import Calls, ModelCall, ToolCall
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.states import State, States
 from retrospan.ingest.interpret.tree import Tree
+from retrospan.schemas.attributes import STEP_INDEX, STEP_NAME
 
 _LEAVES = {"retrieval": "retrieval", "memory": "memory"}
 
@@ -63,8 +64,8 @@ def _step_of(reading: Reading, models: dict[int, ModelCall], tools: dict[int, To
 
 def _own_step(reading: Reading, states: States) -> Step | None:
     attributes = reading.span.attributes
-    if "retrospan.step.index" in attributes or "retrospan.step.name" in attributes:
-        name = attributes.get("retrospan.step.name")
+    if STEP_INDEX in attributes or STEP_NAME in attributes:
+        name = attributes.get(STEP_NAME)
         return Step(0, "step", name if isinstance(name, str) else reading.span.name, reading)
     if reading.is_node and reading.node is not None and states.changed(reading):
         return Step(0, "node", reading.node.name, reading)

@@ -14,7 +14,7 @@ from retrospan.ingest.config import RedactionSettings
 from retrospan.ingest.otlp import lean
 from retrospan.ingest.otlp.wire import delimited
 from retrospan.ingest.redact.messages import LOG, RESOURCE, SCOPE, SPAN, Message
-from retrospan.ingest.redact.walk import MARK, Walk, mark, marked
+from retrospan.ingest.redact.walk import Walk, mark, marked
 from retrospan.schemas.redaction.matching import Matcher, Taken
 from retrospan.schemas.redaction.rules import Rules
 
@@ -185,4 +185,4 @@ def _all_withheld() -> bytes:
     return mark([{"path": "*", "rule": WITHHELD}])
 
 
-__all__ = ["MARK", "WITHHELD", "Redacted", "Redactor"]
+__all__ = ["WITHHELD", "Redacted", "Redactor"]

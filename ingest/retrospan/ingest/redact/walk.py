@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, VARINT, delimited, read_varint
 from retrospan.ingest.redact.messages import Message
+from retrospan.schemas.attributes import REDACTED
 from retrospan.schemas.redaction.matching import Matcher, Taken, TooDeep, is_marker, marker
 
-MARK = "retrospan.redacted"
 _MOST_NESTED = 100
 # AnyValue's members.
 _STRING, _BOOL, _INT, _ARRAY, _MAP = 1, 2, 3, 5, 6
@@ -103,7 +103,7 @@ class Walk:
             return data
         keys = [each.content for each in fields(data) if each.number == 1 and each.wire_type == DELIMITED]
         key = keys[-1].decode(errors="surrogateescape") if keys else ""
-        if key == MARK and not depth:
+        if key == REDACTED and not depth:
             return data
         path = self._matcher.below(path, key)
         shown = self._matcher.below(shown, key)
@@ -192,7 +192,7 @@ def marked(data: bytes, attributes: int, taken: Taken) -> bytes:
         key, value = (
             _pair(each.content) if each.number == attributes and each.wire_type == DELIMITED else ("", "")
         )
-        if key != MARK:
+        if key != REDACTED:
             parts.append(each.whole)
             continue
         listed += _entries(value)
@@ -203,7 +203,7 @@ def marked(data: bytes, attributes: int, taken: Taken) -> bytes:
 def mark(listed: list[object]) -> bytes:
     """The attribute, as a KeyValue."""
     text = json.dumps(listed, ensure_ascii=True).encode()
-    return delimited(1, MARK.encode()) + delimited(2, delimited(_STRING, text))
+    return delimited(1, REDACTED.encode()) + delimited(2, delimited(_STRING, text))
 
 
 def _entries(text: str) -> list[object]:
