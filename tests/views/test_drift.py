@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from populations import SHARES, Kind, MadeRun, made, write
 from story import Ask
-from views.populations import SHARES, Kind, MadeRun, made, write
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
