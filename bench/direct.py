@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.load import read_load
 from retrospan.ingest.interpret.batch import interpret_traces
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.interpreter import BATCH_TRACES
+from retrospan.ingest.interpret.readings import BATCH_TRACES
 from retrospan.ingest.interpret.worker import TABLES
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.reading import read_logs, read_spans

@@ -333,7 +333,7 @@ def test_the_other_process_gives_the_same_rows_and_may_be_killed(
             interpreter.notice(*_load(store, recording.traces))
             _settled(interpreter)
             if own_process:
-                worker = interpreter._worker
+                worker = interpreter._readings._worker
                 assert worker is not None
                 assert worker._process is not None
                 worker._process.kill()
