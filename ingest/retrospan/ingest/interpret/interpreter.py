@@ -20,17 +20,16 @@ from retrospan.ingest.interpret.batch import broken_trace
 from retrospan.ingest.interpret.broken import deleted_run
 from retrospan.ingest.interpret.leaning import final_histories, leaning_on
 from retrospan.ingest.interpret.members import orphaned_runs
-from retrospan.ingest.interpret.queue import Queue, Trace
-from retrospan.ingest.interpret.readings import Batch, Readings
-from retrospan.ingest.interpret.rows import Rows
+from retrospan.ingest.interpret.queue import MOST_WAITING, Queue, Trace
+from retrospan.ingest.interpret.readings import Batch, Readings, write_rows
 from retrospan.ingest.interpret.run import VERSION
 from retrospan.ingest.interpret.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
-from retrospan.ingest.interpret.worker import TABLES, Done, Job, RunSeen
+from retrospan.ingest.interpret.worker import Done, Job, RunSeen
 from retrospan.ingest.precedence import INTERPRETING, give_way
-from retrospan.ingest.warehouse.rows import insert_encoded, insert_rows
+from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, RetryableError, WarehouseUnavailable
 from retrospan.schemas.sequences import Newest
@@ -161,7 +160,7 @@ class Interpreter:
     def _pending(self) -> int:
         share = self._share
         asking = share is not None and (share.settling or share.gains != self._gains_read)
-        return len(self._queue) + self._busy + len(self._noticed) + asking
+        return len(self._queue) + self._queue.left_out + self._busy + len(self._noticed) + asking
 
     def _touch(self, rows: Iterable[list[object]], urgent: bool = False) -> dict[Trace, list[object]]:
         """Queue the traces of these rows that are this interpreter's; return their rows."""
@@ -228,11 +227,20 @@ class Interpreter:
         self._readings.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
-        rows = store.rows(load("traces_unread"), {"version": VERSION})
+        rows = self._unread(store)
         with self._changed:
             self._touch(rows, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
+
+    def _unread(self, store: Store) -> list[list[object]]:
+        """Rows of traces that nothing has read, the oldest, as many as may wait; what is left out is looked for again."""
+        # Of a shared warehouse the oldest may all be others'.
+        most = MOST_WAITING if self._share is None else 2**63
+        rows = store.rows(load("traces_unread"), {"version": VERSION, "most": most})
+        with self._changed:
+            self._queue.left_out = max(1, self._queue.left_out - most) if len(rows) == most else 0
+        return rows
 
     def _work(self, store: Store) -> bool:
         """Do one round; False when there was nothing to do."""
@@ -267,6 +275,8 @@ class Interpreter:
                 self._gains_read = gains
             return self._arrivals.fresh(store, at_once=bool(noticed))
         rows: list[list[object]] = []
+        if self._queue.left_out and not len(self._queue):
+            rows += self._unread(store)
         for first, last in noticed:
             rows += store.rows(load("traces_touched"), {"first": first, "last": last})
         return rows
@@ -341,7 +351,7 @@ class Interpreter:
             rows = broken_trace(
                 batch.tenant, newest, self._readings.next_generation(), traceback.format_exc()
             )
-            self._write(store, rows)
+            write_rows(store, rows)
             self.counters.broken += 1
 
     def _interpret_halves(self, store: Store, batch: Batch, newest: dict[str, Newest]) -> None:
@@ -349,11 +359,6 @@ class Interpreter:
         middle = len(pairs) // 2
         self._interpret_or_split(store, batch, dict(pairs[:middle]))
         self._interpret_or_split(store, batch, dict(pairs[middle:]))
-
-    def _write(self, store: Store, rows: Rows) -> None:
-        for name, table in TABLES.items():
-            if of_table := getattr(rows, name):
-                insert_rows(store, table, of_table)
 
     def _interpret(self, store: Store, batch: Batch, newest: dict[str, Newest], done: Done | None) -> None:
         began, tenant = time.perf_counter(), batch.tenant
@@ -364,7 +369,7 @@ class Interpreter:
         if self._share is not None:
             self._share.require()
         for run_id in orphaned_runs(store, tenant, done.homes):
-            self._write(store, deleted_run(tenant, run_id, self._readings.next_generation()))
+            write_rows(store, deleted_run(tenant, run_id, self._readings.next_generation()))
         for rows in done.rows:
             insert_encoded(store, rows)
         self._remark(store, tenant, done.runs, before)

@@ -17,10 +17,11 @@ from retrospan.ingest.interpret.batch import interpret_traces
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.members import read_members
 from retrospan.ingest.interpret.queue import Trace
+from retrospan.ingest.interpret.rows import Rows
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.worker import TABLES, Done, Job, Worker, WorkerGone, pack
 from retrospan.ingest.load.reading import log_rows, read_logs, span_rows
-from retrospan.ingest.warehouse.rows import time_columns
+from retrospan.ingest.warehouse.rows import insert_rows, time_columns
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 
@@ -142,3 +143,10 @@ class Readings:
         if not self._timed:
             self._timed = {table: time_columns(store, table) for table in TABLES.values()}
         return self._timed
+
+
+def write_rows(store: Store, rows: Rows) -> None:
+    """Write canonical rows, the pointers to them last."""
+    for name, table in TABLES.items():
+        if of_table := getattr(rows, name):
+            insert_rows(store, table, of_table)
