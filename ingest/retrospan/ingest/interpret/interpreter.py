@@ -63,10 +63,12 @@ class Interpreter:
         settings: InterpreterSettings,
         own_process: bool = True,
         share: Share | None = None,
+        most_waiting: int = MOST_WAITING,
     ) -> None:
         """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
 
-        With a `share` this interpreter reads the runs that are its own; without, it reads them all.
+        With a `share` this interpreter reads the runs that are its own; without, it reads them all. Of the traces that
+        wait, `most_waiting` are held in memory; the warehouse is asked for the others once those are read.
         """
         self.counters = Counters()
         self.is_flooded: Callable[[], bool] = lambda: False
@@ -74,7 +76,9 @@ class Interpreter:
         self.failure = ""
         """Why nothing is interpreted just now; '' while it works."""
         self._warehouse = warehouse
-        self._queue = Queue(settings.quiet_seconds)
+        # Of a shared warehouse, the traces that wait longest may all be others'.
+        self._most = most_waiting if share is None else 2**63
+        self._queue = Queue(settings.quiet_seconds, self._most)
         self._noticed: list[tuple[int, int]] = []
         self._awaited: dict[Trace, list[object]] = {}  # what a rebuild still waits for
         self._busy: int = 0
@@ -235,11 +239,9 @@ class Interpreter:
 
     def _unread(self, store: Store) -> list[list[object]]:
         """Rows of traces that nothing has read, the oldest, as many as may wait; what is left out is looked for again."""
-        # Of a shared warehouse the oldest may all be others'.
-        most = MOST_WAITING if self._share is None else 2**63
-        rows = store.rows(load("traces_unread"), {"version": VERSION, "most": most})
+        rows = store.rows(load("traces_unread"), {"version": VERSION, "most": self._most})
         with self._changed:
-            self._queue.left_out = max(1, self._queue.left_out - most) if len(rows) == most else 0
+            self._queue.left_out = max(1, self._queue.left_out - self._most) if len(rows) == self._most else 0
         return rows
 
     def _work(self, store: Store) -> bool:
