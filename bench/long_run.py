@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import random
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
@@ -66,7 +66,7 @@ class LongRun:
             },
         )
 
-    def _step(self, number: int, question: str) -> Iterator[Span]:
+    def _step(self, number: int, question: str) -> Generator[Span, None, str]:
         step_id, began = self._ids.randbytes(8), self._now
         last = number == self._steps
         call: dict[str, object] = {
@@ -75,7 +75,7 @@ class LongRun:
             "name": TOOLS[number % len(TOOLS)],
             "arguments": {"query": self._words.text(60), "page": number},
         }
-        said = {"type": "text", "content": self._words.text(TEXT)}
+        said: dict[str, object] = {"type": "text", "content": self._words.text(TEXT)}
         answer = _message("assistant", said) if last else _message("assistant", said, call)
         self._now += 500 * _MS
         yield self._end(
