@@ -125,7 +125,7 @@ def render(found: dict[str, dict[str, float]], machine: dict[str, str]) -> str:
         ),
         "",
         "One agent that repeats its last 20 messages in every request, so what it sends grows with its length. Bars are",
-        "logarithmic: where time and memory are linear in the length, each is a third longer than the one before.",
+        "logarithmic: where time and memory are linear in the length, each is 15 characters longer than the one before.",
         "",
         "```text",
         *_chart("seconds", [one["seconds"] for one in lengths], longest["seconds"]),
