@@ -12,6 +12,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from populations import Kind, made, write
 from scene import Scene
 from scenes import scenes
 
@@ -24,7 +25,10 @@ from retrospan.schemas.errors import LogFailed
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store
 
-TIMES = {"started_at", "ended_at", "at", "newest_ended_at", "arrived_at"}
+TIMES = {
+    *("started_at", "ended_at", "at", "newest_ended_at", "arrived_at"),
+    *("valid_from", "known_from", "said_at"),
+}
 
 
 def line(row: Any) -> bytes:
@@ -44,6 +48,7 @@ def fill(store: Store, found: list[Scene]) -> None:
             "canon_steps": list(scene.steps),
             "canon_state_changes": list(scene.changes),
             "canon_edges": list(scene.edges),
+            "canon_observations": list(scene.observations),
             "canon_runs": [scene.run()],
         }
         for table, rows in tables.items():
@@ -59,7 +64,11 @@ def main() -> None:
     store = warehouse.connect()
     Migrations(store).apply()
     catalogue.install(store)
-    if "--empty" not in sys.argv:
+    if "--populations" in sys.argv:
+        write(store, "default", "1.4.1", made("before", 120))
+        write(store, "default", "1.4.2", made("after", 120, Kind(shares=(0.2, 0.2, 0.15, 0.4, 0.05))))
+        write(store, "default", "1.4.3", made("few", 7))
+    elif "--empty" not in sys.argv:
         fill(store, scenes())
 
     def rebuild(arguments: Mapping[str, object], report: Report) -> None:
