@@ -67,8 +67,8 @@ class Interpreter:
     ) -> None:
         """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
 
-        With a `share` this interpreter reads the runs that are its own; without, it reads them all. Of the traces that
-        wait, `most_waiting` are held in memory; the warehouse is asked for the others once those are read.
+        With a `share` this interpreter reads the runs that are its own. Without, it reads them all, and holds
+        `most_waiting` traces in memory; the warehouse is asked for the others once those are read.
         """
         self.counters = Counters()
         self.is_flooded: Callable[[], bool] = lambda: False
@@ -76,7 +76,6 @@ class Interpreter:
         self.failure = ""
         """Why nothing is interpreted just now; '' while it works."""
         self._warehouse = warehouse
-        # Of a shared warehouse, the traces that wait longest may all be others'.
         self._most = most_waiting if share is None else 2**63
         self._queue = Queue(settings.quiet_seconds, self._most)
         self._noticed: list[tuple[int, int]] = []
@@ -197,7 +196,6 @@ class Interpreter:
                     with self._changed:
                         self._changed.wait(TICK_SECONDS)
             except Exception as error:  # noqa: BLE001 (the thread must go on, whatever the warehouse does)
-                # What was taken is found again with the next connection.
                 self.counters.failures += 1
                 self.failure = str(error)[:500]
                 _LOG.error(
@@ -220,7 +218,7 @@ class Interpreter:
         self._readings.stop()
 
     def _let_go(self) -> None:
-        """Forget what is under way."""
+        """Forget what is under way: it is found again with the next connection."""
         self._readings.stop()
         self._under_way = None
         with self._changed:
@@ -233,31 +231,33 @@ class Interpreter:
             self._arrivals.begin(store)
         rows = self._unread(store)
         with self._changed:
+            self._queue.looked(len(rows))
             self._touch(rows, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
 
     def _unread(self, store: Store) -> list[list[object]]:
-        """Rows of traces that nothing has read, the oldest, as many as may wait; what is left out is looked for again."""
-        rows = store.rows(load("traces_unread"), {"version": VERSION, "most": self._most})
-        with self._changed:
-            self._queue.left_out = max(1, self._queue.left_out - self._most) if len(rows) == self._most else 0
-        return rows
+        """Rows of traces that nothing has read, the oldest, as many as may wait."""
+        return store.rows(load("traces_unread"), {"version": VERSION, "most": self._most})
 
     def _work(self, store: Store) -> bool:
         """Do one round; False when there was nothing to do."""
         with self._changed:
             noticed, self._noticed = self._noticed, []
             self._busy += len(noticed)
-        touched: list[list[object]] = []
-        batches: list[Batch] = []
+        unread: list[list[object]] | None = None
+        touched, batches = list[list[object]](), list[Batch]()
         try:
             touched += self._touched(store, noticed)
+            if self._queue.left_out and not len(self._queue):
+                unread = self._unread(store)
         finally:
             # In one go: between the two nothing would seem to wait.
             with self._changed:
                 self._busy -= len(noticed)
-                self._touch(touched)
+                if unread is not None:
+                    self._queue.looked(len(unread))
+                self._touch([*touched, *(unread or ())])
                 batches += self._take()
                 if noticed and not batches:
                     self._changed.notify_all()
@@ -277,8 +277,6 @@ class Interpreter:
                 self._gains_read = gains
             return self._arrivals.fresh(store, at_once=bool(noticed))
         rows: list[list[object]] = []
-        if self._queue.left_out and not len(self._queue):
-            rows += self._unread(store)
         for first, last in noticed:
             rows += store.rows(load("traces_touched"), {"first": first, "last": last})
         return rows
