@@ -7,6 +7,24 @@ the standard library, OpenTelemetry, `requests` and `retrospan.schemas`, and nev
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from retrospan.exporter.instrumentation import Instrumentation as Instrumentation
+    from retrospan.exporter.instrumentation import instrument as instrument
+    from retrospan.exporter.recording import approve as approve
+    from retrospan.exporter.recording import checkpoint as checkpoint
+    from retrospan.exporter.recording import compaction as compaction
+    from retrospan.exporter.recording import correct as correct
+    from retrospan.exporter.recording import decide as decide
+    from retrospan.exporter.recording import derive as derive
+    from retrospan.exporter.recording import effect as effect
+    from retrospan.exporter.recording import observe as observe
+    from retrospan.exporter.recording import output as output
+    from retrospan.exporter.recording import run as run
+    from retrospan.exporter.recording import state as state
+    from retrospan.exporter.recording import step as step
+    from retrospan.exporter.recording import use as use
 
 _RECORDING = (
     "run",
