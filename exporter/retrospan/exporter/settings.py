@@ -21,6 +21,7 @@ from retrospan.schemas.errors import ConfigError
 MIB = 1 << 20
 VARIABLES = {
     "token": "RETROSPAN_TOKEN",
+    "protocol": "RETROSPAN_EXPORTER_PROTOCOL",
     "spool": "RETROSPAN_EXPORTER_SPOOL",
     "spool_bytes": "RETROSPAN_EXPORTER_SPOOL_BYTES",
     "memory_bytes": "RETROSPAN_EXPORTER_MEMORY_BYTES",
@@ -135,7 +136,10 @@ class _Sources:
         given = self.arguments.get("protocol")
         if given is not None and given not in _DEFAULTS:
             raise ConfigError(f"protocol={given!r}: there are {_HTTP!r} and {_GRPC!r}.")
-        return str(given) if given else self.otel("PROTOCOL", _one_of(tuple(_DEFAULTS)), _HTTP)
+        if given is not None:
+            return str(given)
+        read = _one_of(tuple(_DEFAULTS))
+        return self._variable(VARIABLES["protocol"], read, "") or self.otel("PROTOCOL", read, _HTTP)
 
     def endpoint(self, protocol: str) -> str:
         given, path = self.arguments.get("endpoint"), "" if protocol == _GRPC else "/v1/traces"

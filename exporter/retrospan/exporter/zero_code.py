@@ -8,6 +8,7 @@ nobody has set them.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from opentelemetry.sdk import environment_variables as names
 
@@ -29,6 +30,17 @@ _RAISED = {
 
 for _name, _value in _RAISED.items():
     os.environ.setdefault(_name, _value)
+
+
+def _variables_at_start() -> set[str]:
+    """The names of the variables that the process was started with."""
+    pairs = Path("/proc/self/environ").read_bytes().split(b"\0")
+    return {pair.partition(b"=")[0].decode(errors="replace") for pair in pairs}
+
+
+# OpenTelemetry's distro puts `grpc` where nobody has said anything.
+if names.OTEL_EXPORTER_OTLP_PROTOCOL not in _variables_at_start():
+    os.environ.setdefault(VARIABLES["protocol"], "http/protobuf")
 
 
 class Exporter(PipelineExporter):
