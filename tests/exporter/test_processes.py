@@ -18,7 +18,9 @@ SERVER_PACKAGES = (
 )
 
 
-def agent(code: str, receiver: Receiver | None = None, **environ: str) -> subprocess.Popen[str]:
+def agent(
+    code: str, receiver: Receiver | None = None, *, stdin: int | None = None, **environ: str
+) -> subprocess.Popen[str]:
     """An agent that runs this code; it speaks to the receiver."""
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "RETROSPAN_"))
@@ -28,6 +30,7 @@ def agent(code: str, receiver: Receiver | None = None, **environ: str) -> subpro
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**clean, **environ},
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -173,7 +176,7 @@ span("one")
 
 def test_forked_children_send_what_is_theirs_and_nothing_of_the_parents(receiver: Receiver) -> None:
     """As gunicorn with --preload does: set up, spans, fork, spans on both sides; both end by themselves."""
-    out, err = finished(
+    _, err = finished(
         agent(
             SPAN
             + """
@@ -225,7 +228,7 @@ for method in ("fork",):
 
 
 def test_a_fork_while_the_exporter_works_never_hangs(receiver: Receiver) -> None:
-    _, err = finished(
+    finished(
         agent(
             SPAN
             + """
