@@ -96,6 +96,11 @@ class Effect(Spanning):
         """Say how it stands with the effect, where the end of the block does not tell."""
         self._status = status
 
+    @property
+    def _changes_something(self) -> bool:
+        """Whether doing it twice matters, as far as is said: only then the span carries the key."""
+        return self._said.get(EFFECT) in ("write", "destructive") or bool(self._said.get(IDEMPOTENCY_KEY))
+
     def named(self) -> str:
         return f"execute_tool {self._tool}"
 
@@ -117,14 +122,18 @@ class Effect(Spanning):
     def begun(self) -> None:
         if self.span.is_recording():
             self.span.set_attributes({key: value for key, value in self._said.items() if value is not None})
-            self.span.set_attributes({IDEMPOTENCY_KEY: self.key, EFFECT_STATUS: "planned"})
+            if self._changes_something:
+                self.span.set_attribute(IDEMPOTENCY_KEY, self.key)
+            if self._said.get(EFFECT):
+                self.span.set_attribute(EFFECT_STATUS, "planned")
 
     def ended(self, error: BaseException | None) -> None:
         if not self.span.is_recording():
             return
         if self._status is None:
             self._status = "executed" if error is None else "unknown" if _is_uncertain(error) else "failed"
-        self.span.set_attribute(EFFECT_STATUS, self._status)
+        if self._said.get(EFFECT):
+            self.span.set_attribute(EFFECT_STATUS, self._status)
         if self._result is not NOTHING:
             self.span.set_attribute("gen_ai.tool.call.result", json_text(self._result))
 
@@ -178,7 +187,8 @@ def effect(
     Args:
         tool: The tool's name; a decorated function's name by default.
         arguments: What it is called with; a decorated function's own arguments by default.
-        effect: `none`, `read`, `write` or `destructive`.
+        effect: `none`, `read`, `write` or `destructive`. The key is sent with the last two only: reading twice is
+            no matter.
         key: The idempotency key, where the program has one of its own; else see `idempotency_key`.
         call_id: The id under which the model asked for the call.
         compensates: The id of the span whose effect this undoes.
