@@ -43,7 +43,11 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     )
     config.write_text('[limits]\nrequest_bytes = "2 MiB"\n')
     collector = Served(
-        directory / "data", directory / "stderr.txt", "--tokens", str(tokens), "--config", str(config)
+        directory / "data",
+        directory / "stderr.txt",
+        *("--tokens", str(tokens), "--config", str(config)),
+        # The same after a restart.
+        *("--http", f"127.0.0.1:{free_port()}"),
     )
     yield collector
     collector.kill()
@@ -131,7 +135,7 @@ AGENT = (
     + """
 import sys, time
 from retrospan.exporter import instrument
-made = instrument(service_name="recording")
+made = instrument()
 number = 0
 while not select.select([sys.stdin], [], [], 0.02)[0]:
     span(f"span {number}", state="s" * 2000)
@@ -146,37 +150,47 @@ print(number, made.counts().lost_spans)
     "away_seconds",
     [pytest.param(2.0, id="short"), pytest.param(60.0, id="minute", marks=pytest.mark.long)],
 )
-def test_collector_killed_and_restarted_under_a_recording_agent(tmp_path: Path, away_seconds: float) -> None:
+def test_collector_killed_and_restarted_under_a_recording_agent(
+    strict: Served, tmp_path: Path, away_seconds: float
+) -> None:
     """Nothing lost, nothing doubled: with a spool, `kill -9` in the middle of deliveries, away for a while."""
-    collector = Served(tmp_path / "data", tmp_path / "err.txt", "--http", f"127.0.0.1:{free_port()}")
-    spool = tmp_path / "spool"
+    name = f"recording {away_seconds}"
     process = agent(
         AGENT,
-        OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{collector.http}",
-        RETROSPAN_EXPORTER_SPOOL=str(spool),
+        OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{strict.http}",
+        OTEL_SERVICE_NAME=name,
+        RETROSPAN_TOKEN=WRITER,
+        RETROSPAN_EXPORTER_SPOOL=str(tmp_path),
         stdin=subprocess.PIPE,
     )
+
+    def stored() -> int:
+        return int(
+            str(asked(strict, f"SELECT count() AS n FROM spans WHERE service_name = '{name}'")[0]["n"])
+        )
+
     try:
-        collector.until(lambda: int(collector.rows("SELECT count() AS n FROM spans")[0]["n"]) > 5)
-        collector.kill()
-        waited = _spans_in(spool)
-        collector.until(lambda: _spans_in(spool) - waited > 20 * away_seconds, 60 + 3 * away_seconds)
-        collector.start()
-        before = int(collector.rows("SELECT count() AS n FROM spans")[0]["n"])
-        collector.until(lambda: int(collector.rows("SELECT count() AS n FROM spans")[0]["n"]) > before + 40)
+        strict.until(lambda: stored() > 5)
+        strict.kill()
+        strict.until(lambda: _spans_in(tmp_path) > 20 * away_seconds, 60 + 3 * away_seconds)
+        strict.start()
+        before = stored()
+        strict.until(lambda: stored() > before + 20 * away_seconds)
         out, err = process.communicate("stop\n", timeout=90)
         assert process.returncode == 0, err
         number, lost = map(int, out.split())
-        assert lost == 0 and number > 60
-        collector.wait_idle()
-        rows = collector.rows("SELECT name, variants FROM spans WHERE service_name = 'recording'")
-        assert sorted(row["name"] for row in rows) == sorted(numbered(number))
+        assert lost == 0 and number > 40
+        strict.until(lambda: stored() == number)
+        rows = asked(strict, f"SELECT name, variants FROM spans WHERE service_name = '{name}'")
+        assert sorted(str(row["name"]) for row in rows) == sorted(numbered(number))
         assert {row["variants"] for row in rows} == {1}
-        assert [path.name for path in spool.iterdir()] == []
+        assert [path.name for path in tmp_path.iterdir()] == []
         assert "do not reach" in err and len(err.splitlines()) == 1
     finally:
         process.kill()
-        collector.kill()
+        process.communicate()
+        if strict.process.poll() is not None:
+            strict.start()
 
 
 def _spans_in(directory: Path) -> int:
