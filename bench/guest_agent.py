@@ -119,6 +119,9 @@ def time_loop(kind: str, seconds: float) -> Mapping[str, float]:
             assert receiver.stdout is not None
             port = int(receiver.stdout.readline())
             record = _recorder(kind, f"http://127.0.0.1:{port}")
+            # What the first span and the first request load is the agent's start.
+            record()
+            time.sleep(1.5)
             late, done, took = asyncio.run(_run_loop(record, seconds))
         finally:
             receiver.kill()
