@@ -315,9 +315,9 @@ def test_ending_a_span_does_no_work_on_the_thread_that_ends_it(
         taken_by.add(threading.get_ident())
         return backlog_put(span)
 
-    def encoded(request: Request) -> None:
+    def encoded(request: Request, held: int = 0) -> None:
         encoded_by.add(threading.get_ident())
-        outbox_put(request)
+        outbox_put(request, held)
 
     built._backlog.put = take  # type: ignore[method-assign]
     outbox.put = encoded  # type: ignore[method-assign]

@@ -72,31 +72,36 @@ class Encoder:
     def _drain(self) -> None:
         packer = Packer(self._settings.request_bytes)
         began = time.perf_counter()
+        held = 0
         while (span := self._backlog.take()) is not None:
             try:
-                full = self._add(packer, span)
+                full, size = self._add(packer, span)
             except Exception as error:  # noqa: BLE001
                 notices.logger.debug("a span could not be encoded", exc_info=error)
                 self._losses.add(notices.UNENCODABLE, 1)
                 self._finished(1)
                 continue
+            self._backlog.account(size)
             if full is not None:
-                self._outbox.put(full)
+                self._outbox.put(full, held)
+                held = 0
+            held += size
             if time.perf_counter() - began > _SLICE_SECONDS:
                 if not self._backlog.crowded():
                     time.sleep(_REST_SECONDS)
                 began = time.perf_counter()
         if (rest := packer.close()) is not None:
-            self._outbox.put(rest)
+            self._outbox.put(rest, held)
 
-    def _add(self, packer: Packer, span: ReadableSpan) -> Request | None:
+    def _add(self, packer: Packer, span: ReadableSpan) -> tuple[Request | None, int]:
+        """The request that is full now, and what this span takes in the one that is not."""
         data = encode_span(span)
         if len(data) > self._settings.span_bytes:
             small = reduced(data, self._settings.span_bytes)
             if small is None:
                 self._losses.add(notices.TOO_LARGE, 1)
                 self._finished(1)
-                return None
+                return None, 0
             if not self.reduced:
                 notices.say(
                     f"span {span.name[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
@@ -104,7 +109,8 @@ class Encoder:
                 )
             self.reduced += 1
             data = small
-        return packer.add(self._origin(span), self._cleaner.span(data))
+        data = self._cleaner.span(data)
+        return packer.add(self._origin(span), data), len(data)
 
     def _origin(self, span: ReadableSpan) -> Origin:
         resource, scope = span.resource, span.instrumentation_scope

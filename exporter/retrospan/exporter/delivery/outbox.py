@@ -39,13 +39,12 @@ class Outbox:
         self._said_full = self._said_broken = False
         self._adopted: dict[str, int] = {}
 
-    def put(self, request: Request) -> None:
-        """Take a request. Never blocks, never raises."""
+    def put(self, request: Request, held: int = 0) -> None:
+        """Take a request, whose spans have taken up `held` bytes until now. Never blocks, never raises."""
         item = Item(request, None, request.spans)
         if self._spool is not None and (spooled := self._written(self._spool, request)):
             item = Item(None, spooled, request.spans)
-        if item.request is not None:
-            self._account(len(request.body))
+        self._account((0 if item.request is None else len(request.body)) - held)
         with self._filled:
             self._items.append(item)
             self._filled.notify()
