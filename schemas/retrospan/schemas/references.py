@@ -27,3 +27,7 @@ def message_ref(message_hash: str) -> str:
 
 def output_ref(output_id: str) -> str:
     return f"output:{_part(output_id)}"
+
+
+def document_ref(document_id: str) -> str:
+    return f"document:{_part(document_id)}"
