@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from retrospan.ingest.interpret.crossings import crossings_of
 from retrospan.schemas import canonical
 from retrospan.schemas.references import message_ref, step_ref
 from retrospan.schemas.store import Store
@@ -28,6 +29,7 @@ _TABLES: dict[type, str] = {
     canonical.EdgeRow: "canon_edges",
     canonical.FailureRow: "canon_failures",
     canonical.AttemptRow: "canon_attempts",
+    canonical.CrossingRow: "canon_crossings",
     canonical.ProblemRow: "canon_problems",
     canonical.RunRow: "canon_runs",
 }
@@ -316,6 +318,10 @@ class Story:
         )
         return replace(row, **self.run_fields)
 
+    def crossings(self) -> list[canonical.CrossingRow]:
+        found = crossings_of(self.run_id, [(edge.subject, edge.object) for edge in self.edges], [])
+        return [canonical.CrossingRow(**self.key, reference=reference, side=side) for reference, side in found]
+
     def rows(self) -> list[object]:
         return [
             *self.values.values(),
@@ -324,6 +330,7 @@ class Story:
             *self.steps,
             *self.changes,
             *self.edges,
+            *self.crossings(),
             *self.problems,
             self.run_row(),
         ]
