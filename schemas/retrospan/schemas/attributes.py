@@ -6,6 +6,9 @@ are JSON travel as JSON text in a string attribute. What each name means is in d
 
 from __future__ import annotations
 
+#: What every name begins with.
+CONVENTIONS = "retrospan."
+
 # On spans: the run
 RUN_ID = "retrospan.run.id"
 RUN_ORIGIN = "retrospan.run.origin"

@@ -17,7 +17,16 @@ from retrospan.ingest.interpret.reading import Node, Reading, Task
 from retrospan.ingest.interpret.request import read_request
 from retrospan.ingest.interpret.span import Attributes, Span
 from retrospan.ingest.interpret.toolspan import read_tool
-from retrospan.schemas.attributes import STATE_AFTER, STATE_BEFORE, STEP_INDEX, STEP_NAME, STEP_TOTAL
+from retrospan.schemas.attributes import (
+    CONVENTIONS,
+    EFFECT,
+    STATE_AFTER,
+    STATE_BEFORE,
+    STATE_PATCH,
+    STEP_INDEX,
+    STEP_NAME,
+    STEP_TOTAL,
+)
 
 _CONVERSATION = (
     "gen_ai.conversation.id",
@@ -55,6 +64,8 @@ _GIVEN_AND_RETURNED = (
     ("mlflow.spanInputs", "mlflow.spanOutputs"),
     (GIVEN, RETURNED),
 )
+#: Attributes that only the work of an agent has.
+_STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
 
@@ -86,6 +97,9 @@ def read_span(span: Span, problems: Problems, growing: Growing) -> Reading:
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in span.attributes:
             setattr(reading, name, _object(span, key, problems))
+    reading.states = any(key in span.attributes for key in _STATING) or any(
+        event.name.startswith(CONVENTIONS) for event in span.events
+    )
     return reading
 
 

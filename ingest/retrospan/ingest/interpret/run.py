@@ -21,6 +21,7 @@ from retrospan.ingest.interpret.problems import Problem, Problems
 from retrospan.ingest.interpret.provenance import Edge, read_edges
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.stated.statements import Statements, read_statements
 from retrospan.ingest.interpret.states import Change, States, read_changes
 from retrospan.ingest.interpret.steps import Step, read_steps
 from retrospan.ingest.interpret.transcripts import add_told_calls
@@ -29,7 +30,7 @@ from retrospan.ingest.interpret.values import Values
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "3"
+VERSION = "4"
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class Run:
     context: list[ContextUse]
     attempts: list[Attempt]
     failures: list[Failure]
+    statements: Statements
     problems: list[Problem]
     outcome: str
     incomplete_because: str | None
@@ -76,8 +78,8 @@ def read_spans(spans: Sequence[Span], problems: Problems) -> list[Reading]:
 
 
 def is_run(readings: Sequence[Reading]) -> bool:
-    """Tell whether there is at least one GenAI operation: other traces hold no run."""
-    return any(reading.operation != "other" for reading in readings)
+    """Tell whether there is at least one GenAI operation, or a span that tells of state: other traces hold no run."""
+    return any(reading.is_work for reading in readings)
 
 
 def interpret(
@@ -98,7 +100,7 @@ def interpret(
     for call in calls.models:
         call.given = [values.message(message, call.ordinal) for message in call.input]
         call.said = [values.message(message, call.ordinal) for message in call.reading.output]
-    states = States(tree, values)
+    states = States(tree, values, problems)
     steps = read_steps(tree, calls, states)
     states.assign(steps)
     return _finish(run_id, tree, calls, steps, values, problems, history, gap)
@@ -118,6 +120,7 @@ def _finish(
     outcome, because = outcome_of(tree, gap, steps, answer[1] if answer else None)
     last = calls.models[-1] if calls.models else None
     attempts = read_attempts(steps, values)
+    statements = read_statements(run_id, tree, calls, steps, problems)
     return Run(
         run_id=run_id,
         tree=tree,
@@ -125,10 +128,11 @@ def _finish(
         steps=steps,
         values=values,
         changes=read_changes(steps, values),
-        edges=read_edges(run_id, steps, values),
+        edges=[*read_edges(run_id, steps, values), *statements.edges],
         context=read_context_use(tree, calls.models, values),
         attempts=attempts,
         failures=read_failures(tree, calls, steps, attempts, outcome),
+        statements=statements,
         problems=list(problems.found),
         outcome=outcome,
         incomplete_because=because,

@@ -22,6 +22,13 @@ GENERATIONAL = (
     "edges",
     "failures",
     "attempts",
+    "observations",
+    "uses",
+    "decisions",
+    "effects",
+    "checkpoints",
+    "approvals",
+    "compactions",
     "problems",
 )
 

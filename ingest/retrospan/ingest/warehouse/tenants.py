@@ -40,6 +40,13 @@ TABLES = (
     "canon_edges",
     "canon_failures",
     "canon_attempts",
+    "canon_observations",
+    "canon_uses",
+    "canon_decisions",
+    "canon_effects",
+    "canon_checkpoints",
+    "canon_approvals",
+    "canon_compactions",
     "canon_problems",
     "canon_runs",
 )
