@@ -319,8 +319,10 @@ class Story:
         return replace(row, **self.run_fields)
 
     def crossings(self) -> list[canonical.CrossingRow]:
-        found = crossings_of(self.run_id, [(edge.subject, edge.object) for edge in self.edges], [])
-        return [canonical.CrossingRow(**self.key, reference=reference, side=side) for reference, side in found]
+        found = crossings_of(self.run_id, [(edge.subject, edge.object) for edge in self.edges])
+        return [
+            canonical.CrossingRow(**self.key, reference=reference, side=side) for reference, side in found
+        ]
 
     def rows(self) -> list[object]:
         return [

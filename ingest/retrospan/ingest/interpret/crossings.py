@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from retrospan.schemas.references import entity_ref, run_ref
+from retrospan.schemas.references import run_ref
 
 #: Kinds of things that are the same in every run. A message is its run's own, a step names its run.
 SHARED = ("output", "observation", "entity", "document", "span")
 
 
-def crossings_of(
-    run_id: str, edges: Iterable[tuple[str, str]], entities: Iterable[tuple[str, str]]
-) -> list[tuple[str, str]]:
+def crossings_of(run_id: str, edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return (reference, side) of every shared thing that edges (subject, object) of a run name, each once.
 
-    The side `subject` says that the thing came from this run, `object` that this run took it. What came of an entity
-    came from the runs that observed it, `entities`. Another run's step stands for that run.
+    The side `subject` says that the thing came from this run, `object` that this run took it. Another run's step stands
+    for that run.
     """
     found: dict[tuple[str, str], None] = {}
     for ends in edges:
@@ -29,6 +27,4 @@ def crossings_of(
                 other = unquote(rest.rpartition("/")[0])
                 if other != run_id:
                     found[(run_ref(other), side)] = None
-    for entity_type, entity_id in entities:
-        found[(entity_ref(entity_type, entity_id), "subject")] = None
     return list(found)

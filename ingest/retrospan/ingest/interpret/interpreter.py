@@ -24,7 +24,7 @@ from retrospan.ingest.interpret.leaning import final_histories, leaning_on
 from retrospan.ingest.interpret.members import orphaned_runs, read_members
 from retrospan.ingest.interpret.queue import Queue, Trace
 from retrospan.ingest.interpret.rows import Rows
-from retrospan.ingest.interpret.run import VERSION
+from retrospan.ingest.interpret.run import version_with
 from retrospan.ingest.interpret.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
@@ -32,6 +32,7 @@ from retrospan.ingest.interpret.superseded import Superseded
 from retrospan.ingest.interpret.worker import TABLES, Done, Job, RunSeen, Worker, WorkerGone, pack
 from retrospan.ingest.load.reading import log_rows, read_logs, span_rows
 from retrospan.ingest.precedence import INTERPRETING, give_way
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import insert_encoded, insert_rows, time_columns
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import RetrospanError, RetryableError, WarehouseUnavailable
@@ -72,6 +73,9 @@ class Interpreter:
         """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
 
         With a `share` this interpreter reads the runs that are its own; without, it reads them all.
+
+        Raises:
+            ConfigError: the file of mutation rules cannot be used.
         """
         self.counters = Counters()
         self.is_flooded: Callable[[], bool] = lambda: False
@@ -93,6 +97,8 @@ class Interpreter:
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
+        self._rules_file = settings.rules
+        self._rules = Ruleset.read(settings.rules)
 
     def start(self) -> None:
         """Begin, with every trace that the last process left unread; the warehouse need not answer yet."""
@@ -123,8 +129,12 @@ class Interpreter:
     def rebuild(self, progress: Callable[[int, int], None], selection: Selection = EVERYTHING) -> int:
         """Interpret traces again and return how many, whatever arrives meanwhile; each run changes as a whole.
 
-        `progress` gets (done, total) as it goes on.
+        `progress` gets (done, total) as it goes on. The file of mutation rules is read anew before.
+
+        Raises:
+            ConfigError: that file cannot be used; nothing was changed.
         """
+        self._rules = Ruleset.read(self._rules_file)
         store = self._warehouse.connect()
         try:
             rows = self._arrivals.keep_own(store, selection.traces(store), self._owns)
@@ -224,7 +234,7 @@ class Interpreter:
             self._generation = cast(int, rows[0][0]) if rows else 0
         if self._share is not None:
             self._arrivals.begin(store)
-        rows = store.rows(load("traces_unread"), {"version": VERSION})
+        rows = store.rows(load("traces_unread"), {"version": version_with(self._rules)})
         with self._changed:
             self._touch(rows, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
@@ -302,7 +312,7 @@ class Interpreter:
                 self._interpret_or_split(store, tenant, dict(pairs[middle:]))
                 return
             _LOG.exception("trace %s cannot be interpreted", next(iter(newest)))
-            rows = broken_trace(tenant, newest, self._next_generation(), traceback.format_exc())
+            rows = broken_trace(tenant, newest, self._next_generation(), traceback.format_exc(), self._rules)
             self._write(store, rows)
             self.counters.broken += 1
 
@@ -352,6 +362,7 @@ class Interpreter:
             log_rows(store, tenant, trace_ids),
             generation,
             self._time_columns(store),
+            self._rules,
         )
         try:
             done = self._worker.interpret(job)
@@ -376,6 +387,7 @@ class Interpreter:
             lambda: next(generations),
             conversations,
             lambda run_id: self._owns(tenant, run_id),
+            self._rules,
         )
         self._generation = max(self._generation, next(generations))
         # A trace that nothing has arrived of is only named by a link: it is known once it comes.

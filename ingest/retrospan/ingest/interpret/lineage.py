@@ -29,7 +29,7 @@ def read_lineage(
 ) -> list[Edge]:
     """Return all edges of a run: those known already, with acts named by their steps, and those found here."""
     edges = [*known]
-    edges += linked_edges(run_id, tree)
+    edges += linked_edges(run_id, tree, steps)
     edges += borrowed_edges(run_id, steps, values, edges)
     edges += _outputs(tree, steps)
     as_steps = {
@@ -50,7 +50,7 @@ def read_lineage(
     return list(dict.fromkeys(named))
 
 
-def linked_edges(run_id: str, tree: Tree) -> Iterator[Edge]:
+def linked_edges(run_id: str, tree: Tree, steps: list[Step]) -> Iterator[Edge]:
     """Yield what the span links of a run say of other runs: forks of a step come from that step."""
     for reading in tree.readings:
         if reading.is_told:
@@ -63,7 +63,11 @@ def linked_edges(run_id: str, tree: Tree) -> Iterator[Edge]:
                 continue
             forked = whole_number(reading.span.attributes.get(FORK_STEP)) if kind == "forks" else None
             source = step_ref(other, forked) if forked else run_ref(other)
-            yield Edge(run_ref(run_id), relation, source, kind, "stated", None, reading.span.started_at)
+            at = reading.span.started_at
+            yield Edge(run_ref(run_id), relation, source, kind, "stated", None, at)
+            if steps:
+                # What the run goes on with: so that a walk from anything in it leads there as well.
+                yield Edge(step_ref(run_id, 1), "wasInformedBy", source, kind, "stated", 1, at)
 
 
 def _outputs(tree: Tree, steps: list[Step]) -> Iterator[Edge]:
