@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from retrospan.ingest.interpret.jsontext import Unreadable, read_json
 from retrospan.ingest.interpret.problems import Problems
@@ -175,5 +174,5 @@ def _remove(document: object, path: list[str]) -> tuple[object, object]:
     if isinstance(place.inside, list):
         del place.inside[place.index(len(place.inside) - 1)]
     else:
-        del cast("dict[str, object]", place.inside)[place.key]
+        del place.inside[place.key]
     return document, value

@@ -11,7 +11,9 @@ from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.stated.fields import Fields
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.tree import Tree
-from retrospan.schemas.attributes import CONVENTIONS
+from retrospan.schemas.attributes import CONVENTIONS, STEP_INDEX, STEP_NAME
+
+_TASK = {STEP_INDEX, STEP_NAME}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,18 @@ class Whereabouts:
         self._inside: dict[int, tuple[list[int], list[int]]] | None = None
 
     def step(self, reading: Reading, at: int) -> Step | None:
-        """Return the step that the span is or lies in; else the last step inside the span that had begun by then."""
+        """Return the step that the span is or lies in; else the last step inside the span that had begun by then.
+
+        What a task step says before its first act belongs to that act.
+        """
         for around in (reading, *self._tree.ancestors(reading)):
             step = self._steps.get(id(around))
             if step is not None:
                 return step
         starts, numbers = self._begun().get(id(reading), ([], []))
         place = bisect_right(starts, at)
+        if not place and starts and reading.span.attributes.keys() & _TASK:
+            place = 1
         return self._ordered[numbers[place - 1] - 1] if place else None
 
     def _begun(self) -> dict[int, tuple[list[int], list[int]]]:

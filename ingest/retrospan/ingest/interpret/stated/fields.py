@@ -115,14 +115,14 @@ class Fields:
             self.refuse(name, "before 1970 or after 2262: kept as the nearest time within")
         return found.kept
 
-    def object(self, name: str) -> dict[str, object] | None:
+    def json_object(self, name: str) -> dict[str, object] | None:
         value = self._json(name)
         if value is None or isinstance(value, dict):
             return value
         self.refuse(name, "not a JSON object")
         return None
 
-    def array(self, name: str) -> list[object] | None:
+    def json_array(self, name: str) -> list[object] | None:
         value = self._json(name)
         if value is None or isinstance(value, list):
             return value

@@ -77,7 +77,7 @@ def read_observation(said: Said) -> list[Observation]:
     fields = said.fields
     entity_type = fields.required(ENTITY_TYPE, OBSERVATION)
     entity_id = fields.required(ENTITY_ID, OBSERVATION)
-    changes = fields.object(CHANGES)
+    changes = fields.json_object(CHANGES)
     if changes is None and not fields.has(CHANGES):
         fields.refuse(CHANGES, f"missing in the event {OBSERVATION}")
     elif changes == {}:

@@ -69,7 +69,7 @@ class Compaction:
 def read_decision(said: Said) -> Decision:
     """Return a choice; a decision without a name or without what was chosen is kept, and listed as a problem."""
     fields = said.fields
-    options = fields.array(DECISION_OPTIONS)
+    options = fields.json_array(DECISION_OPTIONS)
     fields.required(DECISION_CHOSEN, DECISION)
     return Decision(
         said,
