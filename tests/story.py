@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from retrospan.ingest.interpret.crossings import crossings_of
-from retrospan.schemas import canonical
+from retrospan.schemas import canonical, stated
 from retrospan.schemas.references import message_ref, step_ref
 from retrospan.schemas.store import Store
 
@@ -31,9 +31,13 @@ _TABLES: dict[type, str] = {
     canonical.AttemptRow: "canon_attempts",
     canonical.CrossingRow: "canon_crossings",
     canonical.ProblemRow: "canon_problems",
+    stated.ObservationRow: "canon_observations",
+    stated.UseRow: "canon_uses",
     canonical.RunRow: "canon_runs",
 }
-_TIMES = frozenset({"started_at", "ended_at", "at", "newest_ended_at", "arrived_at"})
+_TIMES = frozenset(
+    {"started_at", "ended_at", "at", "newest_ended_at", "arrived_at", "valid_from", "known_from", "said_at"}
+)
 
 
 def write(store: Store, rows: Iterable[object]) -> None:

@@ -201,8 +201,7 @@ WITH RECURSIVE
                     ) AS subject
                 FROM canon_uses AS c
                 WHERE
-                    has(scope, c.run_id)
-                    AND isNull(c.observation_id)
+                    isNull(c.observation_id)
                     AND (c.tenant, c.run_id, c.generation) IN
                     (
                         SELECT tenant, run_id, generation
@@ -223,8 +222,7 @@ WITH RECURSIVE
                     c.said_at AS said_at
                 FROM canon_observations AS c
                 WHERE
-                    has(scope, c.run_id)
-                    AND (c.tenant, c.run_id, c.generation) IN
+                    (c.tenant, c.run_id, c.generation) IN
                     (
                         SELECT tenant, run_id, generation
                         FROM pointer
@@ -534,7 +532,6 @@ LEFT ANY JOIN
         ) AS words
     FROM canon_observations AS o
     INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
-    WHERE has(scope, o.run_id)
     GROUP BY o.observation_id
     UNION ALL
     SELECT
@@ -549,7 +546,6 @@ LEFT ANY JOIN
         ) AS words
     FROM canon_observations AS o
     INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
-    WHERE has(scope, o.run_id)
     GROUP BY o.observation_id
     UNION ALL
     SELECT
@@ -564,7 +560,6 @@ LEFT ANY JOIN
         ) AS words
     FROM canon_observations AS o
     INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
-    WHERE has(scope, o.run_id)
     GROUP BY o.observation_id
     UNION ALL
     SELECT
