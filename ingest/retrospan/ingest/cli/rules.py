@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retrospan.ingest.cli.arguments import RUN_HELP, Help, Parser, add_output_flags, add_since_flag, number
 from retrospan.ingest.cli.empty import OPEN, no_runs_yet, since_text
@@ -16,13 +17,13 @@ from retrospan.ingest.cli.table import Column, show_table
 from retrospan.ingest.cli.text import counted
 from retrospan.ingest.cli.values import brief_json
 from retrospan.ingest.cli.warehouse import Parameter, Row
-from retrospan.ingest.interpret.jsontext import write_json
-from retrospan.ingest.rules.paths import MISSING
-from retrospan.ingest.rules.rule import Called, Missed, Statement, result_of
-from retrospan.ingest.rules.ruleset import Ruleset
+
+if TYPE_CHECKING:
+    from retrospan.ingest.rules.rule import Called, Missed, Statement
+    from retrospan.ingest.rules.ruleset import Ruleset
 
 HELP = Help(
-    job="Show what a file of mutation rules would make of the tool calls that are stored. Changes nothing.",
+    job="Show what a file of mutation rules would say of the tool calls that are stored. Changes nothing.",
     exits="0 answered; with --exit-code 1 if a rule fits no call or misses what it looks for; 2 wrong use or trouble",
     examples=("retrospan rules test rules.toml", "retrospan rules test rules.toml --run last --json"),
     more="To turn them on: interpreter.rules in the collector's configuration, then retrospan rebuild.",
@@ -52,6 +53,9 @@ class _Found:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from retrospan.ingest.rules.rule import Missed
+    from retrospan.ingest.rules.ruleset import Ruleset
+
     session = Session.open(arguments)
     rules = Ruleset.read(arguments.file)
     conditions: dict[str, Parameter] = {
@@ -90,6 +94,9 @@ def _tools(rules: Ruleset) -> list[str]:
 
 
 def _called(row: Row) -> Called:
+    from retrospan.ingest.rules.paths import MISSING
+    from retrospan.ingest.rules.rule import Called, result_of
+
     arguments = text_of(row, "arguments")
     return Called(
         tool=str(row["tool_name"]),
@@ -103,6 +110,9 @@ def _called(row: Row) -> Called:
 
 def _as_rows(found: list[_Found]) -> Iterator[Row]:
     """What `--json` prints: the columns of the view observations as far as they follow from the call; or the problem."""
+    from retrospan.ingest.interpret.jsontext import write_json
+    from retrospan.ingest.rules.rule import Missed
+
     for each in found:
         row, said = each.row, each.said
         of_call = {"run_id": row["run_id"], "step": row["step"], "span_id": row["span_id"]}
@@ -131,6 +141,9 @@ def _as_rows(found: list[_Found]) -> Iterator[Row]:
 
 def _show(session: Session, found: list[_Found]) -> None:
     """One line per field that a call wrote, with what it held before."""
+    from retrospan.ingest.interpret.jsontext import write_json
+    from retrospan.ingest.rules.rule import Missed
+
     lines: dict[tuple[object, ...], list[str]] = {}
     length = short_length([str(each.row["run_id"]) for each in found])
     for each in found:
@@ -178,6 +191,8 @@ def _tell(
     idle: list[str],
     more: bool,
 ) -> None:
+    from retrospan.ingest.rules.rule import Missed
+
     statements = len(found) - len(missed)
     looked = f"{counted(calls, 'call')} that succeeded{since_text(session, arguments.since)}"
     session.screen.note((f"{counted(statements, 'observation')} from {looked}; nothing was changed", "dim"))
