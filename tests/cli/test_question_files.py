@@ -39,6 +39,7 @@ VALUES: dict[str, Parameter] = {
     "since": "1970-01-01 00:00:00.000000000",
     "span_id": "00f067aa0ba902b7",
     "step": 0,
+    "tools": ["update_record"],
     "trace_ids": ["4bf92f3577b34da6a3ce929d0e0e4736"],
     "typed": "4bf92f35",
 }

@@ -29,6 +29,7 @@ PAIRS: list[tuple[type, str]] = [
     (stated.CheckpointRow, "canon_checkpoints"),
     (stated.ApprovalRow, "canon_approvals"),
     (stated.CompactionRow, "canon_compactions"),
+    (canonical.CrossingRow, "canon_crossings"),
     (canonical.ProblemRow, "canon_problems"),
     (canonical.RunRow, "canon_runs"),
 ]

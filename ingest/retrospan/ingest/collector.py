@@ -41,6 +41,7 @@ from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.receive.port import bind
 from retrospan.ingest.redact.redactor import Redactor
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.opened import open_warehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 
@@ -90,7 +91,7 @@ class Collector:
         """Open everything and return once every port answers. What was opened is closed again on an error.
 
         Raises:
-            ConfigError: the file of tokens, of redaction rules, or one of TLS cannot be used, the process may have
+            ConfigError: the file of tokens, of rules, or one of TLS cannot be used, the process may have
                 too little memory, or metrics would go to the collector itself.
             DirectoryInUse: another process owns the data directory.
             PortInUse: another process listens at one of the addresses.
@@ -123,6 +124,7 @@ class Collector:
             # What is said may quote a path or a name that a client made up.
             self._say = redactor.spoken(self._say)
         server_context(config.tls)
+        Ruleset.read(config.interpreter.rules)
         require_foreign(config)
         engine = self._engine_bytes()
         tokens = TokenFile(config.tokens, self._say) if config.tokens is not None else None

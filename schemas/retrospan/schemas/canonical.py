@@ -197,6 +197,17 @@ class EdgeRow:
 
 
 @dataclass(slots=True, kw_only=True)
+class CrossingRow:
+    """A thing by which the provenance of a run is tied to that of others."""
+
+    tenant: str
+    run_id: str
+    generation: int
+    reference: str
+    side: str  # subject: it came from this run; object: this run took it
+
+
+@dataclass(slots=True, kw_only=True)
 class ProblemRow:
     tenant: str
     run_id: str

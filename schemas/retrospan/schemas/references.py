@@ -35,3 +35,7 @@ def observation_ref(observation_id: str) -> str:
 
 def entity_ref(entity_type: str, entity_id: str) -> str:
     return f"entity:{_part(entity_type)}/{_part(entity_id)}"
+
+
+def document_ref(document_id: str) -> str:
+    return f"document:{_part(document_id)}"

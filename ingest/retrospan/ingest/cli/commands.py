@@ -33,6 +33,7 @@ COMMANDS = {
     "sql": Command(ASK, "any read-only SQL over the views"),
     "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
     "rebuild": Command(MEND, "derive every row from the log again"),
+    "rules": Command(MEND, "what mutation rules would say of the tool calls that are stored"),
     "migrate": Command(MEND, "bring tables and views to this release"),
     "doctor": Command(MEND, "what is wrong here; or what a run's instrumentation leaves out"),
     "torture": Command(MEND, "kill a collector again and again, and compare what it kept"),

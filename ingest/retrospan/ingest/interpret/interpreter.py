@@ -22,13 +22,14 @@ from retrospan.ingest.interpret.leaning import final_histories, leaning_on
 from retrospan.ingest.interpret.members import orphaned_runs
 from retrospan.ingest.interpret.queue import MOST_WAITING, Queue, Trace
 from retrospan.ingest.interpret.readings import Batch, Readings, write_rows
-from retrospan.ingest.interpret.run import VERSION
+from retrospan.ingest.interpret.run import version_with
 from retrospan.ingest.interpret.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
 from retrospan.ingest.interpret.worker import Done, Job, RunSeen
 from retrospan.ingest.precedence import INTERPRETING, give_way
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, RetryableError, WarehouseUnavailable
@@ -69,6 +70,9 @@ class Interpreter:
 
         With a `share` this interpreter reads the runs that are its own. Without, it reads them all, and holds
         `most_waiting` traces in memory; the warehouse is asked for the others once those are read.
+
+        Raises:
+            ConfigError: the file of mutation rules cannot be used.
         """
         self.counters = Counters()
         self.is_flooded: Callable[[], bool] = lambda: False
@@ -85,7 +89,8 @@ class Interpreter:
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._superseded = Superseded()
-        self._readings = Readings(own_process, self._owns)
+        self._rules_file = settings.rules
+        self._readings = Readings(own_process, self._owns, Ruleset.read(settings.rules))
         self._under_way: Batch | None = None  # what the other process has
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
@@ -120,8 +125,12 @@ class Interpreter:
     def rebuild(self, progress: Callable[[int, int], None], selection: Selection = EVERYTHING) -> int:
         """Interpret traces again and return how many, whatever arrives meanwhile; each run changes as a whole.
 
-        `progress` gets (done, total) as it goes on.
+        `progress` gets (done, total) as it goes on. The file of mutation rules is read anew before.
+
+        Raises:
+            ConfigError: that file cannot be used; nothing was changed.
         """
+        self._readings.rules = Ruleset.read(self._rules_file)
         store = self._warehouse.connect()
         try:
             rows = self._arrivals.keep_own(store, selection.traces(store), self._owns)
@@ -238,7 +247,9 @@ class Interpreter:
 
     def _unread(self, store: Store) -> list[list[object]]:
         """Rows of traces that nothing has read, the oldest, as many as may wait."""
-        return store.rows(load("traces_unread"), {"version": VERSION, "most": self._most})
+        return store.rows(
+            load("traces_unread"), {"version": version_with(self._readings.rules), "most": self._most}
+        )
 
     def _work(self, store: Store) -> bool:
         """Do one round; False when there was nothing to do."""
@@ -349,7 +360,11 @@ class Interpreter:
                 return
             _LOG.exception("trace %s cannot be interpreted", next(iter(newest)))
             rows = broken_trace(
-                batch.tenant, newest, self._readings.next_generation(), traceback.format_exc()
+                batch.tenant,
+                newest,
+                self._readings.next_generation(),
+                traceback.format_exc(),
+                self._readings.rules,
             )
             write_rows(store, rows)
             self.counters.broken += 1

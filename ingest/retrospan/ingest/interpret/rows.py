@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.act_rows import model_call_row, step_row, tool_call_row
 from retrospan.ingest.interpret.attempts import Attempt
+from retrospan.ingest.interpret.crossings import crossings_of
 from retrospan.ingest.interpret.failures import Failure
 from retrospan.ingest.interpret.key import Key
 from retrospan.ingest.interpret.provenance import Edge
@@ -30,6 +31,7 @@ class Rows:
     edges: list[rows.EdgeRow] = field(default_factory=list)
     failures: list[rows.FailureRow] = field(default_factory=list)
     attempts: list[rows.AttemptRow] = field(default_factory=list)
+    crossings: list[rows.CrossingRow] = field(default_factory=list)
     observations: list[stated.ObservationRow] = field(default_factory=list)
     uses: list[stated.UseRow] = field(default_factory=list)
     decisions: list[stated.DecisionRow] = field(default_factory=list)
@@ -50,6 +52,7 @@ def rows_of(run: Run, tenant: str, generation: int, history_run_id: str | None) 
     _add_acts(out, key, run)
     out.state_changes = [_change(key, change) for change in run.changes]
     out.edges = [_edge(key, edge) for edge in run.edges]
+    out.crossings = _crossings(key, run)
     out.failures = [_failure(key, failure) for failure in run.failures]
     out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
     _add_statements(out, key, run)
@@ -62,6 +65,14 @@ def rows_of(run: Run, tenant: str, generation: int, history_run_id: str | None) 
     # Last: building the rows above may still have numbered values.
     out.values = [_value(key, number, value) for number, value in enumerate(run.values.all, start=1)]
     return out
+
+
+def _crossings(key: Key, run: Run) -> list[rows.CrossingRow]:
+    ends = [(edge.subject, edge.object) for edge in run.edges]
+    return [
+        rows.CrossingRow(**key, reference=reference, side=side)
+        for reference, side in crossings_of(run.run_id, ends)
+    ]
 
 
 def _add_acts(out: Rows, key: Key, run: Run) -> None:

@@ -22,6 +22,7 @@ GENERATIONAL = (
     "edges",
     "failures",
     "attempts",
+    "crossings",
     "observations",
     "uses",
     "decisions",

@@ -40,6 +40,7 @@ TABLES = (
     "canon_edges",
     "canon_failures",
     "canon_attempts",
+    "canon_crossings",
     "canon_observations",
     "canon_uses",
     "canon_decisions",

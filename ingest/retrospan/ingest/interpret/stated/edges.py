@@ -60,10 +60,12 @@ def used_edge(run_id: str, use: Use) -> Edge:
 
 
 def observed_edges(run_id: str, observations: Iterable[Observation]) -> list[Edge]:
-    """Return which act generated each observation, once for all its fields."""
+    """Return which act generated each observation, and which entity is known by it, once for all its fields."""
     edges: dict[Edge, None] = {}
     for one in observations:
         act = act_ref(run_id, one.step, one.reading)
         reference = observation_ref(one.observation_id)
         edges[Edge(reference, "wasGeneratedBy", act, None, "stated", one.step, one.said_at)] = None
+        entity = entity_ref(one.entity_type, one.entity_id)
+        edges[Edge(entity, "wasDerivedFrom", reference, None, "matched", one.step, one.said_at)] = None
     return list(edges)

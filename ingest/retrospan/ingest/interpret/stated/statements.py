@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from retrospan.ingest.interpret.calls import Calls
+from retrospan.ingest.interpret.memories import read_memories
+from retrospan.ingest.interpret.mutations import read_mutations
 from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.provenance import Edge
 from retrospan.ingest.interpret.stated.edges import derived_edge, observed_edges, used_edge
@@ -29,6 +31,7 @@ from retrospan.ingest.interpret.stated.records import (
 )
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.tree import Tree
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.schemas.attributes import (
     APPROVAL,
     CHECKPOINT,
@@ -53,13 +56,23 @@ class Statements:
 
 
 def read_statements(
-    run_id: str, tree: Tree, calls: Calls, steps: list[Step], problems: Problems
+    run_id: str, tree: Tree, calls: Calls, steps: list[Step], problems: Problems, rules: Ruleset
 ) -> Statements:
-    """Return what the events and attributes of the conventions state; what cannot be read is a problem."""
+    """Return what the events and attributes of the conventions state, and what memory operations and tool calls do.
+
+    Tool calls are read by the user's mutation rules. What cannot be read is a problem.
+    """
     whereabouts = Whereabouts(tree, steps)
     found = Statements()
     for said in read_events(tree, whereabouts, problems):
         _read(said, run_id, calls, found, problems)
+    for one in read_memories(steps, problems):
+        if isinstance(one, Use):
+            found.uses.append(one)
+            found.edges.append(replace(used_edge(run_id, one), evidence="matched"))
+        else:
+            found.observations.append(one)
+    found.observations += read_mutations(calls, steps, rules, problems)
     found.observations = settle(found.observations, problems)
     found.effects = read_effects(tree, calls, whereabouts, problems)
     found.edges = [*found.edges, *observed_edges(run_id, found.observations)]
