@@ -1,0 +1,91 @@
+"""The dashboards as Grafana reads them, and their queries as its ClickHouse data source sends them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[2] / "helm" / "retrospan" / "dashboards"
+
+#: What a panel is shown for: milliseconds since 1970, and the width of a bar in seconds.
+FROM_MS, TO_MS, INTERVAL_SECONDS = 1_767_225_600_000, 4_070_908_800_000, 60
+ALL: Mapping[str, Sequence[str]] = {}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One query of one panel."""
+
+    dashboard: str
+    title: str
+    sql: str
+    is_series: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.dashboard}: {self.title}"
+
+
+@cache
+def dashboards() -> dict[str, Any]:
+    """Every dashboard by the name of its file."""
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.json"))}
+
+
+def panels() -> list[Panel]:
+    """Every query of every panel."""
+    return [
+        Panel(name, panel["title"], target["rawSql"], target["format"] == 0)
+        for name, dashboard in dashboards().items()
+        for panel in dashboard["panels"]
+        for target in panel.get("targets", [])
+    ]
+
+
+def variables() -> dict[tuple[str, str], str]:
+    """The queries that fill the dashboards' menus, by dashboard and variable."""
+    return {
+        (name, variable["name"]): variable["query"]
+        for name, dashboard in dashboards().items()
+        for variable in dashboard["templating"]["list"]
+        if variable["type"] == "query"
+    }
+
+
+def expand(sql: str, chosen: Mapping[str, Sequence[str]] = ALL) -> str:
+    """What the data source sends for a query. `chosen` has the values of a variable; without any, All is chosen."""
+    sql = "".join(_conditions(sql, chosen))
+    sql = re.sub(r"\$\{(\w+):singlequote\}", lambda found: _quoted(chosen.get(found[1], ())), sql)
+    for name, form in {
+        "timeFilter_ms": f"{{0}} >= fromUnixTimestamp64Milli({FROM_MS}) AND {{0}} <= fromUnixTimestamp64Milli({TO_MS})",
+        "timeInterval": f"toStartOfInterval(toDateTime({{0}}), INTERVAL {INTERVAL_SECONDS} second)",
+    }.items():
+        sql = re.sub(rf"\$__{name}\((\w+)\)", lambda found, form=form: form.format(found[1]), sql)
+    assert "$" not in sql, f"not expanded: {sql[sql.index('$') :][:60]}"
+    return sql
+
+
+def _conditions(sql: str, chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The text, with `$__conditionalAll(condition, $variable)` made the condition, or true for All."""
+    opening = "$__conditionalAll("
+    while opening in sql:
+        before, _, rest = sql.partition(opening)
+        depth, end = 1, 0
+        while depth:
+            depth += {"(": 1, ")": -1}.get(rest[end], 0)
+            end += 1
+        condition, _, variable = rest[: end - 1].rpartition(",")
+        yield before
+        yield condition if variable.strip().removeprefix("$") in chosen else "1=1"
+        sql = rest[end:]
+    yield sql
+
+
+def _quoted(values: Sequence[str]) -> str:
+    """The values as Grafana's format `singlequote` writes them."""
+    return ",".join("'" + value.replace("'", "\\'") + "'" for value in values)

@@ -1,0 +1,3 @@
+module retrospan.example/grafana-driver
+
+go 1.25
