@@ -1,6 +1,6 @@
 """Write released.json: what the objects of this release were made with. Run it once the release is out.
 
-    .venv/bin/python tests/chart/record.py
+.venv/bin/python tests/chart/record.py
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fix_collector import Served
@@ -13,15 +14,22 @@ from retrospan.ingest.demo.recordings import load_requests, move_times
 ENDED_NS = 1_780_315_200 * 10**9
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """It is read only."""
-    directory = tmp_path_factory.mktemp("demo")
+def play(directory: Path) -> Served:
+    """Start a collector and send it the demo's runs."""
     collector = Served(directory / "data", directory / "stderr.txt")
     requests = load_requests()
     move_times(requests, ENDED_NS, 47 * 10**9)
-    for signal in ("traces", "logs"):
-        collector.send(**{signal: [one.message.SerializeToString() for one in requests if one.signal == signal]})
+    sent: dict[str, list[bytes]] = {"traces": [], "logs": []}
+    for one in requests:
+        sent[one.signal].append(one.message.SerializeToString())
+    collector.send(sent["traces"], sent["logs"])
     collector.wait_idle()
+    return collector
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """It is read only."""
+    collector = play(tmp_path_factory.mktemp("demo"))
     yield collector
     collector.kill()

@@ -84,7 +84,9 @@ def test_a_panel_gets_rows(demo: Served, panel: Panel) -> None:
     if panel.is_series:
         assert (names[0], types[0].partition("(")[0]) == ("time", "DateTime")
         assert [row[0] for row in rows] == sorted(row[0] for row in rows)
-        numbers = [kind for kind in types if kind.removeprefix("Nullable(").startswith(("UInt", "Int", "Float"))]
+        numbers = [
+            kind for kind in types if kind.removeprefix("Nullable(").startswith(("UInt", "Int", "Float"))
+        ]
         assert numbers, "a series needs a number"
 
 
