@@ -76,7 +76,7 @@ def test_pods_may_do_nothing_they_need_not(helm: Helm, case: str) -> None:
         assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod), name
         assert not any("hostPath" in volume for volume in pod.get("volumes", [])), name
         mounted = {volume["name"] for volume in pod.get("volumes", [])} | {"data"}
-        for container in pod["containers"]:
+        for container in pod["containers"] + pod.get("initContainers", []):
             assert container["securityContext"] == {
                 "allowPrivilegeEscalation": False,
                 "readOnlyRootFilesystem": True,
@@ -255,6 +255,20 @@ def test_the_kubelet_waits_for_a_stop_in_good_order(helm: Helm) -> None:
         slept = collector["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
         drained = settings(helm.install(values)).get("drain_seconds", Config().drain_seconds)
         assert collector["terminationGracePeriodSeconds"] >= slept + 10 + drained, case
+
+
+def test_retention_asks_every_collector_in_turn(helm: Helm) -> None:
+    (job,) = (
+        pod for name, pod in helm.install(VALUES["server-parts"]).pods().items() if name.startswith("CronJob")
+    )
+    in_turn = [*job["initContainers"], *job["containers"]]
+    asked = [entry["value"] for one in in_turn for entry in one["env"] if entry["name"] == "RETROSPAN_URL"]
+    assert asked == [f"https://trace-retrospan-{n}.trace-retrospan-headless:8123" for n in range(3)]
+    assert len(job["containers"]) == 1
+    (job,) = (
+        pod for name, pod in helm.install(VALUES["embedded"]).pods().items() if name.startswith("CronJob")
+    )
+    assert "initContainers" not in job
 
 
 def test_a_network_policy_lets_in_who_is_named(helm: Helm) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,13 +13,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 from chart.conftest import VALUES
 from chart.helm import Helm, Release
 from fix_collector import Served
+
+from retrospan.ingest.cli.commands import COMMANDS
 
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 
@@ -38,7 +41,7 @@ class Installed:
                 wanted = entry["valueFrom"]["secretKeyRef"]
                 secret = self.release.of("Secret", wanted["name"])
                 value = base64.b64decode(secret["data"][wanted["key"]]).decode()
-            value = value.replace("trace-retrospan:8123", self.served.sql)
+            value = re.sub(r"//trace-retrospan[^:]*:8123", f"//{self.served.sql}", value)
             found[entry["name"]] = value.replace("trace-retrospan:4318", self.served.http)
         return {**found, **changed}
 
@@ -121,6 +124,17 @@ def test_monitoring_gets_numbers_with_its_token(installed: Installed) -> None:
     status, body = installed.get(endpoint["path"], installed.token(right))
     assert status == 200
     assert b"retrospan_healthy" in body
+
+
+def test_the_cron_job_lets_go_what_is_due(installed: Installed) -> None:
+    container = container_of(installed.release, "CronJob")
+    if container["args"][0] not in COMMANDS:
+        pytest.skip(f"retrospan {container['args'][0]} is not built")
+    done = installed.run(container)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["done"] is True
+    reader = installed.run(container, RETROSPAN_TOKEN=installed.token("read"))
+    assert reader.returncode == 2
 
 
 def test_helm_test_finds_the_span_it_sent(installed: Installed) -> None:

@@ -69,12 +69,16 @@ class Recorder:
 
     def _pass_on(self, connection: socket.socket) -> None:
         host, _, port = self.port.rpartition(":")
-        with connection, socket.create_connection((host, int(port))) as far:
-            with connection.makefile("rb") as asked, far.makefile("rb") as answered:
-                while request := message(asked):
-                    self.requests.append(request)
-                    far.sendall(request)
-                    connection.sendall(message(answered))
+        with (
+            connection,
+            socket.create_connection((host, int(port))) as far,
+            connection.makefile("rb") as asked,
+            far.makefile("rb") as answered,
+        ):
+            while request := message(asked):
+                self.requests.append(request)
+                far.sendall(request)
+                connection.sendall(message(answered))
 
     def close(self) -> None:
         self._listening.close()
