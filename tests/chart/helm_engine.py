@@ -71,25 +71,29 @@ def _resource(kind: str) -> dict[str, Any]:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # else each answer waits 40 ms for its acknowledgement
-    server: Cluster
+
+    @property
+    def _cluster(self) -> Cluster:
+        assert isinstance(self.server, Cluster)
+        return self.server
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged."""
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0].rstrip("/")
-        found = self.server.discovery(path)
+        found = self._cluster.discovery(path)
         self._say(200, found) if found is not None else self._kept(path)
 
     def do_POST(self) -> None:
         sent = self._sent()
         path = f"{self.path.partition('?')[0]}/{sent['metadata']['name']}"
-        self.server.kept[path] = sent
+        self._cluster.kept[path] = sent
         self._say(201, sent)
 
     def do_PUT(self) -> None:
         path = self.path.partition("?")[0]
-        self.server.kept[path] = self._sent()
+        self._cluster.kept[path] = self._sent()
         self._kept(path)
 
     def do_PATCH(self) -> None:
@@ -98,15 +102,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_DELETE(self) -> None:
         path = self.path.partition("?")[0]
-        self.server.kept.pop(path, None)
+        self._cluster.kept.pop(path, None)
         self._say(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
     def _sent(self) -> Any:
         return json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or b"{}")
 
     def _kept(self, path: str) -> None:
-        if path in self.server.kept:
-            self._say(200, self.server.kept[path])
+        if path in self._cluster.kept:
+            self._say(200, self._cluster.kept[path])
         else:
             name = path.rpartition("/")[2]
             status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404}

@@ -11,6 +11,18 @@ from chart.fetched import kubernetes_schemas
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
+#: All that may be changed in a StatefulSet.
+_FREE = frozenset(
+    {
+        "minReadySeconds",
+        "ordinals",
+        "persistentVolumeClaimRetentionPolicy",
+        "replicas",
+        "revisionHistoryLimit",
+        "template",
+        "updateStrategy",
+    }
+)
 #: Not of Kubernetes itself: what we use of it, as its operator describes it.
 _SERVICE_MONITOR = {
     "type": "object",
@@ -44,6 +56,8 @@ _SERVICE_MONITOR = {
     },
 }
 
+_MONITORS: Validator = Draft202012Validator(_SERVICE_MONITOR)
+
 
 @cache
 def _definitions(file: Path) -> Any:
@@ -65,10 +79,9 @@ def _validator(kubernetes: str, group: str, version: str, kind: str) -> Validato
 def faults(one: dict[str, Any], kubernetes: str) -> list[str]:
     """What is wrong with an object in this version; empty when nothing is."""
     group, _, version = one["apiVersion"].rpartition("/")
-    if one["kind"] == "ServiceMonitor":
-        validator, checked = Draft202012Validator(_SERVICE_MONITOR), one["spec"]
-    else:
-        validator, checked = _validator(kubernetes, group, version, one["kind"]), one
+    is_monitor = one["kind"] == "ServiceMonitor"
+    validator = _MONITORS if is_monitor else _validator(kubernetes, group, version, one["kind"])
+    checked = one["spec"] if is_monitor else one
     name = f"{one['kind']} {one['metadata']['name']}"
     return [
         f"{name} {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}"
@@ -80,9 +93,7 @@ def settled(one: dict[str, Any]) -> Any:
     """What the API server lets nobody change in an object of this kind, once it is made."""
     spec = one.get("spec", {})
     if one["kind"] == "StatefulSet":
-        free = ("replicas", "ordinals", "template", "updateStrategy", "minReadySeconds")
-        free += ("persistentVolumeClaimRetentionPolicy", "revisionHistoryLimit")
-        return {name: value for name, value in spec.items() if name not in free}
+        return {name: value for name, value in spec.items() if name not in _FREE}
     if one["kind"] == "Deployment":
         return spec["selector"]
     if one["kind"] == "Service":

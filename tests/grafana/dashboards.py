@@ -15,6 +15,11 @@ FOLDER = Path(__file__).resolve().parents[2] / "helm" / "retrospan" / "dashboard
 #: What a panel is shown for: milliseconds since 1970, and the width of a bar in seconds.
 FROM_MS, TO_MS, INTERVAL_SECONDS = 1_767_225_600_000, 4_070_908_800_000, 60
 ALL: Mapping[str, Sequence[str]] = {}
+#: What the data source writes for a macro; \1 is its column.
+_MACROS = {
+    "timeFilter_ms": rf"\1 >= fromUnixTimestamp64Milli({FROM_MS}) AND \1 <= fromUnixTimestamp64Milli({TO_MS})",
+    "timeInterval": rf"toStartOfInterval(toDateTime(\1), INTERVAL {INTERVAL_SECONDS} second)",
+}
 
 
 @dataclass(frozen=True)
@@ -61,11 +66,8 @@ def expand(sql: str, chosen: Mapping[str, Sequence[str]] = ALL) -> str:
     """What the data source sends for a query. `chosen` has the values of a variable; without any, All is chosen."""
     sql = "".join(_conditions(sql, chosen))
     sql = re.sub(r"\$\{(\w+):singlequote\}", lambda found: _quoted(chosen.get(found[1], ())), sql)
-    for name, form in {
-        "timeFilter_ms": f"{{0}} >= fromUnixTimestamp64Milli({FROM_MS}) AND {{0}} <= fromUnixTimestamp64Milli({TO_MS})",
-        "timeInterval": f"toStartOfInterval(toDateTime({{0}}), INTERVAL {INTERVAL_SECONDS} second)",
-    }.items():
-        sql = re.sub(rf"\$__{name}\((\w+)\)", lambda found, form=form: form.format(found[1]), sql)
+    for name, form in _MACROS.items():
+        sql = re.sub(rf"\$__{name}\((\w+)\)", form, sql)
     assert "$" not in sql, f"not expanded: {sql[sql.index('$') :][:60]}"
     return sql
 

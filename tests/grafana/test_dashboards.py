@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +46,15 @@ def test_a_dashboard_keeps_to_grafanas_model(name: str) -> None:
 
 def test_the_model_refuses_what_is_not_of_it() -> None:
     validator = Draft202012Validator(SCHEMA)
-    for change in (
+    changes: tuple[Callable[[dict[str, Any]], object], ...] = (
         lambda board: board.update(schemaVersion=38),
         lambda board: board.update(pannels=[]),
         lambda board: board["panels"][0].update(type="graph"),
         lambda board: board["panels"][0]["gridPos"].update(w=25),
         lambda board: board["panels"][0]["datasource"].update(uid="of-my-own-grafana"),
         lambda board: board["panels"][1]["targets"][0].update(format=1),
-    ):
+    )
+    for change in changes:
         board = json.loads((FOLDER / "runs.json").read_text(encoding="utf-8"))
         assert validator.is_valid(board)
         change(board)
