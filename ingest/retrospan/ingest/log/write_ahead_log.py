@@ -30,7 +30,7 @@ from pathlib import Path
 from retrospan.ingest.log.archive import opened, pack
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.reading import Chunk, Readable, Reader
-from retrospan.ingest.log.record import Reject, encode
+from retrospan.ingest.log.record import Note, Reject, encode
 from retrospan.ingest.log.recovery import Recovered, Recovery, recover
 from retrospan.ingest.log.segment import Segment, segment_path, survey
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
@@ -117,6 +117,7 @@ class WriteAheadLog:
         logs: bytes | None = None,
         rejects: Sequence[Reject] = (),
         items: int = 0,
+        notes: Sequence[Note] = (),
     ) -> int:
         """Write one record and return its sequence, once its bytes are on disk (fdatasync).
 
@@ -126,7 +127,9 @@ class WriteAheadLog:
             LogFull: the log is at its limit or the disk below its low-water mark; nothing was written.
             LogFailed: the disk failed, or the log is closed; whether the record is on disk is unknown.
         """
-        later = self.append_later(tenant=tenant, traces=traces, logs=logs, rejects=rejects, items=items)
+        later = self.append_later(
+            tenant=tenant, traces=traces, logs=logs, rejects=rejects, items=items, notes=notes
+        )
         return later.result()
 
     def append_later(
@@ -137,6 +140,7 @@ class WriteAheadLog:
         logs: bytes | None = None,
         rejects: Sequence[Reject] = (),
         items: int = 0,
+        notes: Sequence[Note] = (),
     ) -> Future[int]:
         """As `append`, with a future; LogFull and a log that has failed already are raised at once."""
         durable: Future[int] = Future()
@@ -153,6 +157,7 @@ class WriteAheadLog:
                 logs=logs,
                 rejects=rejects,
                 items=items,
+                notes=notes,
             )
             self._require_room(size)
             self._queue.append(_Entry(self._next, parts, size, durable))
