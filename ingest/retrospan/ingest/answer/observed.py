@@ -156,7 +156,7 @@ class Observed:
 
 def _stored(table: str, counted: Mapping[str, int], check: Check) -> int:
     """The rows that a table has, of those that were counted."""
-    return counted.get(table, 0) - check.missing.get(table, 0) - check.deleted.get(table, 0)
+    return counted.get(table, 0) - check.missing.get(table, 0) - check.buried.get(table, 0)
 
 
 @cache

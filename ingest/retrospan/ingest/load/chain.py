@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from dataclasses import replace
 
 from retrospan.ingest.load.batches import Content
@@ -60,7 +59,7 @@ class Chains:
 def insert_link(store: Store, ledger: Ledger, log: int, batch: Batch, content: Content) -> Head:
     """Write the row of a batch that was just inserted; returns its place in the chain, for the ledger.
 
-    A batch that is repeated after a crash takes the same place, and its newest row counts.
+    A batch that is repeated after a crash leaves the same row again, which counts once.
     """
     tenants = {tenant_at(content.data, frame.body, frame.end) for frame in content.frames}
     row = LoadedBatch(
@@ -74,7 +73,7 @@ def insert_link(store: Store, ledger: Ledger, log: int, batch: Batch, content: C
         items=batch.items,
         bytes=len(content.data),
         content_hash=hashlib.sha256(content.data).hexdigest(),
-        loaded_at=time.time_ns(),
+        loaded_at=batch.begun_at,
         previous_hash=ledger.batches.hash,
     )
     row = replace(row, batch_hash=hash_of_link(row))

@@ -25,7 +25,8 @@ _COMPACT_BYTES = 4 << 20
 class Batch:
     """Records `first` to `last` of the log as one insert. `items` are spans and log records.
 
-    `token` names the content and the epoch; ClickHouse ignores a second insert with it.
+    `token` names the content and the epoch; ClickHouse ignores a second insert with it. `begun_at` is Unix
+    nanoseconds.
     """
 
     first: int
@@ -33,6 +34,7 @@ class Batch:
     records: int
     items: int
     token: str
+    begun_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
+from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, stored_items
 from retrospan.ingest.load.landing import insert_records
-from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.quarantine import insert_piecemeal
 from retrospan.ingest.precedence import LOADING, give_way
@@ -149,7 +149,7 @@ class Loader:
             applied = Migrations(store).apply()
             if applied:
                 _LOG.info("applied %d migrations, the last is %s", len(applied), applied[-1].name)
-            self.check = check_tables(store, self._ledger.counted)
+            self.check = self._checked(store)
             self._stored_at_start = stored_items(self.check.loaded)
             if self.check.is_empty and (self._ledger.loaded_sequence or self._ledger.open_batch):
                 _LOG.warning("the tables are empty and the log is not: loading it again")
@@ -217,7 +217,7 @@ class Loader:
     def missing_rows(self) -> dict[str, int]:
         """Compare the tables with the ledger now: rows that were loaded and are gone, by table; {} when none is."""
         with self._turn:
-            self.check = check_tables(self._connection(), self._ledger.counted)
+            self.check = self._checked(self._connection())
         return dict(self.check.missing)
 
     def load_next(self, wait_seconds: float = 0.0) -> bool:
@@ -264,6 +264,7 @@ class Loader:
             batch = Batch(first=first, last=last, records=0, items=0, token=token_of(self._ledger.epoch, b""))
         else:
             batch = content.batch(self._ledger.epoch)
+        batch = replace(batch, begun_at=time.time_ns())
         self._ledger.begin(batch)
         return batch
 
@@ -352,7 +353,7 @@ class Loader:
             return
         with self._turn:
             started = time.monotonic()
-            found = check_tables(self._connection(), self._ledger.counted)
+            found = self._checked(self._connection())
             # New rows must not hide that others are gone: that is said until a rebuild has brought them back.
             gone = {
                 table: max(rows, found.missing.get(table, 0)) for table, rows in self.check.missing.items()
@@ -369,6 +370,9 @@ class Loader:
             self._counted_at = time.monotonic()
             self._counting_seconds = self._counted_at - started
             self._uncounted = False
+
+    def _checked(self, store: Store) -> Check:
+        return check_tables(store, self._ledger.counted, self._log_number, self._ledger.buried)
 
     def _connection(self) -> Store:
         if self._store is None:

@@ -197,9 +197,7 @@ class _Reader:
         lines = self._lines
         for key in told:
             if key not in _RULE_KEYS:
-                raise self._wrong(
-                    lines.of_rule(place, key), f"unknown key {key!r}{_near(key, _RULE_KEYS)}"
-                )
+                raise self._wrong(lines.of_rule(place, key), f"unknown key {key!r}{_near(key, _RULE_KEYS)}")
         places: dict[str, str] = {}
         for key in _PLACES:
             value = told.get(key, "*")
@@ -218,7 +216,9 @@ class _Reader:
                 "a tenant or an environment",
             )
         share = self._share(told.get("share", 1.0), lines.of_rule(place, "share"))
-        rest = self._age(told["rest"], lines.of_rule(place, "rest"), "rest") if "rest" in told else _DEFAULT_REST
+        rest = (
+            self._age(told["rest"], lines.of_rule(place, "rest"), "rest") if "rest" in told else _DEFAULT_REST
+        )
         name = told.get("name", f"rule {place + 1}")
         return Rule(
             name=str(name),

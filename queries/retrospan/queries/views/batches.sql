@@ -11,7 +11,7 @@
 --   items UInt64: spans and log records in them
 --   bytes UInt64: their size in the log
 --   content_hash String: SHA-256 of their bytes
---   loaded_at DateTime64(9, 'UTC'): when they were loaded
+--   loaded_at DateTime64(9, 'UTC'): when loading them began
 --   previous_hash String: batch_hash of the batch before, '' for the first
 --   batch_hash String: SHA-256 over all columns before this one
 -- note: only the newest epoch of each log is shown; `retrospan verify` checks the chain.

@@ -1,7 +1,7 @@
 -- title: unnests the receipts of each record of the log into receipts
 CREATE MATERIALIZED VIEW IF NOT EXISTS receipts_from_landing TO receipts AS
 SELECT
-    tenant,
+    JSONExtractString(body, 'tenant') AS tenant,
     log,
     JSONExtractUInt(body, 'number') AS number,
     JSONExtractString(body, 'what') AS what,
@@ -26,14 +26,12 @@ SELECT
 FROM
 (
     SELECT
-        tenant,
         log,
         tupleElement(note, 'kind') AS kind,
         tupleElement(note, 'body') AS body
     FROM
     (
         SELECT
-            tenant,
             log,
             arrayJoin(notes) AS note
         FROM landing
