@@ -47,7 +47,7 @@ def test_every_table_with_rows_is_replicated_and_remembers_batches_for_a_week(fo
     assert "non_replicated" not in text
     assert text.count(f"replicated_deduplication_window_seconds = {WINDOW_SECONDS}") == 4
     replacing = sum("ENGINE = ReplacingMergeTree" in statement for _, _, statement in shipped())
-    assert text.count("ReplicatedReplacingMergeTree") == replacing + 1  # and the state of the migrations
+    assert text.count("ReplicatedReplacingMergeTree") == replacing
 
 
 def test_a_plain_server_gets_the_files_as_they_are() -> None:
@@ -74,7 +74,7 @@ def test_on_a_cluster_a_table_has_its_place_by_name() -> None:
     text = "\n".join(made(FORMS["cluster"]))
     places = re.findall(r"MergeTree\('([^']+)', '\{replica\}'", text)
     with_rows = sum("MergeTree" in statement for _, _, statement in shipped())
-    assert len(places) == len(set(places)) == with_rows + 1
+    assert len(places) == len(set(places)) == with_rows
     assert "/clickhouse/tables/{shard}/retrospan/raw_spans" in places
     assert "/clickhouse/tables/all/retrospan/leases" in places
 
@@ -91,14 +91,14 @@ def test_shards_keep_together_what_merges() -> None:
         )
     }
     with_rows = sum("MergeTree" in statement for _, _, statement in shipped())
-    assert len(spread) == with_rows - len({"leases", "logs", "loaded_batches"})
+    assert len(spread) == with_rows - len({"leases", "logs"})
     for table, key in spread.items():
         local = next(s for s in statements if f"CREATE TABLE IF NOT EXISTS {table}_local ON" in s)
         order = re.search(r"^ORDER BY \((.*)\)$", local, re.MULTILINE)
         assert order is not None
         columns = re.findall(r"\w+", key.removeprefix("cityHash64"))
         assert set(columns) <= set(order[1].split(", ")), f"{table}: rows that merge may lie on two shards"
-    assert not {"leases", "logs", "schema_migrations", "landing", "loaded_batches"} & spread.keys()
+    assert not {"leases", "logs", "schema_migrations", "landing"} & spread.keys()
     altered = [s for s in statements if re.search(r"^ALTER TABLE", s, re.MULTILINE)]
     assert [re.search(r"ALTER TABLE (\w+)", s)[1] for s in altered] == [  # type: ignore[index]
         "arrivals_local",

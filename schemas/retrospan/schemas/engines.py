@@ -22,9 +22,9 @@ WINDOW_SECONDS = 604_800
 # By which columns the rows of a table are spread. What merges with FINAL must lie on one shard.
 _BY_TRACE = frozenset({"raw_spans", "raw_logs", "arrivals", "canon_traces", "canon_spans"})
 _BY_RECORD = frozenset({"raw_rejects"})
-_BY_NUMBER = frozenset({"receipts"})
+_BY_NUMBER = frozenset({"receipts", "loaded_batches"})
 # Small and read as a whole: every node has all of it.
-_EVERYWHERE = frozenset({"schema_migrations", "logs", "leases", "loaded_batches"})
+_EVERYWHERE = frozenset({"schema_migrations", "logs", "leases"})
 
 _TABLE = re.compile(r"^(\s*(?:--[^\n]*\n\s*)*)CREATE TABLE IF NOT EXISTS (\w+)", re.MULTILINE)
 _ENGINE = re.compile(r"^ENGINE = (Replacing)?MergeTree(?:\((\w*)\))?$", re.MULTILINE)
@@ -140,5 +140,5 @@ def _spread_by(table: str) -> str:
     if table in _BY_RECORD:
         return "cityHash64(tenant, sequence)"
     if table in _BY_NUMBER:
-        return "cityHash64(tenant, number)"
+        return "cityHash64(log, number)"
     return f"cityHash64(tenant, {'trace_id' if table in _BY_TRACE else 'run_id'})"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from retrospan.ingest.load.chain import Chains
-from retrospan.ingest.retention.marks import Marks
+from retrospan.ingest.retention.marks import LAST, Marks
 from retrospan.ingest.retention.policy import Policy, default_policy, read_policy
 from retrospan.ingest.retention.retention import Retention
 from retrospan.ingest.retention.verifying import verify
@@ -97,4 +97,7 @@ def _read(arguments: Mapping[str, object]) -> dict[str, object]:
         raise BadRequest("retention needs 'action': plan or apply.")
     if arguments.get("action") == "apply" and "at" in arguments:
         raise BadRequest("retention apply has no 'at': ages count until now. `retention plan` takes a time.")
+    at = arguments.get("at", 0)
+    if isinstance(at, int) and not 0 <= at <= LAST:
+        raise BadRequest("retention: 'at' is a time from 1970 to 2262.")
     return dict(arguments)

@@ -18,6 +18,8 @@ from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, NotFound
 
 _LONGEST_TEXT = 4000
+LAST = 2**63 - 1
+"""The last nanosecond that a time can be."""
 _KNOWN = {
     "flag": {"run": str, "tenant": str, "reason": str, "by": str, "remove": bool},
     "hold": {"run": str, "tenant": str, "reason": str, "by": str, "until": int, "lift": bool},
@@ -57,6 +59,10 @@ class Marks:
         if told.get("lift"):
             return self._write("hold", tenant, run_id, False, 0, told)
         until, now = cast(int, told.get("until", 0)), self._clock()
+        if until > LAST:
+            raise BadRequest(
+                "hold: 'until' lies after 2262, where times end here: leave it out to hold for ever."
+            )
         if until and until <= now:
             raise BadRequest("hold: 'until' lies in the past; a hold begins now and ends later.")
         held, lasting = self._held(tenant, run_id, now)

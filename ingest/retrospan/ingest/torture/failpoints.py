@@ -73,10 +73,10 @@ RETENTION_FAILPOINTS: dict[str, Failpoint] = {
     "spans deleted": Failpoint(Burial, "_delete", "after", "raw_spans"),
     "steps deleted": Failpoint(Burial, "_delete", "after", "canon_steps"),
     "receipt carried out": Failpoint(Burial, "bury", "after", ""),
-    "archive unnamed": Failpoint(Files, "_rename", "before", _ARCHIVE),
-    "archive replaced": Failpoint(Files, "_rename", "after", _ARCHIVE),
     "removal noted": Failpoint(Files, "_rename", "after", "removed"),
     "archive not removed": Failpoint(Files, "_unlink", "before", _ARCHIVE),
+    "archive unchanged": Failpoint(Files, "_rename", "before", _ARCHIVE),
+    "archive replaced": Failpoint(Files, "_rename", "after", _ARCHIVE),
 }
 """Likewise, in the order of a run's end."""
 
