@@ -271,6 +271,14 @@ def test_retention_asks_every_collector_in_turn(helm: Helm) -> None:
     assert "initContainers" not in job
 
 
+def test_the_policy_is_a_file_that_collector_and_command_read(helm: Helm, tmp_path: Path) -> None:
+    release = helm.install(VALUES["embedded"])
+    assert settings(release)["retention"] == {"policy": "/etc/retrospan/config/policy.toml"}
+    (text,) = (one["data"]["policy.toml"] for one in release.objects if "policy.toml" in one.get("data", {}))
+    assert text == VALUES["embedded"]["retention"]["policy"]
+    assert "retention" not in settings(helm.install({}))
+
+
 def test_a_network_policy_lets_in_who_is_named(helm: Helm) -> None:
     policy = helm.install(VALUES["embedded"]).of("NetworkPolicy")["spec"]
     sending, asking = policy["ingress"]

@@ -93,6 +93,8 @@ class Interpreter:
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
+        self.turn = threading.Lock()
+        """Held while runs are read and their rows written: who deletes rows of runs takes it meanwhile."""
 
     def start(self) -> None:
         """Begin, with every trace that the last process left unread; the warehouse need not answer yet."""
@@ -139,6 +141,12 @@ class Interpreter:
                 self._changed.wait(0.2)
         progress(total, total)
         return total
+
+    def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        """Have traces read anew, soon, as if something of them had just come in."""
+        with self._changed:
+            self._touch([[tenant, trace_id, 0, [], ""] for trace_id in trace_ids], urgent=True)
+            self._changed.notify_all()
 
     @property
     def lag_traces(self) -> int:
@@ -254,7 +262,8 @@ class Interpreter:
             for (tenant, trace_id), newest in taken:
                 by_tenant.setdefault(tenant, {})[trace_id] = newest
             for tenant, newest_by_trace in by_tenant.items():
-                self._interpret_or_split(store, tenant, newest_by_trace)
+                with self.turn:
+                    self._interpret_or_split(store, tenant, newest_by_trace)
             with self._changed:
                 for trace in rebuilt:
                     self._awaited.pop(trace, None)
