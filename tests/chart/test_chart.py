@@ -299,6 +299,8 @@ def test_the_notes_say_what_to_do_next(helm: Helm) -> None:
     ):
         assert wanted in notes
     assert "Nothing is ever deleted" in notes
+    by_itself = helm.install({"config": {"retention": {"every_seconds": 3600}}})
+    assert "Nothing is ever deleted" not in by_itself.notes
     assert "who-may" in helm.install(VALUES["server-parts"]).notes
 
 

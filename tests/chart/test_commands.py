@@ -75,7 +75,9 @@ def installed(helm: Helm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     (text,) = (
         one["data"]["collector.toml"] for one in release.objects if "collector.toml" in one.get("data", {})
     )
-    (policy,) = (one["data"]["policy.toml"] for one in release.objects if "policy.toml" in one.get("data", {}))
+    (policy,) = (
+        one["data"]["policy.toml"] for one in release.objects if "policy.toml" in one.get("data", {})
+    )
     (directory / "policy.toml").write_text(policy)
     settings.write_text(text.replace("/etc/retrospan/config", str(directory)))
     tokens.write_bytes(base64.b64decode(release.of("Secret", "-tokens")["data"]["tokens.toml"]))
