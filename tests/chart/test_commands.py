@@ -20,7 +20,6 @@ from chart.conftest import VALUES
 from chart.helm import Helm, Release
 from fix_collector import Served
 
-
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 
 
