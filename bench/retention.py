@@ -94,7 +94,7 @@ def _measure(place: Path, runs: int) -> tuple[str, bool]:
         log,
         loader,
         loader.chains,
-        Burial(warehouse, interpreter.turn, interpreter.read_again),
+        Burial(warehouse, interpreter),
         clock=lambda: now,
     )
     store.command("SYSTEM JEMALLOC PURGE")

@@ -139,7 +139,7 @@ class Keeper:
             self.log,
             self.loader,
             self.loader.chains,
-            Burial(warehouse, self.interpreter.turn, self.interpreter.read_again),
+            Burial(warehouse, self.interpreter),
             clock=lambda: self.now,
         )
         self.marks = Marks(warehouse, self.log, self.loader, clock=lambda: self.now)

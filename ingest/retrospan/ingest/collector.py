@@ -196,7 +196,7 @@ class Collector:
     def _keeping(self) -> dict[str, Command]:
         """The commands that keep runs and let them go."""
         opened, chains = self._opened, self._loader.chains
-        burial = Burial(opened, self._interpreter.turn, self._interpreter.read_again)
+        burial = Burial(opened, self._interpreter)
         self._retention = Retention(
             opened,
             self._log,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast
 
 from retrospan.ingest.interpret.broken import deleted_run
 from retrospan.ingest.interpret.worker import TABLES
@@ -36,16 +36,22 @@ class Grave:
     last_arrival: int
 
 
+class Interpreting(Protocol):
+    """What is asked of the interpreter."""
+
+    turn: threading.Lock
+
+    def forget(self, tenant: str, trace_ids: Iterable[str]) -> None: ...
+
+    def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None: ...
+
+
 class Burial:
     """Carries receipts out, one at a time, while nobody writes rows of runs."""
 
-    def __init__(
-        self, warehouse: Warehouse, turn: threading.Lock, read_again: Callable[[str, Iterable[str]], None]
-    ) -> None:
-        """`turn` is the interpreter's; `read_again` has it look at traces of which something is left."""
+    def __init__(self, warehouse: Warehouse, interpreter: Interpreting) -> None:
         self._warehouse = warehouse
-        self._turn = turn
-        self._read_again = read_again
+        self._interpreter = interpreter
 
     def bury(self, store: Store, tenant: str, graves: Sequence[Grave]) -> None:
         """Delete what these receipts of one tenant name; it is gone from every view when this returns."""
@@ -54,7 +60,7 @@ class Burial:
         for grave in graves:
             for trace_id in grave.trace_ids:
                 arrivals[trace_id] = max(arrivals.get(trace_id, 0), grave.last_arrival)
-        with self._turn:
+        with self._interpreter.turn:
             generation = self._hide(store, tenant, run_ids, list(arrivals))
             for table in SENT:
                 self._delete(
@@ -73,9 +79,10 @@ class Burial:
                         table,
                         {"key": key, "tenant": tenant, "names": names, "generation": generation},
                     )
+            self._interpreter.forget(tenant, arrivals)
             left = store.rows(load("last_arrivals"), {"tenant": tenant, "trace_ids": list(arrivals)})
         if left:
-            self._read_again(tenant, [cast(str, trace_id) for trace_id, _ in left])
+            self._interpreter.read_again(tenant, [cast(str, trace_id) for trace_id, _ in left])
 
     def _hide(self, store: Store, tenant: str, run_ids: list[str], trace_ids: list[str]) -> int:
         """Point every run to nothing; returns the generation before which everything may go."""

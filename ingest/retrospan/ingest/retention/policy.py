@@ -238,7 +238,7 @@ class _Reader:
                 raise self._wrong(line, "a policy cannot shorten a hold: lift it (retrospan hold RUN --lift)")
             if name not in CLASSES:
                 raise self._wrong(line, f"unknown class {name!r}{_near(str(name), CLASSES)}")
-        return frozenset(listed)
+        return frozenset(map(str, listed))
 
     def _age(self, value: object, line: int, key: str) -> int | None:
         try:
