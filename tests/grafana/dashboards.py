@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,11 +66,25 @@ def variables() -> dict[tuple[str, str], str]:
 def expand(sql: str, chosen: Mapping[str, Sequence[str]] = ALL) -> str:
     """What the data source sends for a query. `chosen` has the values of a variable; without any, All is chosen."""
     sql = "".join(_conditions(sql, chosen))
+    chosen = {**_texts(), **chosen}
     sql = re.sub(r"\$\{(\w+):singlequote\}", lambda found: _quoted(chosen.get(found[1], ())), sql)
+    for name, milliseconds in (("from", FROM_MS), ("to", TO_MS)):
+        moment = datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+        sql = sql.replace(f"${{__{name}:date:iso}}", moment.replace("+00:00", "Z"))
     for name, form in _MACROS.items():
         sql = re.sub(rf"\$__{name}\((\w+)\)", form, sql)
     assert "$" not in sql, f"not expanded: {sql[sql.index('$') :][:60]}"
     return sql
+
+
+def _texts() -> dict[str, list[str]]:
+    """What stands in the fields for text before anybody wrote there."""
+    return {
+        variable["name"]: [variable["query"]]
+        for dashboard in dashboards().values()
+        for variable in dashboard["templating"]["list"]
+        if variable["type"] == "textbox"
+    }
 
 
 def _conditions(sql: str, chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
