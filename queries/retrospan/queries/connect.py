@@ -269,6 +269,14 @@ class Warehouse(Generic[Frame]):
             "SELECT * FROM interpretation_problems", filters, "ORDER BY run_id, span_id, field", limit
         )
 
+    def batches(self, *, limit: int | None = None) -> Frame:
+        """What was loaded together, in the order of its chain."""
+        return self._list("SELECT * FROM batches", {}, "ORDER BY log, number", limit)
+
+    def retention_log(self, *, what: str | None = None, limit: int | None = None) -> Frame:
+        """The receipts of deletions, in the order of their chain."""
+        return self._list("SELECT * FROM retention_log", {"what": what}, "ORDER BY log, number", limit)
+
     def run_state(self, run_id: str, step: int = 0) -> Frame:
         """What the agent knew as the step began; 0 means after the last step."""
         return self.sql(

@@ -95,6 +95,8 @@ class Interpreter:
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
+        self.turn = threading.Lock()
+        """Held while runs are read and their rows written: who deletes rows of runs takes it meanwhile."""
 
     def start(self) -> None:
         """Begin, with every trace that the last process left unread; the warehouse need not answer yet."""
@@ -145,6 +147,21 @@ class Interpreter:
                 self._changed.wait(0.2)
         progress(total, total)
         return total
+
+    def forget(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        """Have traces that are being read just now read anew before they are written: rows of them are gone.
+
+        For who holds the turn.
+        """
+        batch = self._under_way
+        if batch is not None and batch.tenant == tenant and not batch.newest.keys().isdisjoint(trace_ids):
+            batch.stale = True
+
+    def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        """Have traces read anew, soon, as if something of them had just come in."""
+        with self._changed:
+            self._touch([[tenant, trace_id, 0, [], ""] for trace_id in trace_ids], urgent=True)
+            self._changed.notify_all()
 
     @property
     def lag_traces(self) -> int:
@@ -220,7 +237,8 @@ class Interpreter:
                     self._changed.wait(1.0)
         try:
             if store is not None:
-                self._advance(store, None)
+                with self.turn:
+                    self._advance(store, None)
                 store.close()
         except RetrospanError as error:
             _LOG.warning("the next start reads the runs at hand again: %s", error)
@@ -274,7 +292,8 @@ class Interpreter:
                     self._changed.notify_all()
         worked = bool(batches) or self._under_way is not None
         for batch in batches or (None,):
-            self._advance(store, batch)
+            with self.turn:
+                self._advance(store, batch)
         self._superseded.sweep(store, self._warehouse.form)
         return worked
 
@@ -335,8 +354,8 @@ class Interpreter:
 
     def _settle(self, store: Store, batch: Batch, done: Done | None) -> None:
         """Write what a batch gave, or do all of it here, and count it as done."""
-        if done is not None and self._readings.joined(store, batch):
-            done = None  # the batch before it told that others belong to these
+        if done is not None and (batch.stale or self._readings.joined(store, batch)):
+            done = None  # rows are gone since, or the batch before it told that others belong to these
         self._interpret_or_split(store, batch, batch.newest, done)
         with self._changed:
             self._busy -= len(batch.newest)
