@@ -52,6 +52,6 @@ $(BIN)/.demo: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 	@touch $@
 
 $(BIN)/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
-	@echo "installing into $(VENV) (once; about 435 MB to download, 1.4 GB on disk, most of it the embedded ClickHouse)"
+	@echo "installing into $(VENV) (once; about 475 MB to download, 1.5 GB on disk, most of it the embedded ClickHouse)"
 	@$(UV) sync --quiet --frozen --extra embedded --python $(PYTHON)
 	@touch $@

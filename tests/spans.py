@@ -14,6 +14,7 @@ from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import Run, interpret, is_run, read_spans
 from retrospan.ingest.interpret.span import Event, LogRecord, Span
+from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 
 
 def _value(value: AnyValue) -> object:
@@ -85,13 +86,18 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
     return list(spans.values())
 
 
-def read_run(run_id: str, spans: Sequence[Span], previous: Sequence[Message] | None = None) -> Run:
+def read_run(
+    run_id: str,
+    spans: Sequence[Span],
+    previous: Sequence[Message] | None = None,
+    rules: Ruleset = NO_RULES,
+) -> Run:
     """Interpret spans as one run."""
     problems = Problems()
-    return interpret(run_id, read_spans(spans, problems), problems, previous)
+    return interpret(run_id, read_spans(spans, problems), problems, previous, rules)
 
 
-def read_runs(spans: Sequence[Span]) -> list[Run]:
+def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Run]:
     """Interpret spans trace by trace, oldest first, each with the final history of the one before where it wants it."""
     traces: dict[str, list[Span]] = {}
     for span in spans:
@@ -100,9 +106,9 @@ def read_runs(spans: Sequence[Span]) -> list[Run]:
     for trace_id, own in sorted(traces.items(), key=lambda item: min(span.started_at for span in item[1])):
         if not is_run(read_spans(own, Problems())):
             continue
-        run = read_run(trace_id, own)
+        run = read_run(trace_id, own, rules=rules)
         if run.wants_previous_run and runs and runs[-1].conversation == run.conversation:
-            run = read_run(trace_id, own, runs[-1].final_history)
+            run = read_run(trace_id, own, runs[-1].final_history, rules)
         runs.append(run)
     return runs
 

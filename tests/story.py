@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from retrospan.schemas import canonical
+from retrospan.ingest.interpret.crossings import crossings_of
+from retrospan.schemas import canonical, stated
 from retrospan.schemas.references import message_ref, step_ref
 from retrospan.schemas.store import Store
 
@@ -28,10 +29,15 @@ _TABLES: dict[type, str] = {
     canonical.EdgeRow: "canon_edges",
     canonical.FailureRow: "canon_failures",
     canonical.AttemptRow: "canon_attempts",
+    canonical.CrossingRow: "canon_crossings",
     canonical.ProblemRow: "canon_problems",
+    stated.ObservationRow: "canon_observations",
+    stated.UseRow: "canon_uses",
     canonical.RunRow: "canon_runs",
 }
-_TIMES = frozenset({"started_at", "ended_at", "at", "newest_ended_at", "arrived_at"})
+_TIMES = frozenset(
+    {"started_at", "ended_at", "at", "newest_ended_at", "arrived_at", "valid_from", "known_from", "said_at"}
+)
 
 
 def write(store: Store, rows: Iterable[object]) -> None:
@@ -316,6 +322,12 @@ class Story:
         )
         return replace(row, **self.run_fields)
 
+    def crossings(self) -> list[canonical.CrossingRow]:
+        found = crossings_of(self.run_id, [(edge.subject, edge.object) for edge in self.edges])
+        return [
+            canonical.CrossingRow(**self.key, reference=reference, side=side) for reference, side in found
+        ]
+
     def rows(self) -> list[object]:
         return [
             *self.values.values(),
@@ -324,6 +336,7 @@ class Story:
             *self.steps,
             *self.changes,
             *self.edges,
+            *self.crossings(),
             *self.problems,
             self.run_row(),
         ]

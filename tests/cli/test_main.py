@@ -34,6 +34,7 @@ QUESTIONS = (
     ["diff", "7f3e", "b83f"],
     ["loops"],
     ["drift", "--baseline", "7d..1d", "--candidate", "1d.."],
+    ["entity", "record/C-1042"],
     ["sql", "SELECT 1"],
     ["doctor", "--run", "last"],
 )
@@ -256,7 +257,8 @@ def test_completion_scripts_are_accepted_by_their_shell() -> None:
     bash = subprocess.run([*COMMAND, "completion", "bash"], capture_output=True, text=True, check=True).stdout
     check = f'{bash}\nCOMP_WORDS=(retrospan ru); COMP_CWORD=1; _retrospan; echo "${{COMPREPLY[@]}}"'
     assert (
-        subprocess.run(["bash", "-c", check], capture_output=True, text=True, check=True).stdout == "runs\n"
+        subprocess.run(["bash", "-c", check], capture_output=True, text=True, check=True).stdout
+        == "runs rules\n"
     )
 
 

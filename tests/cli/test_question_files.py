@@ -15,6 +15,7 @@ NAMES = sorted(path.stem for path in Path(folder()).glob("*.sql"))
 VALUES: dict[str, Parameter] = {
     "a": "7f3e91d0a4b34da6a3ce929d0e0e4736",
     "agent": "",
+    "at": "",
     "b": "b83f51aaa4b34da6a3ce929d0e0e4736",
     "baseline_from": "",
     "baseline_to": "",
@@ -24,6 +25,9 @@ VALUES: dict[str, Parameter] = {
     "candidate_version": "",
     "depth": 4,
     "direction": "up",
+    "entity_id": "C-1042",
+    "entity_type": "record",
+    "known_at": "2026-09-21T14:00:00Z",
     "least": 3,
     "model_call": 1,
     "most": 10,
@@ -35,6 +39,7 @@ VALUES: dict[str, Parameter] = {
     "since": "1970-01-01 00:00:00.000000000",
     "span_id": "00f067aa0ba902b7",
     "step": 0,
+    "tools": ["update_record"],
     "trace_ids": ["4bf92f3577b34da6a3ce929d0e0e4736"],
     "typed": "4bf92f35",
 }

@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas import canonical, raw
+from retrospan.schemas import canonical, raw, stated
 
 PAIRS: list[tuple[type, str]] = [
     (raw.RawSpan, "raw_spans"),
@@ -22,6 +22,14 @@ PAIRS: list[tuple[type, str]] = [
     (canonical.EdgeRow, "canon_edges"),
     (canonical.FailureRow, "canon_failures"),
     (canonical.AttemptRow, "canon_attempts"),
+    (stated.ObservationRow, "canon_observations"),
+    (stated.UseRow, "canon_uses"),
+    (stated.DecisionRow, "canon_decisions"),
+    (stated.EffectRow, "canon_effects"),
+    (stated.CheckpointRow, "canon_checkpoints"),
+    (stated.ApprovalRow, "canon_approvals"),
+    (stated.CompactionRow, "canon_compactions"),
+    (canonical.CrossingRow, "canon_crossings"),
     (canonical.ProblemRow, "canon_problems"),
     (canonical.RunRow, "canon_runs"),
 ]
@@ -34,5 +42,6 @@ def test_fields_are_the_columns_in_order(store: EmbeddedStore, row: type, table:
 
 
 def test_every_canonical_class_has_its_table() -> None:
-    classes = {name for name in vars(canonical) if name.endswith("Row")}
-    assert classes == {row.__name__ for row, _ in PAIRS if row.__module__ == canonical.__name__}
+    for module in (canonical, stated):
+        classes = {name for name in vars(module) if name.endswith("Row")}
+        assert classes == {row.__name__ for row, _ in PAIRS if row.__module__ == module.__name__}

@@ -46,6 +46,7 @@ from retrospan.ingest.retention.commands import commands, configured_policy
 from retrospan.ingest.retention.marks import Marks
 from retrospan.ingest.retention.retention import Retention
 from retrospan.ingest.retention.schedule import Schedule
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.opened import open_warehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 
@@ -96,7 +97,7 @@ class Collector:
         """Open everything and return once every port answers. What was opened is closed again on an error.
 
         Raises:
-            ConfigError: the file of tokens, of redaction rules, or one of TLS cannot be used, the process may have
+            ConfigError: the file of tokens, of rules, or one of TLS cannot be used, the process may have
                 too little memory, or metrics would go to the collector itself.
             DirectoryInUse: another process owns the data directory.
             PortInUse: another process listens at one of the addresses.
@@ -131,6 +132,7 @@ class Collector:
             self._say = redactor.spoken(self._say)
         configured_policy(config.retention.policy)
         server_context(config.tls)
+        Ruleset.read(config.interpreter.rules)
         require_foreign(config)
         engine = self._engine_bytes()
         tokens = TokenFile(config.tokens, self._say) if config.tokens is not None else None

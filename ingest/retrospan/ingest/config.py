@@ -83,6 +83,8 @@ class InterpreterSettings:
     quiet_seconds: float = 1.0
     """How long a run must be quiet before it is read."""
     memory_bytes: int = 2 * GIB
+    rules: Path | None = None
+    """A file of mutation rules: which tool calls change which entity. Read at the start and by every rebuild."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +322,7 @@ def _reader(key: str) -> Callable[[object], object]:
         "redaction.enabled": _flag,
         "redaction.rules": _path,
         "retention.policy": _path,
+        "interpreter.rules": _path,
         "tls.certificate": _path,
         "tls.key": _path,
         "tls.client_ca": _path,

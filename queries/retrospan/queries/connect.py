@@ -181,6 +181,83 @@ class Warehouse(Generic[Frame]):
         filters = {"run_id": run_id, "tool_name": tool_name}
         return self._list("SELECT * FROM retries", filters, "ORDER BY run_id, of_step, step", limit)
 
+    def observations(
+        self,
+        *,
+        entity_type: str | None = None,
+        entity_id: str | None = None,
+        field: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """Statements about fields of entities, by the time since when they hold."""
+        filters = {"entity_type": entity_type, "entity_id": entity_id, "field": field, "run_id": run_id}
+        order = "ORDER BY valid_from, known_from, observation_id, field"
+        return self._list("SELECT * FROM observations", filters, order, limit)
+
+    def entity_timeline(
+        self,
+        *,
+        entity_type: str | None = None,
+        entity_id: str | None = None,
+        field: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """Changes of the values of entities' fields, by time."""
+        filters = {"entity_type": entity_type, "entity_id": entity_id, "field": field, "run_id": run_id}
+        return self._list("SELECT * FROM entity_timeline", filters, "ORDER BY at, field", limit)
+
+    def overwrites(
+        self,
+        *,
+        entity_type: str | None = None,
+        entity_id: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """Values that one run put in the place of another run's, by time."""
+        filters = {"entity_type": entity_type, "entity_id": entity_id, "run_id": run_id}
+        return self._list("SELECT * FROM overwrites", filters, "ORDER BY at, field", limit)
+
+    def stale_reads(
+        self,
+        *,
+        entity_type: str | None = None,
+        entity_id: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """Who relied on values that other runs later overwrote, by the time of reading."""
+        filters = {"entity_type": entity_type, "entity_id": entity_id, "run_id": run_id}
+        return self._list("SELECT * FROM stale_reads", filters, "ORDER BY read_at, run_id, field", limit)
+
+    def decisions(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
+        """Choices that agents stated, by time."""
+        return self._list("SELECT * FROM decisions", {"run_id": run_id}, "ORDER BY at, run_id", limit)
+
+    def effects(
+        self, *, run_id: str | None = None, problem: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Calls that say what they do to the world, and what is wrong with them, by time."""
+        filters = {"run_id": run_id, "problem": problem}
+        return self._list("SELECT * FROM effects", filters, "ORDER BY at, run_id, span_id", limit)
+
+    def checkpoints(
+        self, *, run_id: str | None = None, conversation_id: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Points that runs can be resumed from, by time."""
+        filters = {"run_id": run_id, "conversation_id": conversation_id}
+        return self._list("SELECT * FROM checkpoints", filters, "ORDER BY at, checkpoint_id", limit)
+
+    def approvals(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
+        """What somebody decided about acts of agents, by time."""
+        return self._list("SELECT * FROM approvals", {"run_id": run_id}, "ORDER BY at, run_id", limit)
+
+    def missing_layers(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
+        """What the records of runs leave in the dark."""
+        return self._list("SELECT * FROM missing_layers", {"run_id": run_id}, "ORDER BY run_id", limit)
+
     def rejects(self, *, signal: str | None = None, limit: int | None = None) -> Frame:
         """What was sent and could not be kept, with the reason."""
         return self._list("SELECT * FROM rejects", {"signal": signal}, "ORDER BY arrived_at", limit)
@@ -206,6 +283,19 @@ class Warehouse(Generic[Frame]):
             "SELECT * FROM run_state(run_id = {run_id:String}, step = {step:UInt32}) ORDER BY key",
             run_id=run_id,
             step=step,
+        )
+
+    def entity_state(
+        self, entity_type: str, entity_id: str, *, at: str | datetime = "", known_at: str | datetime = ""
+    ) -> Frame:
+        """The fields of an entity at a time, as known at a time; '' is any time, text without a zone UTC."""
+        return self.sql(
+            "SELECT * FROM entity_state(entity_type = {entity_type:String}, entity_id = {entity_id:String}, "
+            "at = {at:String}, known_at = {known_at:String}) ORDER BY field",
+            entity_type=entity_type,
+            entity_id=entity_id,
+            at=at,
+            known_at=known_at,
         )
 
     def provenance(self, ref: str, depth: int = 20, direction: Literal["up", "down"] = "up") -> Frame:

@@ -6,6 +6,9 @@ are JSON travel as JSON text in a string attribute. What each name means is in d
 
 from __future__ import annotations
 
+#: What every name begins with.
+CONVENTIONS = "retrospan."
+
 # On spans: the run
 RUN_ID = "retrospan.run.id"
 RUN_ORIGIN = "retrospan.run.origin"
@@ -87,3 +90,6 @@ APPROVAL_EXPLANATION = "retrospan.approval.explanation"
 LINK_TYPE = "retrospan.link.type"
 FORK_STEP = "retrospan.fork.step"
 FORK_PATCH = "retrospan.fork.patch"
+
+# On resources: how many spans the exporter of this process had lost when it sent this
+EXPORTER_LOST = "retrospan.exporter.lost"

@@ -1,7 +1,8 @@
 """The canonical rows of one interpreted run: each class mirrors one `canon_*` table, column for column.
 
 A test compares fields and order with the tables. Every row names its run and the run's `generation`; the
-row of `canon_runs` is written last and is the pointer: views show only the rows of its generation.
+row of `canon_runs` is written last and is the pointer: views show only the rows of its generation. What agents
+state themselves about entities, effects and decisions is in `retrospan.schemas.stated`.
 
 Unknown is None (NULL), never 0 or ''. Times are Unix nanoseconds here and DateTime64(9, 'UTC') in the table.
 Numbers that point into `canon_values` count from 1 within the run; 0 means there is none.
@@ -98,6 +99,7 @@ class ModelCallRow:
     messages_lost: int | None = None
     lost_hashes: list[str] = field(default_factory=list)
     lost_how: str | None = None  # dropped | summarised | truncated
+    context_tokens: int | None = None  # of the window in use, as the program says
 
 
 @dataclass(slots=True, kw_only=True)
@@ -158,6 +160,7 @@ class StepRow:
     after_values: list[int]
     state_before_hash: str | None  # None: the state is not known
     state_after_hash: str | None
+    state_schema: str | None = None  # name@version
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,6 +194,17 @@ class EdgeRow:
     evidence: str  # stated | matched | inferred
     step: int | None
     at: int
+
+
+@dataclass(slots=True, kw_only=True)
+class CrossingRow:
+    """A thing by which the provenance of a run is tied to that of others."""
+
+    tenant: str
+    run_id: str
+    generation: int
+    reference: str
+    side: str  # subject: it came from this run; object: this run took it
 
 
 @dataclass(slots=True, kw_only=True)

@@ -27,3 +27,15 @@ def message_ref(message_hash: str) -> str:
 
 def output_ref(output_id: str) -> str:
     return f"output:{_part(output_id)}"
+
+
+def observation_ref(observation_id: str) -> str:
+    return f"observation:{_part(observation_id)}"
+
+
+def entity_ref(entity_type: str, entity_id: str) -> str:
+    return f"entity:{_part(entity_type)}/{_part(entity_id)}"
+
+
+def document_ref(document_id: str) -> str:
+    return f"document:{_part(document_id)}"

@@ -14,8 +14,9 @@ from retrospan.ingest.interpret.grouping import Trace, claimed_runs, joined_trac
 from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.rows import Rows, rows_of
-from retrospan.ingest.interpret.run import VERSION, Run, interpret, is_run, read_spans
+from retrospan.ingest.interpret.run import Run, interpret, is_run, read_spans, version_with
 from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import canonical
 from retrospan.schemas.raw import RawLog, RawSpan
 from retrospan.schemas.sequences import Newest, newest_of
@@ -30,6 +31,7 @@ class Batch:
     effort: dict[str, float] = field(default_factory=dict)
     spans: int = 0
     broken: int = 0
+    rules: Ruleset = NO_RULES
     foreign: dict[str, str] = field(
         default_factory=dict
     )  # trace id → the run whose interpreter is to read it
@@ -46,15 +48,17 @@ def interpret_traces(
     next_generation: Callable[[], int],
     conversations: Conversations | None,
     owns: Callable[[str], bool] = lambda run_id: True,
+    rules: Ruleset = NO_RULES,
 ) -> Batch:
     """Return the rows of the traces in `newest` (trace id → newest record of each log known to hold some of it).
 
     The traces must be complete groups: with each trace all that join it or that it joins. Runs are read in the order of
     their start, so that a run finds the one before it in its conversation. A run whose interpretation fails is
     listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
-    when something had to be. A group whose key `owns` denies is left to the interpreter that owns it.
+    when something had to be. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the
+    user's mutation rules.
     """
-    batch = Batch()
+    batch = Batch(rules=rules)
     raws: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in newest}
     logs: dict[str, list[RawLog]] = {trace_id: [] for trace_id in newest}
     for raw in raw_spans:
@@ -91,7 +95,7 @@ def interpret_traces(
                     claims=trace.claims,
                     generation=generation,
                     through_sequence=max(seen, default=0),
-                    interpreted_by=VERSION,
+                    interpreted_by=version_with(rules),
                     through=list(newest_of(seen)),
                 )
             )
@@ -207,7 +211,7 @@ def _interpret_run(
     conversations: Conversations | None,
 ) -> tuple[Run, str | None]:
     """Return the run and the run its history leans on: '' when there is none, None when its API keeps no history."""
-    run = interpret(run_id, readings, problems, None)
+    run = interpret(run_id, readings, problems, None, batch.rules)
     started_at = min(reading.span.started_at for reading in readings)
     if conversations is not None and run.conversation:
         conversations.note_start(run.conversation, run_id, started_at)
@@ -226,7 +230,7 @@ def _interpret_run(
         if past is not None and past.history:
             history_run_id = past.run_id
             resumed_run_id = run.resumed_run_id
-            run = interpret(run_id, readings, problems, past.history)
+            run = interpret(run_id, readings, problems, past.history, batch.rules)
             run.resumed_run_id = resumed_run_id
     conversations.note(run.conversation or "", Past(run_id, started_at, run.final_history))
     return run, history_run_id
@@ -237,7 +241,9 @@ def _extend(rows: Rows, more: Rows) -> None:
         getattr(rows, name).extend(getattr(more, name))
 
 
-def broken_trace(tenant: str, newest: Mapping[str, Newest], generation: int, trace: str) -> Rows:
+def broken_trace(
+    tenant: str, newest: Mapping[str, Newest], generation: int, trace: str, rules: Ruleset = NO_RULES
+) -> Rows:
     """Return the rows of a trace that could not even be read or written: marked as read, with the reason."""
     ((trace_id, through),) = newest.items()
     rows = broken_run(tenant, trace_id, generation, [], trace)
@@ -250,7 +256,7 @@ def broken_trace(tenant: str, newest: Mapping[str, Newest], generation: int, tra
             claims=[],
             generation=generation,
             through_sequence=max(through, default=0),
-            interpreted_by=VERSION,
+            interpreted_by=version_with(rules),
             through=list(through),
         )
     ]

@@ -10,6 +10,7 @@ from retrospan.ingest.interpret.content import read_content
 from retrospan.ingest.interpret.growing import Growing
 from retrospan.ingest.interpret.jsontext import Unreadable, read_json, read_value
 from retrospan.ingest.interpret.key import text_of_attribute, whole_number
+from retrospan.ingest.interpret.kinds import check_kinds
 from retrospan.ingest.interpret.operations import operation_of
 from retrospan.ingest.interpret.places import GIVEN, RETURNED, Places, whole
 from retrospan.ingest.interpret.problems import Problems
@@ -17,7 +18,16 @@ from retrospan.ingest.interpret.reading import Node, Reading, Task
 from retrospan.ingest.interpret.request import read_request
 from retrospan.ingest.interpret.span import Attributes, Span
 from retrospan.ingest.interpret.toolspan import read_tool
-from retrospan.schemas.attributes import STATE_AFTER, STATE_BEFORE, STEP_INDEX, STEP_NAME, STEP_TOTAL
+from retrospan.schemas.attributes import (
+    CONVENTIONS,
+    EFFECT,
+    STATE_AFTER,
+    STATE_BEFORE,
+    STATE_PATCH,
+    STEP_INDEX,
+    STEP_NAME,
+    STEP_TOTAL,
+)
 
 _CONVERSATION = (
     "gen_ai.conversation.id",
@@ -55,12 +65,15 @@ _GIVEN_AND_RETURNED = (
     ("mlflow.spanInputs", "mlflow.spanOutputs"),
     (GIVEN, RETURNED),
 )
+#: Attributes that only the work of an agent has.
+_STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
 
 def read_span(span: Span, problems: Problems, growing: Growing) -> Reading:
     """Return what the span says by the general rules; `growing` remembers the histories of the spans before."""
     places = Places(span)
+    check_kinds(span, problems)
     metadata = _metadata(span.attributes)
     reading = Reading(span=span, operation=operation_of(places, bool(span.parent_span_id)))
     reading.agent_name = places.text(
@@ -77,7 +90,7 @@ def read_span(span: Span, problems: Problems, growing: Growing) -> Reading:
         # Whether it is the node itself or something inside it shows only beside its parent.
         reading.operation = "step"
     if reading.operation == "tool":
-        read_tool(places, reading)
+        read_tool(places, reading, problems)
     elif reading.operation in _CONTENT_OPERATIONS:
         read_request(places, metadata, reading, problems)
         read_content(span, places, reading, problems, growing)
@@ -86,6 +99,9 @@ def read_span(span: Span, problems: Problems, growing: Growing) -> Reading:
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in span.attributes:
             setattr(reading, name, _object(span, key, problems))
+    reading.states = any(key in span.attributes for key in _STATING) or any(
+        event.name.startswith(CONVENTIONS) for event in span.events
+    )
     return reading
 
 

@@ -63,9 +63,7 @@ def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[Reading]]:
         by_span = {reading.span.span_id: reading for reading in trace.readings}
         for reading in trace.readings:
             runs.setdefault(_claimed(reading, by_span) or home, []).append(reading)
-    return {
-        run_id: own for run_id, own in runs.items() if any(reading.operation != "other" for reading in own)
-    }
+    return {run_id: own for run_id, own in runs.items() if any(reading.is_work for reading in own)}
 
 
 def _home(trace: Trace, traces: Mapping[str, Trace]) -> str:

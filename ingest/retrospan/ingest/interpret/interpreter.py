@@ -22,13 +22,14 @@ from retrospan.ingest.interpret.leaning import final_histories, leaning_on
 from retrospan.ingest.interpret.members import orphaned_runs
 from retrospan.ingest.interpret.queue import MOST_WAITING, Queue, Trace
 from retrospan.ingest.interpret.readings import Batch, Readings, write_rows
-from retrospan.ingest.interpret.run import VERSION
+from retrospan.ingest.interpret.run import version_with
 from retrospan.ingest.interpret.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
 from retrospan.ingest.interpret.worker import Done, Job, RunSeen
 from retrospan.ingest.precedence import INTERPRETING, give_way
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, RetryableError, WarehouseUnavailable
@@ -67,8 +68,11 @@ class Interpreter:
     ) -> None:
         """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
 
-        With a `share` this interpreter reads the runs that are its own; without, it reads them all. Of the traces that
-        wait, `most_waiting` are held in memory; the warehouse is asked for the others once those are read.
+        With a `share` this interpreter reads the runs that are its own. Without, it reads them all, and holds
+        `most_waiting` traces in memory; the warehouse is asked for the others once those are read.
+
+        Raises:
+            ConfigError: the file of mutation rules cannot be used.
         """
         self.counters = Counters()
         self.is_flooded: Callable[[], bool] = lambda: False
@@ -76,7 +80,6 @@ class Interpreter:
         self.failure = ""
         """Why nothing is interpreted just now; '' while it works."""
         self._warehouse = warehouse
-        # Of a shared warehouse, the traces that wait longest may all be others'.
         self._most = most_waiting if share is None else 2**63
         self._queue = Queue(settings.quiet_seconds, self._most)
         self._noticed: list[tuple[int, int]] = []
@@ -86,7 +89,8 @@ class Interpreter:
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._superseded = Superseded()
-        self._readings = Readings(own_process, self._owns)
+        self._rules_file = settings.rules
+        self._readings = Readings(own_process, self._owns, Ruleset.read(settings.rules))
         self._under_way: Batch | None = None  # what the other process has
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
@@ -123,8 +127,12 @@ class Interpreter:
     def rebuild(self, progress: Callable[[int, int], None], selection: Selection = EVERYTHING) -> int:
         """Interpret traces again and return how many, whatever arrives meanwhile; each run changes as a whole.
 
-        `progress` gets (done, total) as it goes on.
+        `progress` gets (done, total) as it goes on. The file of mutation rules is read anew before.
+
+        Raises:
+            ConfigError: that file cannot be used; nothing was changed.
         """
+        self._readings.rules = Ruleset.read(self._rules_file)
         store = self._warehouse.connect()
         try:
             rows = self._arrivals.keep_own(store, selection.traces(store), self._owns)
@@ -214,7 +222,6 @@ class Interpreter:
                     with self._changed:
                         self._changed.wait(TICK_SECONDS)
             except Exception as error:  # noqa: BLE001 (the thread must go on, whatever the warehouse does)
-                # What was taken is found again with the next connection.
                 self.counters.failures += 1
                 self.failure = str(error)[:500]
                 _LOG.error(
@@ -238,7 +245,7 @@ class Interpreter:
         self._readings.stop()
 
     def _let_go(self) -> None:
-        """Forget what is under way."""
+        """Forget what is under way: it is found again with the next connection."""
         self._readings.stop()
         self._under_way = None
         with self._changed:
@@ -251,31 +258,35 @@ class Interpreter:
             self._arrivals.begin(store)
         rows = self._unread(store)
         with self._changed:
+            self._queue.looked(len(rows))
             self._touch(rows, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
 
     def _unread(self, store: Store) -> list[list[object]]:
-        """Rows of traces that nothing has read, the oldest, as many as may wait; what is left out is looked for again."""
-        rows = store.rows(load("traces_unread"), {"version": VERSION, "most": self._most})
-        with self._changed:
-            self._queue.left_out = max(1, self._queue.left_out - self._most) if len(rows) == self._most else 0
-        return rows
+        """Rows of traces that nothing has read, the oldest, as many as may wait."""
+        return store.rows(
+            load("traces_unread"), {"version": version_with(self._readings.rules), "most": self._most}
+        )
 
     def _work(self, store: Store) -> bool:
         """Do one round; False when there was nothing to do."""
         with self._changed:
             noticed, self._noticed = self._noticed, []
             self._busy += len(noticed)
-        touched: list[list[object]] = []
-        batches: list[Batch] = []
+        unread: list[list[object]] | None = None
+        touched, batches = list[list[object]](), list[Batch]()
         try:
             touched += self._touched(store, noticed)
+            if self._queue.left_out and not len(self._queue):
+                unread = self._unread(store)
         finally:
             # In one go: between the two nothing would seem to wait.
             with self._changed:
                 self._busy -= len(noticed)
-                self._touch(touched)
+                if unread is not None:
+                    self._queue.looked(len(unread))
+                self._touch([*touched, *(unread or ())])
                 batches += self._take()
                 if noticed and not batches:
                     self._changed.notify_all()
@@ -296,8 +307,6 @@ class Interpreter:
                 self._gains_read = gains
             return self._arrivals.fresh(store, at_once=bool(noticed))
         rows: list[list[object]] = []
-        if self._queue.left_out and not len(self._queue):
-            rows += self._unread(store)
         for first, last in noticed:
             rows += store.rows(load("traces_touched"), {"first": first, "last": last})
         return rows
@@ -370,7 +379,11 @@ class Interpreter:
                 return
             _LOG.exception("trace %s cannot be interpreted", next(iter(newest)))
             rows = broken_trace(
-                batch.tenant, newest, self._readings.next_generation(), traceback.format_exc()
+                batch.tenant,
+                newest,
+                self._readings.next_generation(),
+                traceback.format_exc(),
+                self._readings.rules,
             )
             write_rows(store, rows)
             self.counters.broken += 1

@@ -20,7 +20,7 @@ class Edge:
     object: str
     role: str | None
     evidence: str  # stated | matched | inferred
-    step: int
+    step: int | None
     at: int
 
 

@@ -79,3 +79,9 @@ class Reading:
     is_told: bool = False  # a model call without a span of its own: another span tells of it
     state_before: dict[str, object] | None = None
     state_after: dict[str, object] | None = None
+    states: bool = False  # tells of an agent's work by our conventions, whatever its operation
+
+    @property
+    def is_work(self) -> bool:
+        """Tell whether the span is part of what a run is made of: others alone are none."""
+        return self.operation != "other" or self.states

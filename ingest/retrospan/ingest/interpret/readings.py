@@ -21,6 +21,7 @@ from retrospan.ingest.interpret.rows import Rows
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.worker import TABLES, Done, Job, Worker, WorkerGone, pack
 from retrospan.ingest.load.reading import log_rows, read_logs, span_rows
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import insert_rows, time_columns
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
@@ -55,8 +56,10 @@ class Batch:
 class Readings:
     """Belongs to the interpreter's thread."""
 
-    def __init__(self, own_process: bool, owns: Callable[[str, str], bool]) -> None:
+    def __init__(self, own_process: bool, owns: Callable[[str, str], bool], rules: Ruleset) -> None:
         """`owns(tenant, run_id)` tells whether a run is this interpreter's."""
+        self.rules = rules
+        """By which tool calls are read; may be changed at any time, for the batches that come."""
         self._worker = Worker() if own_process else None
         self._owns = owns
         self._generation = 0
@@ -90,7 +93,8 @@ class Readings:
         spans = span_rows(store, batch.tenant, trace_ids)
         logs = log_rows(store, batch.tenant, trace_ids)
         self._trace_bytes = max((len(spans) + len(logs)) / len(trace_ids), self._trace_bytes * _FALL, 1.0)
-        return Job(batch.tenant, batch.newest, spans, logs, generation, self._time_columns(store))
+        timed = self._time_columns(store)
+        return Job(batch.tenant, batch.newest, spans, logs, generation, timed, self.rules)
 
     def joined(self, store: Store, batch: Batch) -> bool:
         """Whether traces of other batches are known to belong to these."""
@@ -131,6 +135,7 @@ class Readings:
             lambda: next(generations),
             Conversations(store, tenant),
             lambda run_id: self._owns(tenant, run_id),
+            self.rules,
         )
         self._generation = max(self._generation, next(generations))
         # A trace that nothing has arrived of is only named by a link: it is known once it comes.

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.calls import ModelCall, ToolCall
-from retrospan.ingest.interpret.context_use import ContextUse
-from retrospan.ingest.interpret.jsontext import write_json
-from retrospan.ingest.interpret.key import Key, text_of_attribute, whole_number
+from retrospan.ingest.interpret.act_rows import model_call_row, step_row, tool_call_row
+from retrospan.ingest.interpret.attempts import Attempt
+from retrospan.ingest.interpret.crossings import crossings_of
+from retrospan.ingest.interpret.failures import Failure
+from retrospan.ingest.interpret.key import Key
+from retrospan.ingest.interpret.provenance import Edge
 from retrospan.ingest.interpret.run import Run
 from retrospan.ingest.interpret.run_row import run_row
-from retrospan.ingest.interpret.span import Attributes
-from retrospan.ingest.interpret.steps import Step
-from retrospan.ingest.interpret.values import Values
+from retrospan.ingest.interpret.stated import rows as stated_rows
+from retrospan.ingest.interpret.states import Change
+from retrospan.ingest.interpret.values import Value
 from retrospan.schemas import canonical as rows
-from retrospan.schemas.attributes import ATTEMPT, EFFECT, IDEMPOTENCY_KEY
-from retrospan.schemas.hashing import hash_of
+from retrospan.schemas import stated
 
 
 @dataclass(slots=True)
@@ -30,6 +31,14 @@ class Rows:
     edges: list[rows.EdgeRow] = field(default_factory=list)
     failures: list[rows.FailureRow] = field(default_factory=list)
     attempts: list[rows.AttemptRow] = field(default_factory=list)
+    crossings: list[rows.CrossingRow] = field(default_factory=list)
+    observations: list[stated.ObservationRow] = field(default_factory=list)
+    uses: list[stated.UseRow] = field(default_factory=list)
+    decisions: list[stated.DecisionRow] = field(default_factory=list)
+    effects: list[stated.EffectRow] = field(default_factory=list)
+    checkpoints: list[stated.CheckpointRow] = field(default_factory=list)
+    approvals: list[stated.ApprovalRow] = field(default_factory=list)
+    compactions: list[stated.CompactionRow] = field(default_factory=list)
     problems: list[rows.ProblemRow] = field(default_factory=list)
     spans: list[rows.SpanRow] = field(default_factory=list)
     traces: list[rows.TraceRow] = field(default_factory=list)
@@ -40,70 +49,13 @@ def rows_of(run: Run, tenant: str, generation: int, history_run_id: str | None) 
     """Return all rows of a run but those of its spans and traces."""
     key = Key(tenant=tenant, run_id=run.run_id, generation=generation)
     out = Rows()
-    step_of_model = {step.model.ordinal: step.number for step in run.steps if step.model is not None}
-    step_of_tool = {id(step.tool): step.number for step in run.steps if step.tool is not None}
-    out.model_calls = [
-        _model_call(key, call, use, step_of_model[call.ordinal], run.values)
-        for call, use in zip(run.calls.models, run.context, strict=True)
-    ]
-    out.tool_calls = [
-        _tool_call(key, ordinal, tool, step_of_tool.get(id(tool)), run)
-        for ordinal, tool in enumerate(run.calls.tools, start=1)
-    ]
-    tool_ordinals = {id(tool): ordinal for ordinal, tool in enumerate(run.calls.tools, start=1)}
-    out.steps = [_step(key, step, tool_ordinals) for step in run.steps]
-    out.state_changes = [
-        rows.StateChangeRow(
-            **key,
-            step=change.step,
-            key=change.key,
-            value=change.value,
-            changed_at_step=change.changed_at_step,
-            span_id=change.span_id,
-        )
-        for change in run.changes
-    ]
-    out.edges = [
-        rows.EdgeRow(
-            **key,
-            subject=edge.subject,
-            relation=edge.relation,
-            object=edge.object,
-            role=edge.role,
-            evidence=edge.evidence,
-            step=edge.step,
-            at=edge.at,
-        )
-        for edge in run.edges
-    ]
-    out.failures = [
-        rows.FailureRow(
-            **key,
-            step=failure.step,
-            trace_id=failure.reading.span.trace_id,
-            span_id=failure.reading.span.span_id,
-            origin=failure.origin,
-            error_class=failure.error_class,
-            error_type=failure.error_type,
-            error_message=failure.error_message,
-            handled=failure.handled,
-            at=failure.at,
-        )
-        for failure in run.failures
-    ]
-    out.attempts = [
-        rows.AttemptRow(
-            **key,
-            step=attempt.step.number,
-            tool_name=attempt.step.tool.name if attempt.step.tool else None,
-            attempt=attempt.number,
-            of_step=attempt.of_step,
-            backoff_ms=attempt.backoff_ms,
-            error_type=attempt.step.reading.error_type,
-            status=attempt.step.status,
-        )
-        for attempt in run.attempts
-    ]
+    _add_acts(out, key, run)
+    out.state_changes = [_change(key, change) for change in run.changes]
+    out.edges = [_edge(key, edge) for edge in run.edges]
+    out.crossings = _crossings(key, run)
+    out.failures = [_failure(key, failure) for failure in run.failures]
+    out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
+    _add_statements(out, key, run)
     out.problems = [
         rows.ProblemRow(**key, span_id=p.span_id, field=p.field, raw=p.raw, reason=p.reason)
         for p in run.problems
@@ -111,137 +63,104 @@ def rows_of(run: Run, tenant: str, generation: int, history_run_id: str | None) 
     final = [run.values.message(message) for message in run.final_history]
     out.runs = [run_row(key, run, final, history_run_id)]
     # Last: building the rows above may still have numbered values.
-    out.values = [
-        rows.ValueRow(
-            **key,
-            number=number,
-            kind=value.kind,
-            hash=value.hash,
-            role=value.role,
-            first_call=value.first_call,
-            json=value.json,
-            elements=value.elements,
-        )
-        for number, value in enumerate(run.values.all, start=1)
-    ]
+    out.values = [_value(key, number, value) for number, value in enumerate(run.values.all, start=1)]
     return out
 
 
-def _model_call(key: Key, call: ModelCall, use: ContextUse, step: int, values: Values) -> rows.ModelCallRow:
-    reading = call.reading
-    system = values.other(reading.system) if reading.system else 0
-    tools = values.other(reading.tool_definitions) if reading.tool_definitions is not None else 0
-    hashes = {
-        "system_hash": values.hash(system) if system else "",
-        "tools_hash": values.hash(tools) if tools else "",
-        "parameters_hash": hash_of(reading.parameters),
-        "input_hash": hash_of([values.hash(number) for number in call.given]),
-    }
-    request = [reading.provider, reading.request_model, *hashes.values()]
-    return rows.ModelCallRow(
+def _crossings(key: Key, run: Run) -> list[rows.CrossingRow]:
+    ends = [(edge.subject, edge.object) for edge in run.edges]
+    return [
+        rows.CrossingRow(**key, reference=reference, side=side)
+        for reference, side in crossings_of(run.run_id, ends)
+    ]
+
+
+def _add_acts(out: Rows, key: Key, run: Run) -> None:
+    step_of_model = {step.model.ordinal: step.number for step in run.steps if step.model is not None}
+    step_of_tool = {id(step.tool): step.number for step in run.steps if step.tool is not None}
+    out.model_calls = [
+        model_call_row(key, call, use, step_of_model[call.ordinal], run.values)
+        for call, use in zip(run.calls.models, run.context, strict=True)
+    ]
+    out.tool_calls = [
+        tool_call_row(key, ordinal, tool, step_of_tool.get(id(tool)), run)
+        for ordinal, tool in enumerate(run.calls.tools, start=1)
+    ]
+    tool_ordinals = {id(tool): ordinal for ordinal, tool in enumerate(run.calls.tools, start=1)}
+    out.steps = [step_row(key, step, tool_ordinals) for step in run.steps]
+
+
+def _add_statements(out: Rows, key: Key, run: Run) -> None:
+    said = run.statements
+    out.observations = [stated_rows.observation_row(key, one) for one in said.observations]
+    out.uses = [stated_rows.use_row(key, use) for use in said.uses]
+    out.decisions = [stated_rows.decision_row(key, decision) for decision in said.decisions]
+    out.effects = [stated_rows.effect_row(key, effect) for effect in said.effects]
+    out.checkpoints = [stated_rows.checkpoint_row(key, checkpoint) for checkpoint in said.checkpoints]
+    out.approvals = [stated_rows.approval_row(key, approval) for approval in said.approvals]
+    out.compactions = [stated_rows.compaction_row(key, compaction) for compaction in said.compactions]
+
+
+def _change(key: Key, change: Change) -> rows.StateChangeRow:
+    return rows.StateChangeRow(
         **key,
-        ordinal=call.ordinal,
-        step=step,
-        trace_id=reading.span.trace_id,
-        span_id=reading.span.span_id,
-        agent_name=reading.agent_name,
-        provider=reading.provider,
-        request_model=reading.request_model,
-        response_model=reading.response_model,
-        parameters=write_json(reading.parameters),
-        system_value=system,
-        tools_value=tools,
-        input_values=call.given,
-        output_values=call.said,
-        history=call.history,
-        finish_reasons=reading.finish_reasons,
-        input_tokens=reading.tokens.input,
-        output_tokens=reading.tokens.output,
-        cached_tokens=reading.tokens.cached,
-        reasoning_tokens=reading.tokens.reasoning,
-        started_at=reading.span.started_at,
-        duration_ms=reading.span.duration_ms,
-        status="error" if reading.failed else "ok",
-        error_type=reading.error_type,
-        error_message=reading.error_message,
-        call_hash=hash_of(request),
-        output_hash=hash_of([values.hash(number) for number in call.said]),
-        **hashes,
-        context_limit=use.limit,
-        goes_on=use.goes_on,
-        messages_new=use.new,
-        messages_lost=None if use.lost is None else len(use.lost),
-        lost_hashes=[values.hash(number) for number in use.lost or []],
-        lost_how=use.how,
+        step=change.step,
+        key=change.key,
+        value=change.value,
+        changed_at_step=change.changed_at_step,
+        span_id=change.span_id,
     )
 
 
-def _tool_call(key: Key, ordinal: int, tool: ToolCall, step: int | None, run: Run) -> rows.ToolCallRow:
-    reading = tool.reading
-    asking = run.calls.models[tool.asked.by - 1].reading if tool.asked else None
-    span = reading.span if reading else None
-    attributes: Attributes = span.attributes if span else {}
-    known_result = tool.result_source is not None
-    return rows.ToolCallRow(
+def _edge(key: Key, edge: Edge) -> rows.EdgeRow:
+    return rows.EdgeRow(
         **key,
-        ordinal=ordinal,
-        step=step,
-        trace_id=span.trace_id if span else None,
-        span_id=span.span_id if span else None,
-        asked_by=tool.asked.by if tool.asked else None,
-        agent_name=reading.agent_name if reading else asking.agent_name if asking else None,
-        tool_name=tool.name,
-        tool_call_id=tool.call_id,
-        arguments=write_json(tool.arguments) if tool.has_arguments else None,
-        result=_result_text(tool.result) if known_result else None,
-        result_source=tool.result_source,
-        arguments_hash=hash_of(run.values.comparable(tool.arguments)) if tool.has_arguments else None,
-        result_hash=hash_of(run.values.comparable(tool.result)) if known_result else None,
-        effect=text_of_attribute(attributes.get(EFFECT)),
-        idempotency_key=text_of_attribute(attributes.get(IDEMPOTENCY_KEY)),
-        attempt=whole_number(attributes.get(ATTEMPT)),
-        started_at=span.started_at if span else None,
-        duration_ms=span.duration_ms if span else None,
-        status=tool.status,
-        error_type=reading.error_type if reading else None,
-        error_message=reading.error_message if reading else None,
+        subject=edge.subject,
+        relation=edge.relation,
+        object=edge.object,
+        role=edge.role,
+        evidence=edge.evidence,
+        step=edge.step,
+        at=edge.at,
     )
 
 
-def _result_text(result: object) -> str:
-    """Return a result as the contract shows it: text as it is, everything else as JSON."""
-    return result if isinstance(result, str) else write_json(result)
-
-
-def _step(key: Key, step: Step, tool_ordinals: dict[int, int]) -> rows.StepRow:
-    reading, span = step.reading, step.reading.span
-    attributes = span.attributes
-    known = step.before or step.after
-    return rows.StepRow(
+def _failure(key: Key, failure: Failure) -> rows.FailureRow:
+    return rows.FailureRow(
         **key,
-        step=step.number,
-        step_kind=step.kind,
-        name=step.name,
-        trace_id=span.trace_id,
-        span_id=span.span_id,
-        model_call=step.model.ordinal if step.model else 0,
-        tool_call=tool_ordinals[id(step.tool)] if step.tool else 0,
-        node=reading.node.name if reading.node else None,
-        framework_step=reading.node.step if reading.node else None,
-        task_step=reading.task.step if reading.task else None,
-        task_step_name=reading.task.name if reading.task else None,
-        task_steps_total=reading.task.total if reading.task else None,
-        agent_name=reading.agent_name,
-        started_at=span.started_at,
-        ended_at=span.ended_at or None,
-        duration_ms=span.duration_ms,
-        status=step.status,
-        attempt=whole_number(attributes.get(ATTEMPT)),
-        state_source=known.source if known else None,
-        before_keys=[*step.before.keys] if step.before else [],
-        before_values=[*step.before.values] if step.before else [],
-        after_keys=[*step.after.keys] if step.after else [],
-        after_values=[*step.after.values] if step.after else [],
-        state_before_hash=step.before.hash if step.before else None,
-        state_after_hash=step.after.hash if step.after else None,
+        step=failure.step,
+        trace_id=failure.reading.span.trace_id,
+        span_id=failure.reading.span.span_id,
+        origin=failure.origin,
+        error_class=failure.error_class,
+        error_type=failure.error_type,
+        error_message=failure.error_message,
+        handled=failure.handled,
+        at=failure.at,
+    )
+
+
+def _attempt(key: Key, attempt: Attempt) -> rows.AttemptRow:
+    return rows.AttemptRow(
+        **key,
+        step=attempt.step.number,
+        tool_name=attempt.step.tool.name if attempt.step.tool else None,
+        attempt=attempt.number,
+        of_step=attempt.of_step,
+        backoff_ms=attempt.backoff_ms,
+        error_type=attempt.step.reading.error_type,
+        status=attempt.step.status,
+    )
+
+
+def _value(key: Key, number: int, value: Value) -> rows.ValueRow:
+    return rows.ValueRow(
+        **key,
+        number=number,
+        kind=value.kind,
+        hash=value.hash,
+        role=value.role,
+        first_call=value.first_call,
+        json=value.json,
+        elements=value.elements,
     )

@@ -15,21 +15,29 @@ from retrospan.ingest.interpret.failures import Failure, read_failures
 from retrospan.ingest.interpret.general import read_span
 from retrospan.ingest.interpret.growing import Growing
 from retrospan.ingest.interpret.history import History
+from retrospan.ingest.interpret.lineage import read_lineage
 from retrospan.ingest.interpret.messages import Message, text_of
 from retrospan.ingest.interpret.outcome import Gap, find_answer, find_gap, find_input, outcome_of
 from retrospan.ingest.interpret.problems import Problem, Problems
 from retrospan.ingest.interpret.provenance import Edge, read_edges
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.stated.statements import Statements, read_statements
 from retrospan.ingest.interpret.states import Change, States, read_changes
 from retrospan.ingest.interpret.steps import Step, read_steps
 from retrospan.ingest.interpret.transcripts import add_told_calls
 from retrospan.ingest.interpret.tree import Tree
 from retrospan.ingest.interpret.values import Values
+from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "3"
+VERSION = "4"
+
+
+def version_with(rules: Ruleset) -> str:
+    """Return what rows call the version that read them: the interpretation's, and the hash of the mutation rules."""
+    return f"{VERSION}+rules.{rules.hash}" if rules.hash else VERSION
 
 
 @dataclass(slots=True)
@@ -43,9 +51,11 @@ class Run:
     values: Values
     changes: list[Change]
     edges: list[Edge]
+    interpreted_by: str
     context: list[ContextUse]
     attempts: list[Attempt]
     failures: list[Failure]
+    statements: Statements
     problems: list[Problem]
     outcome: str
     incomplete_because: str | None
@@ -76,17 +86,21 @@ def read_spans(spans: Sequence[Span], problems: Problems) -> list[Reading]:
 
 
 def is_run(readings: Sequence[Reading]) -> bool:
-    """Tell whether there is at least one GenAI operation: other traces hold no run."""
-    return any(reading.operation != "other" for reading in readings)
+    """Tell whether there is at least one GenAI operation, or a span that tells of state: other traces hold no run."""
+    return any(reading.is_work for reading in readings)
 
 
 def interpret(
-    run_id: str, readings: Sequence[Reading], problems: Problems, previous: Sequence[Message] | None
+    run_id: str,
+    readings: Sequence[Reading],
+    problems: Problems,
+    previous: Sequence[Message] | None,
+    rules: Ruleset = NO_RULES,
 ) -> Run:
     """Return the run made of the readings of its spans.
 
     `previous` is the final history of the conversation's previous run, for producers that leave it out; it is read only
-    where the run's own messages show that they do.
+    where the run's own messages show that they do. `rules` say which tool calls change which entity.
     """
     tree = Tree(readings)
     add_told_calls(tree)
@@ -98,10 +112,10 @@ def interpret(
     for call in calls.models:
         call.given = [values.message(message, call.ordinal) for message in call.input]
         call.said = [values.message(message, call.ordinal) for message in call.reading.output]
-    states = States(tree, values)
+    states = States(tree, values, problems)
     steps = read_steps(tree, calls, states)
     states.assign(steps)
-    return _finish(run_id, tree, calls, steps, values, problems, history, gap)
+    return _finish(run_id, tree, calls, steps, values, problems, history, gap, rules)
 
 
 def _finish(
@@ -113,22 +127,27 @@ def _finish(
     problems: Problems,
     history: History,
     gap: Gap,
+    rules: Ruleset,
 ) -> Run:
     answer = find_answer(tree, calls)
     outcome, because = outcome_of(tree, gap, steps, answer[1] if answer else None)
     last = calls.models[-1] if calls.models else None
     attempts = read_attempts(steps, values)
+    statements = read_statements(run_id, tree, calls, steps, problems, rules)
+    edges = [*read_edges(run_id, steps, values), *statements.edges]
     return Run(
         run_id=run_id,
+        interpreted_by=version_with(rules),
         tree=tree,
         calls=calls,
         steps=steps,
         values=values,
         changes=read_changes(steps, values),
-        edges=read_edges(run_id, steps, values),
+        edges=read_lineage(run_id, tree, steps, values, edges),
         context=read_context_use(tree, calls.models, values),
         attempts=attempts,
         failures=read_failures(tree, calls, steps, attempts, outcome),
+        statements=statements,
         problems=list(problems.found),
         outcome=outcome,
         incomplete_because=because,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.key import Key, text_of_attribute
-from retrospan.ingest.interpret.run import VERSION, Run
+from retrospan.ingest.interpret.run import Run
 from retrospan.ingest.interpret.span import Attributes
 from retrospan.schemas.attributes import LINK_TYPE, RUN_FLAGGED, RUN_ID, RUN_KIND, RUN_ORIGIN
 from retrospan.schemas.canonical import RunRow
@@ -67,7 +67,7 @@ def run_row(key: Key, run: Run, final: Sequence[int], history_run_id: str | None
         final_history=[*final],
         final_history_hash=hash_of([run.values.hash(number) for number in final]),
         history_run_id=history_run_id,
-        interpreted_by=VERSION,
+        interpreted_by=run.interpreted_by,
     )
 
 

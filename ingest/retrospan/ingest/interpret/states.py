@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from retrospan.ingest.interpret.key import text_of_attribute
+from retrospan.ingest.interpret.patches import apply_patches
+from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.tree import Tree
 from retrospan.ingest.interpret.values import Values
+from retrospan.schemas.attributes import STATE_SCHEMA
 from retrospan.schemas.hashing import hash_of
 
 if TYPE_CHECKING:
@@ -24,20 +28,24 @@ class State:
     keys: tuple[str, ...]
     values: tuple[int, ...]
     hash: str
+    schema: str | None = None  # name@version, where the agent states it
 
 
 class States:
     """What spans say of the state, before any step is numbered."""
 
-    def __init__(self, tree: Tree, values: Values) -> None:
+    def __init__(self, tree: Tree, values: Values, problems: Problems) -> None:
         self._tree = tree
         self._values = values
         self._before: dict[int, dict[str, object]] = {}
         self._after: dict[int, dict[str, object]] = {}
         self._source: dict[int, str] = {}
+        self._schema: dict[int, str | None] = {}
         self._read_nodes()
+        apply_patches(tree.readings, problems)
         for reading in tree.readings:
             if reading.state_before is not None or reading.state_after is not None:
+                self._schema[id(reading)] = text_of_attribute(reading.span.attributes.get(STATE_SCHEMA))
                 self._source[id(reading)] = "explicit"
                 self._hold(self._before, reading, reading.state_before)
                 self._hold(self._after, reading, reading.state_after)
@@ -114,16 +122,16 @@ class States:
             source = self._source[key]
             before, after = self._before.get(key), self._after.get(key)
             for step in inside if source == "framework" else inside[:1]:
-                step.before = self._state(source, before)
-            inside[-1].after = self._state(source, after)
+                step.before = self._state(source, before, self._schema.get(key))
+            inside[-1].after = self._state(source, after, self._schema.get(key))
         if not self._source:
             self._assign_messages(steps)
 
-    def _state(self, source: str, state: dict[str, object] | None) -> State | None:
+    def _state(self, source: str, state: dict[str, object] | None, schema: str | None) -> State | None:
         if state is None:
             return None
         numbers = tuple(self._values.other(value) for value in state.values())
-        return _make(source, tuple(state), numbers, self._values)
+        return _make(source, tuple(state), numbers, self._values, schema)
 
     def _assign_messages(self, steps: list[Step]) -> None:
         """Make the messages the state: a model call began with its input and ended with its answer added; a tool began there."""
@@ -151,9 +159,11 @@ class States:
         return _make("messages", tuple(keys), tuple(numbers), values)
 
 
-def _make(source: str, keys: tuple[str, ...], numbers: tuple[int, ...], values: Values) -> State:
+def _make(
+    source: str, keys: tuple[str, ...], numbers: tuple[int, ...], values: Values, schema: str | None = None
+) -> State:
     pairs = {key: values.hash(number) for key, number in zip(keys, numbers, strict=True)}
-    return State(source, keys, numbers, hash_of(pairs))
+    return State(source, keys, numbers, hash_of(pairs), schema)
 
 
 def _keys(value: object) -> set[str]:

@@ -22,6 +22,14 @@ GENERATIONAL = (
     "edges",
     "failures",
     "attempts",
+    "crossings",
+    "observations",
+    "uses",
+    "decisions",
+    "effects",
+    "checkpoints",
+    "approvals",
+    "compactions",
     "problems",
 )
 

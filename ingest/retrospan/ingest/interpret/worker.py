@@ -19,6 +19,7 @@ from typing import IO, cast
 from retrospan.ingest.interpret.batch import Batch, interpret_traces
 from retrospan.ingest.interpret.rows import Rows
 from retrospan.ingest.load.reading import parse_logs, parse_spans
+from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_rows
 from retrospan.schemas.errors import RetryableError
 from retrospan.schemas.sequences import Newest
@@ -33,7 +34,7 @@ class WorkerGone(RetryableError):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Traces to interpret: their raw rows, and generations free from `generation` on."""
+    """Traces to interpret: their raw rows, generations free from `generation` on, the rules to read them by."""
 
     tenant: str
     newest: dict[str, Newest]
@@ -41,6 +42,7 @@ class Job:
     logs: bytes
     generation: int
     timed: Mapping[str, frozenset[str]]
+    rules: Ruleset
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ def interpret_job(job: Job) -> Done | None:
         used += 1
         return used
 
-    batch = interpret_traces(job.tenant, job.newest, raw_spans, raw_logs, next_generation, None)
+    batch = interpret_traces(
+        job.tenant, job.newest, raw_spans, raw_logs, next_generation, None, rules=job.rules
+    )
     return None if batch.needs_warehouse else pack(batch, job.timed, used)
 
 

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, Buffer, delimited, read_varint, varint
+from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, Buffer, delimited, read_varint, varint
 
 # Tag and four bytes of the checksum.
 TRAILER_BYTES = 5

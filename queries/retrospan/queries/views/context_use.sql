@@ -13,6 +13,10 @@
 --   goes_on Nullable(UInt32): ordinal of that call before; NULL when there is none
 --   lost_messages Array(String): comparison hashes of the messages that were lost
 --   agent_name Nullable(String): agent that asked
+--   context_tokens Nullable(UInt64): tokens of the context in use, where the program says it
+--   compaction LowCardinality(Nullable(String)): summary, edit or trim: the program says that it shortened the context for this call
+--   tokens_before Nullable(UInt64): tokens before that
+--   tokens_after Nullable(UInt64): tokens after it
 -- note: compared by the hashes of messages. `messages` shows what a hash stands for, and `semantics.md` what the words mean.
 -- example: SELECT model_call, messages_in, messages_new, messages_lost, lost_how FROM context_use WHERE run_id = {run_id:String} ORDER BY model_call
 -- example: SELECT run_id, model_call, lost_how FROM context_use WHERE messages_lost > 0 LIMIT 20
@@ -31,7 +35,11 @@ SELECT
     c.lost_how AS lost_how,
     nullIf(c.goes_on, 0) AS goes_on,
     c.lost_hashes AS lost_messages,
-    c.agent_name AS agent_name
+    c.agent_name AS agent_name,
+    c.context_tokens AS context_tokens,
+    CAST(m.latest.1, 'LowCardinality(Nullable(String))') AS compaction,
+    m.latest.2 AS tokens_before,
+    m.latest.3 AS tokens_after
 FROM canon_model_calls AS c
 INNER JOIN
 (
@@ -39,3 +47,16 @@ INNER JOIN
     FROM canon_runs FINAL
     WHERE NOT deleted
 ) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+LEFT JOIN
+(
+    SELECT
+        tenant,
+        run_id,
+        generation,
+        model_call,
+        argMax((kind, tokens_before, tokens_after), (at, span_id)) AS latest
+    FROM canon_compactions
+    WHERE model_call != 0
+    GROUP BY tenant, run_id, generation, model_call
+) AS m ON m.tenant = c.tenant AND m.run_id = c.run_id AND m.generation = c.generation AND m.model_call = c.ordinal
+SETTINGS join_use_nulls = 0

@@ -4,16 +4,17 @@
 --   depth UInt32: distance from the start; 0 is the start itself
 --   subject String: reference of the later thing; at depth 0 the reference asked for
 --   relation LowCardinality(String): the PROV name; '' at depth 0
---   object String: reference of the earlier thing; at depth 0 where the walk starts (a run's answer)
+--   object String: reference of the earlier thing; at depth 0 where the walk starts (a run's answer, a span's step)
 --   evidence LowCardinality(String): stated, matched or inferred; '' at depth 0
 --   run_id String: run that holds the edge
 --   step Nullable(UInt32): step of that run
 --   at Nullable(DateTime64(9, 'UTC')): when, by the producer's clock; NULL at depth 0
 --   label String: the thing reached in few words: object when walking up, subject when walking down
---   truncated Bool: the walk stopped here, at the depth asked for or at 10,000 rows, though it goes on
+--   truncated Bool: the walk stopped here, at the depth asked for, at 10,000 rows or at 1,000 runs, though it may go on
 --   role LowCardinality(Nullable(String)): part the object played; of a used message its role
 -- note: `ref` is any reference; `run:R` starts at the answer of run R, `message:H` in every run that holds it.
--- note: `direction` is up or down. A walk stays in its run; a message without producer there leads to its latest producer in an earlier run of the conversation.
+-- note: `direction` is up or down. Outputs, observations, entities, documents, spans, runs and steps are the same in every run, so that a walk goes from run to run by them; a message is its run's own.
+-- note: A message without producer leads to its latest producer in an earlier run of the conversation. Who used an entity without naming an observation used those that held then; an entity leads to its observations only where the walk starts from it.
 -- example: SELECT depth, subject, relation, object, label FROM provenance(ref = concat('run:', {run_id:String}), depth = 6, direction = 'up') ORDER BY depth, subject, object
 WITH RECURSIVE
     -- Things to start from as (run, reference). Only the arm that fits the kind of reference reads anything.
@@ -35,6 +36,27 @@ WITH RECURSIVE
                 AND run_id = decodeURLComponent(extract({ref:String}, '^step:(.*)/[0-9]+$'))
                 AND step = toUInt32OrZero(extract({ref:String}, '/([0-9]+)$'))
             UNION ALL
+            SELECT
+                s.run_id AS run_id,
+                concat('step:', replaceAll(replaceAll(s.run_id, '%', '%25'), '/', '%2F'), '/', toString(s.step)) AS reference
+            FROM canon_steps AS s
+            INNER JOIN
+            (
+                SELECT tenant, run_id, generation
+                FROM canon_runs FINAL
+                WHERE NOT deleted AND startsWith({ref:String}, 'span:')
+            ) AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+            WHERE
+                startsWith({ref:String}, 'span:')
+                AND s.run_id IN
+                (
+                    SELECT run_id
+                    FROM canon_spans
+                    WHERE trace_id = extract({ref:String}, '^span:([^/]*)/') AND span_id = extract({ref:String}, '/([^/]*)$')
+                )
+                AND s.trace_id = extract({ref:String}, '^span:([^/]*)/')
+                AND s.span_id = extract({ref:String}, '/([^/]*)$')
+            UNION ALL
             SELECT v.run_id AS run_id, {ref:String} AS reference
             FROM canon_values AS v
             INNER JOIN
@@ -48,65 +70,217 @@ WITH RECURSIVE
                 AND v.kind = 'message'
                 AND v.hash = substring({ref:String}, 9)
             UNION ALL
-            SELECT e.run_id AS run_id, {ref:String} AS reference
-            FROM canon_edges AS e
+            SELECT
+                if(startsWith({ref:String}, 'run:'), decodeURLComponent(substring({ref:String}, 5)), '') AS run_id,
+                {ref:String} AS reference
+            FROM canon_crossings AS c
             INNER JOIN
             (
                 SELECT tenant, run_id, generation
                 FROM canon_runs FINAL
                 WHERE NOT deleted
-            ) AS p ON p.tenant = e.tenant AND p.run_id = e.run_id AND p.generation = e.generation
-            WHERE
-                NOT match({ref:String}, '^(run|step|message):')
-                AND (e.subject = {ref:String} OR e.object = {ref:String})
+            ) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+            WHERE NOT match({ref:String}, '^(step|message):') AND c.reference = {ref:String}
         )
     ) AS starts,
-    -- Runs the walk may enter: those it starts in, their parents, and the other runs of their conversations.
+    -- From run to thing to run, in the direction of the walk; the runs of a conversation are tied as well.
+    ties AS
     (
-        SELECT groupUniqArray(conversation_id)
+        SELECT
+            if(
+                side = if({direction:String} = 'down', 'object', 'subject'),
+                reference,
+                concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F'))
+            ) AS origin,
+            if(
+                side = if({direction:String} = 'down', 'object', 'subject'),
+                concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F')),
+                reference
+            ) AS target
+        FROM canon_crossings
+        UNION ALL
+        SELECT
+            concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F')) AS origin,
+            concat('conversation:', assumeNotNull(conversation_id)) AS target
         FROM canon_runs FINAL
-        WHERE has(arrayMap(s -> s.1, starts), run_id) AND isNotNull(conversation_id)
-    ) AS conversations,
+        WHERE NOT deleted AND isNotNull(conversation_id)
+        UNION ALL
+        SELECT
+            concat('conversation:', assumeNotNull(conversation_id)) AS origin,
+            concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F')) AS target
+        FROM canon_runs FINAL
+        WHERE NOT deleted AND isNotNull(conversation_id)
+    ),
+    reach AS
     (
-        SELECT groupUniqArrayArray(arrayFilter(r -> r != '', [run_id, ifNull(parent_run_id, ''), origin_run_id]))
-        FROM canon_runs FINAL
-        WHERE has(arrayMap(s -> s.1, starts), run_id)
-    ) AS family,
+        SELECT
+            toUInt32(0) AS hop,
+            arrayMap(
+                s -> if(s.1 = '', s.2, concat('run:', replaceAll(replaceAll(s.1, '%', '%25'), '/', '%2F'))),
+                starts
+            ) AS frontier,
+            frontier AS seen
+        UNION ALL
+        SELECT
+            toUInt32(hop + 1) AS hop,
+            fresh AS frontier,
+            arrayConcat(seen, fresh) AS seen
+        FROM
+        (
+            SELECT
+                w.hop AS hop,
+                any(w.seen) AS seen,
+                arrayFilter(n -> NOT has(seen, n), groupUniqArray(3000)(t.target)) AS fresh
+            FROM
+            (
+                SELECT hop, seen, arrayJoin(frontier) AS node
+                FROM reach
+                WHERE hop < 2 * least({depth:UInt32}, 500) AND length(seen) < 10000
+            ) AS w
+            INNER JOIN ties AS t ON t.origin = w.node
+            GROUP BY w.hop
+        )
+        WHERE notEmpty(fresh)
+    ),
+    -- Runs the walk may enter, nearest first; and whether there were more.
     (
-        SELECT groupUniqArray(run_id)
-        FROM canon_runs FINAL
-        WHERE NOT deleted AND (has(family, run_id) OR (notEmpty(conversations) AND has(conversations, conversation_id)))
-    ) AS scope,
+        SELECT groupArray(run)
+        FROM
+        (
+            SELECT decodeURLComponent(substring(node, 5)) AS run, min(hop) AS nearest
+            FROM
+            (
+                SELECT hop, arrayJoin(frontier) AS node
+                FROM reach
+            )
+            WHERE startsWith(node, 'run:')
+            GROUP BY run
+            ORDER BY nearest, run
+            LIMIT 1001
+        )
+    ) AS reached,
+    arraySlice(reached, 1, 1000) AS scope,
     pointer AS
     (
         SELECT tenant, run_id, generation, conversation_id, started_at, agent_name, input
         FROM canon_runs FINAL
         WHERE has(scope, run_id) AND NOT deleted
     ),
-    -- (A reference that names a run belongs to that run, whichever run holds the edge.)
+    -- What is known of the entities of these runs as edges; few, so that they are put together once for all levels.
+    (
+        SELECT groupArray((subject, relation, object, role, evidence, run_id, step, at))
+        FROM
+        (
+            -- Used by name of the entity alone: what held then, as far as it had been said.
+            SELECT
+                u.subject AS subject,
+                'used' AS relation,
+                concat(
+                    'observation:',
+                    replaceAll(replaceAll(argMax(o.observation_id, (o.priority, o.valid_from, o.known_from, o.observation_id)), '%', '%25'), '/', '%2F')
+                ) AS object,
+                toNullable(o.field) AS role,
+                'inferred' AS evidence,
+                u.run_id AS run_id,
+                u.step AS step,
+                u.at AS at
+            FROM
+            (
+                SELECT DISTINCT
+                    c.tenant AS tenant,
+                    c.entity_type AS entity_type,
+                    c.entity_id AS entity_id,
+                    c.field AS field,
+                    c.run_id AS run_id,
+                    c.step AS step,
+                    c.at AS at,
+                    if(
+                        isNull(c.step),
+                        concat('span:', c.trace_id, '/', c.span_id),
+                        concat('step:', replaceAll(replaceAll(c.run_id, '%', '%25'), '/', '%2F'), '/', toString(assumeNotNull(c.step)))
+                    ) AS subject
+                FROM canon_uses AS c
+                WHERE
+                    isNull(c.observation_id)
+                    AND (c.tenant, c.run_id, c.generation) IN
+                    (
+                        SELECT tenant, run_id, generation
+                        FROM pointer
+                    )
+            ) AS u
+            INNER JOIN
+            (
+                SELECT
+                    c.tenant AS tenant,
+                    c.entity_type AS entity_type,
+                    c.entity_id AS entity_id,
+                    c.field AS field,
+                    c.observation_id AS observation_id,
+                    c.priority AS priority,
+                    c.valid_from AS valid_from,
+                    c.known_from AS known_from,
+                    c.said_at AS said_at
+                FROM canon_observations AS c
+                WHERE
+                    (c.tenant, c.run_id, c.generation) IN
+                    (
+                        SELECT tenant, run_id, generation
+                        FROM pointer
+                    )
+            ) AS o ON o.tenant = u.tenant AND o.entity_type = u.entity_type AND o.entity_id = u.entity_id
+            WHERE o.valid_from <= u.at AND o.said_at <= u.at AND (isNull(u.field) OR u.field = o.field)
+            GROUP BY u.subject, u.run_id, u.step, u.at, o.field
+        )
+    ) AS of_entities,
+    said AS
+    (
+        SELECT subject, relation, object, role, evidence, run_id, step, at
+        FROM provenance_edges
+        WHERE
+            has(scope, run_id)
+            AND NOT (startsWith(subject, 'entity:') AND startsWith(object, 'observation:') AND subject != {ref:String})
+        UNION ALL
+        SELECT
+            t.1 AS subject,
+            CAST(t.2, 'LowCardinality(String)') AS relation,
+            t.3 AS object,
+            CAST(t.4, 'LowCardinality(Nullable(String))') AS role,
+            CAST(t.5, 'LowCardinality(String)') AS evidence,
+            t.6 AS run_id,
+            t.7 AS step,
+            t.8 AS at
+        FROM
+        (
+            SELECT arrayJoin(of_entities) AS t
+        )
+    ),
+    -- A message belongs to the run that holds the edge, a run and a step to the run they name, all else to every run.
     edges AS
     (
         SELECT
-            if(
+            multiIf(
+                startsWith(subject, 'message:'),
+                run_id,
                 match(subject, '^(run:.|step:.*/[0-9]+$)'),
                 decodeURLComponent(extract(subject, '^(?:run|step):(.*?)(?:/[0-9]+)?$')),
-                run_id
+                ''
             ) AS subject_run,
             subject,
             relation,
             object,
-            if(
+            multiIf(
+                startsWith(object, 'message:'),
+                run_id,
                 match(object, '^(run:.|step:.*/[0-9]+$)'),
                 decodeURLComponent(extract(object, '^(?:run|step):(.*?)(?:/[0-9]+)?$')),
-                run_id
+                ''
             ) AS object_run,
             role,
             evidence,
             run_id,
             step,
             at
-        FROM provenance_edges
-        WHERE has(scope, run_id)
+        FROM said
         UNION ALL
         -- Said in one run, produced in an earlier run of the conversation: the latest producer counts.
         SELECT
@@ -274,7 +448,8 @@ SELECT
     ) AS label,
     CAST(
         (f.depth = f.deepest AND f.total > 10000)
-            OR (f.depth = least({depth:UInt32}, 500) AND has(f.further, cityHash64(f.target))),
+            OR (f.depth = least({depth:UInt32}, 500) AND has(f.further, cityHash64(f.target)))
+            OR (length(reached) > 1000 AND f.target.1 = ''),
         'Bool'
     ) AS truncated,
     f.role AS role
@@ -344,6 +519,48 @@ LEFT ANY JOIN
     FROM canon_values AS v
     INNER JOIN pointer AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
     WHERE has(scope, v.run_id) AND v.kind = 'message'
+    UNION ALL
+    SELECT
+        ('', concat('observation:', replaceAll(replaceAll(o.observation_id, '%', '%25'), '/', '%2F'))) AS node,
+        '' AS role,
+        concat(
+            any(o.entity_type),
+            '/',
+            any(o.entity_id),
+            ' ',
+            substringUTF8(arrayStringConcat(groupArray(concat(o.field, ' = ', ifNull(o.value, 'null'))), ', '), 1, 120)
+        ) AS words
+    FROM canon_observations AS o
+    INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
+    GROUP BY o.observation_id
+    UNION ALL
+    SELECT
+        ('', concat('observation:', replaceAll(replaceAll(o.observation_id, '%', '%25'), '/', '%2F'))) AS node,
+        '' AS role,
+        concat(
+            any(o.entity_type),
+            '/',
+            any(o.entity_id),
+            ' ',
+            substringUTF8(arrayStringConcat(groupArray(concat(o.field, ' = ', ifNull(o.value, 'null'))), ', '), 1, 120)
+        ) AS words
+    FROM canon_observations AS o
+    INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
+    GROUP BY o.observation_id
+    UNION ALL
+    SELECT
+        ('', concat('observation:', replaceAll(replaceAll(o.observation_id, '%', '%25'), '/', '%2F'))) AS node,
+        '' AS role,
+        concat(
+            any(o.entity_type),
+            '/',
+            any(o.entity_id),
+            ' ',
+            substringUTF8(arrayStringConcat(groupArray(concat(o.field, ' = ', ifNull(o.value, 'null'))), ', '), 1, 120)
+        ) AS words
+    FROM canon_observations AS o
+    INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
+    GROUP BY o.observation_id
     UNION ALL
     SELECT
         (run_id, concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F'))) AS node,

@@ -26,6 +26,7 @@
 --   tool_call Nullable(UInt32): ordinal of the tool call that the step is
 --   trace_id String: trace of the span
 --   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock
+--   state_schema Nullable(String): name and version of the state's schema, where the agent says it
 -- example: SELECT step, step_kind, name, status, duration_ms FROM steps WHERE run_id = {run_id:String} ORDER BY step
 SELECT
     s.tenant AS tenant,
@@ -98,7 +99,8 @@ SELECT
     nullIf(s.model_call, 0) AS model_call,
     nullIf(s.tool_call, 0) AS tool_call,
     s.trace_id AS trace_id,
-    s.ended_at AS ended_at
+    s.ended_at AS ended_at,
+    s.state_schema AS state_schema
 FROM canon_steps AS s
 INNER JOIN
 (

@@ -1,0 +1,30 @@
+"""Where a run's provenance leaves it: things that other runs may name as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+from retrospan.schemas.references import run_ref
+
+#: Kinds of things that are the same in every run. A message is its run's own, a step names its run.
+SHARED = ("output", "observation", "entity", "document", "span")
+
+
+def crossings_of(run_id: str, edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return (reference, side) of every shared thing that edges (subject, object) of a run name, each once.
+
+    The side `subject` says that the thing came from this run, `object` that this run took it. Another run's step stands
+    for that run.
+    """
+    found: dict[tuple[str, str], None] = {}
+    for ends in edges:
+        for side, reference in zip(("subject", "object"), ends, strict=True):
+            kind, _, rest = reference.partition(":")
+            if kind in SHARED or kind == "run":
+                found[(reference, side)] = None
+            elif kind == "step":
+                other = unquote(rest.rpartition("/")[0])
+                if other != run_id:
+                    found[(run_ref(other), side)] = None
+    return list(found)

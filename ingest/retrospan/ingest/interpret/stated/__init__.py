@@ -1,0 +1,1 @@
+"""What agents state themselves: entities, uses, decisions, effects, checkpoints, approvals, compactions."""

@@ -1,0 +1,88 @@
+"""The `retrospan.*` events of a run: which span says each, when, and in which step."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from retrospan.ingest.interpret.problems import Problems
+from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.stated.fields import Fields
+from retrospan.ingest.interpret.steps import Step
+from retrospan.ingest.interpret.tree import Tree
+from retrospan.schemas.attributes import CONVENTIONS, STEP_INDEX, STEP_NAME
+
+_TASK = {STEP_INDEX, STEP_NAME}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One event. `index` is its place among the events of its span, from 0; `at` is Unix nanoseconds."""
+
+    name: str
+    reading: Reading
+    index: int
+    at: int
+    step: int | None
+    fields: Fields
+
+
+class Whereabouts:
+    """The step in which something on a span happened."""
+
+    def __init__(self, tree: Tree, steps: Sequence[Step]) -> None:
+        self._tree = tree
+        self._steps = {id(step.reading): step for step in steps}
+        self._ordered = steps
+        self._inside: dict[int, tuple[list[int], list[int]]] | None = None
+
+    def step(self, reading: Reading, at: int) -> Step | None:
+        """Return the step that the span is or lies in; else the last step inside the span that had begun by then.
+
+        What a task step says before its first act belongs to that act.
+        """
+        for around in (reading, *self._tree.ancestors(reading)):
+            step = self._steps.get(id(around))
+            if step is not None:
+                return step
+        starts, numbers = self._begun().get(id(reading), ([], []))
+        place = bisect_right(starts, at)
+        if not place and starts and reading.span.attributes.keys() & _TASK:
+            place = 1
+        return self._ordered[numbers[place - 1] - 1] if place else None
+
+    def _begun(self) -> dict[int, tuple[list[int], list[int]]]:
+        """Return the starts and numbers of the steps inside each span, in the order of the steps."""
+        if self._inside is None:
+            self._inside = {}
+            for step in self._ordered:
+                for above in self._tree.ancestors(step.reading):
+                    starts, numbers = self._inside.setdefault(id(above), ([], []))
+                    starts.append(step.reading.span.started_at)
+                    numbers.append(step.number)
+        return self._inside
+
+
+def read_events(tree: Tree, whereabouts: Whereabouts, problems: Problems) -> Iterator[Said]:
+    """Yield the events of the conventions, in the order of the spans, within a span as they were sent."""
+    for reading in tree.readings:
+        if reading.is_told:
+            continue  # has no span of its own: the one it is told by has the events
+        for index, event in enumerate(reading.span.events):
+            if event.name.startswith(CONVENTIONS):
+                at = event.time_ns or time_of(reading)
+                step = whereabouts.step(reading, at)
+                yield Said(
+                    event.name,
+                    reading,
+                    index,
+                    at,
+                    step.number if step else None,
+                    Fields(event.attributes, reading.span.span_id, problems),
+                )
+
+
+def time_of(reading: Reading) -> int:
+    """Return when what a span did was done: its end, else its start."""
+    return reading.span.ended_at or reading.span.started_at

@@ -1,0 +1,158 @@
+"""What was observed and used of entities, from the events `retrospan.observation` and `retrospan.use`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from retrospan.ingest.interpret.jsontext import write_json
+from retrospan.ingest.interpret.problems import Problems
+from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.stated.events import Said
+from retrospan.schemas.attributes import (
+    CHANGES,
+    CONFIDENCE,
+    CORRECTION,
+    ENTITY_ID,
+    ENTITY_TYPE,
+    FIELD,
+    OBSERVATION,
+    OBSERVATION_ID,
+    PRIORITY,
+    REASON,
+    SOURCE,
+    USE,
+    VALID_FROM,
+)
+from retrospan.schemas.hashing import hash_of
+
+#: The greatest priority that a producer can give, and that of a correction.
+MOST, CORRECTED = 999, 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One statement about one field. `value` is JSON, None where the field is cleared; times are Unix nanoseconds."""
+
+    observation_id: str
+    entity_type: str
+    entity_id: str
+    field: str
+    value: str | None
+    value_hash: str
+    valid_from: int
+    said_at: int
+    step: int | None
+    reading: Reading
+    source: str | None = None
+    confidence: float | None = None
+    priority: int = 0
+    correction: bool = False
+    reason: str | None = None
+
+    @property
+    def op(self) -> str:
+        return "set" if self.value is not None else "clear"
+
+    @property
+    def known_from(self) -> int:
+        return self.reading.span.arrived_at
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An entity was relied on: one field of it, the fields of one observation, or all of it."""
+
+    entity_type: str
+    entity_id: str
+    field: str | None
+    observation_id: str | None
+    at: int
+    step: int | None
+    reading: Reading
+
+
+def read_observation(said: Said) -> list[Observation]:
+    """Return what one `retrospan.observation` event states, field by field; nothing when it cannot be read."""
+    fields = said.fields
+    entity_type = fields.required(ENTITY_TYPE, OBSERVATION)
+    entity_id = fields.required(ENTITY_ID, OBSERVATION)
+    changes = fields.json_object(CHANGES)
+    if changes is None and not fields.has(CHANGES):
+        fields.refuse(CHANGES, f"missing in the event {OBSERVATION}")
+    elif changes == {}:
+        fields.refuse(CHANGES, "holds no field: nothing was observed")
+    correction = fields.flag(CORRECTION)
+    priority = fields.whole(PRIORITY) or 0
+    valid_from = fields.time(VALID_FROM)
+    if entity_type is None or entity_id is None or not changes:
+        return []
+    span = said.reading.span
+    common = Observation(
+        observation_id=fields.text(OBSERVATION_ID) or hash_of([span.trace_id, span.span_id, said.index]),
+        entity_type=entity_type,
+        entity_id=entity_id,
+        field="",
+        value=None,
+        value_hash="",
+        valid_from=said.at if valid_from is None else valid_from,
+        said_at=said.at,
+        step=said.step,
+        reading=said.reading,
+        source=fields.text(SOURCE),
+        confidence=fields.share(CONFIDENCE),
+        priority=CORRECTED if correction else min(max(priority, -MOST), MOST),
+        correction=correction,
+        reason=fields.text(REASON),
+    )
+    return list(observe(common, changes))
+
+
+def observe(common: Observation, changes: Mapping[str, object]) -> Iterable[Observation]:
+    """Yield one observation per field: `common` with the field and its value. Null clears."""
+    for field, value in changes.items():
+        cleared = value is None
+        yield replace(
+            common,
+            field=field,
+            value=None if cleared else write_json(value),
+            value_hash="" if cleared else hash_of(value),
+        )
+
+
+def settle(found: Iterable[Observation], problems: Problems) -> list[Observation]:
+    """Return each (observation id, field) once: said again it is the one that arrived first.
+
+    The same id with another value is a problem; the first in the order of the spans counts.
+    """
+    kept: dict[tuple[str, str], Observation] = {}
+    for one in found:
+        key = (one.observation_id, one.field)
+        held = kept.setdefault(key, one)
+        if held is one:
+            continue
+        if _content(held) != _content(one):
+            problems.add(
+                one.reading.span.span_id,
+                OBSERVATION_ID,
+                one.observation_id,
+                f"the same id was said before with other content: {one.field} = {one.value or 'null'} is left out",
+            )
+        elif one.known_from < held.known_from:
+            kept[key] = one
+    return list(kept.values())
+
+
+def _content(one: Observation) -> tuple[object, ...]:
+    return (one.entity_type, one.entity_id, one.value_hash, one.valid_from, one.priority)
+
+
+def read_use(said: Said) -> Use | None:
+    """Return what one `retrospan.use` event says was relied on."""
+    fields = said.fields
+    observation_id = fields.text(OBSERVATION_ID)
+    entity_type = fields.required(ENTITY_TYPE, USE)
+    entity_id = fields.required(ENTITY_ID, USE)
+    if entity_type is None or entity_id is None:
+        return None
+    return Use(entity_type, entity_id, fields.text(FIELD), observation_id, said.at, said.step, said.reading)

@@ -1,0 +1,104 @@
+"""Everything that the agents of a run state themselves, in one reading of its spans. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from retrospan.ingest.interpret.calls import Calls
+from retrospan.ingest.interpret.memories import read_memories
+from retrospan.ingest.interpret.mutations import read_mutations
+from retrospan.ingest.interpret.problems import Problems
+from retrospan.ingest.interpret.provenance import Edge
+from retrospan.ingest.interpret.stated.edges import derived_edge, observed_edges, used_edge
+from retrospan.ingest.interpret.stated.effects import Effect, read_effects
+from retrospan.ingest.interpret.stated.events import Said, Whereabouts, read_events
+from retrospan.ingest.interpret.stated.observations import (
+    Observation,
+    Use,
+    read_observation,
+    read_use,
+    settle,
+)
+from retrospan.ingest.interpret.stated.records import (
+    Approval,
+    Checkpoint,
+    Compaction,
+    Decision,
+    read_approval,
+    read_checkpoint,
+    read_compaction,
+    read_decision,
+)
+from retrospan.ingest.interpret.steps import Step
+from retrospan.ingest.interpret.tree import Tree
+from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.schemas.attributes import (
+    APPROVAL,
+    CHECKPOINT,
+    COMPACTION,
+    DECISION,
+    DERIVATION,
+    OBSERVATION,
+    USE,
+)
+
+
+@dataclass(slots=True)
+class Statements:
+    observations: list[Observation] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    approvals: list[Approval] = field(default_factory=list)
+    compactions: list[Compaction] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+
+def read_statements(
+    run_id: str, tree: Tree, calls: Calls, steps: list[Step], problems: Problems, rules: Ruleset
+) -> Statements:
+    """Return what the events and attributes of the conventions state, and what memory operations and tool calls do.
+
+    Tool calls are read by the user's mutation rules. What cannot be read is a problem.
+    """
+    whereabouts = Whereabouts(tree, steps)
+    found = Statements()
+    for said in read_events(tree, whereabouts, problems):
+        _read(said, run_id, calls, found, problems)
+    for one in read_memories(steps, problems):
+        if isinstance(one, Use):
+            found.uses.append(one)
+            found.edges.append(replace(used_edge(run_id, one), evidence="matched"))
+        else:
+            found.observations.append(one)
+    found.observations += read_mutations(calls, steps, rules, problems)
+    found.observations = settle(found.observations, problems)
+    found.effects = read_effects(tree, calls, whereabouts, problems)
+    found.edges = [*found.edges, *observed_edges(run_id, found.observations)]
+    return found
+
+
+def _read(said: Said, run_id: str, calls: Calls, found: Statements, problems: Problems) -> None:
+    if said.name == OBSERVATION:
+        found.observations += read_observation(said)
+    elif said.name == USE:
+        use = read_use(said)
+        if use is not None:
+            found.uses.append(use)
+            found.edges.append(used_edge(run_id, use))
+    elif said.name == DECISION:
+        found.decisions.append(read_decision(said))
+    elif said.name == CHECKPOINT:
+        checkpoint = read_checkpoint(said)
+        found.checkpoints += [checkpoint] if checkpoint else []
+    elif said.name == APPROVAL:
+        approval = read_approval(said)
+        found.approvals += [approval] if approval else []
+    elif said.name == COMPACTION:
+        found.compactions.append(read_compaction(said, calls.models))
+    elif said.name == DERIVATION:
+        edge = derived_edge(run_id, said)
+        found.edges += [edge] if edge else []
+    else:
+        problems.add(said.reading.span.span_id, said.name, "", "the conventions know no event of this name")

@@ -1,0 +1,131 @@
+-- title: effects, one row per call that says what it does to the world, with what is wrong with it
+-- params: none
+-- returns:
+--   tenant LowCardinality(String): owner of the row
+--   run_id String: the run
+--   origin_run_id String: the first run over resumes and retries
+--   step Nullable(UInt32): step of the call; NULL when it lies in none
+--   tool_name String: the tool; of a span that is no tool call its name
+--   idempotency_key Nullable(String): equal for two calls that must have one effect
+--   effect LowCardinality(Nullable(String)): none, read, write or destructive; NULL when the call does not say
+--   effect_status LowCardinality(String): planned, executed, skipped, failed or unknown
+--   times_executed UInt64: how often the effect of the key was executed, in all runs; without a key, of this call
+--   compensated_by Nullable(String): span of the executed call that undoes it
+--   problem LowCardinality(String): executed_twice, to_compensate, no_key or ''
+--   problems Array(String): all that is wrong with it
+--   tool_call Nullable(UInt32): ordinal of the tool call
+--   attempt Nullable(UInt32): which try it was, as the program says
+--   at DateTime64(9, 'UTC'): when the call ended, by the producer's clock
+--   span_id String: span of the call
+--   trace_id String: trace of the span
+--   compensates Nullable(String): span whose effect this call undoes
+-- note: where the call gives no status it is executed when its span ended well, else unknown: what failed may have had its effect.
+-- note: executed_twice: a write or destructive call whose key was executed more than once, in whichever runs.
+-- note: no_key: a write or destructive call without a key, so that a repeat cannot be recognised.
+-- note: to_compensate: an executed write or destructive call that nothing undid, in a run that failed or broke off, and that no later run of the same origin brought to a good end.
+-- example: SELECT run_id, step, tool_name, idempotency_key, times_executed FROM effects WHERE problem = 'executed_twice' ORDER BY at
+-- example: SELECT step, tool_name, span_id FROM effects WHERE run_id = {run_id:String} AND has(problems, 'to_compensate') ORDER BY step DESC
+SELECT
+    e.tenant AS tenant,
+    e.run_id AS run_id,
+    p.origin_run_id AS origin_run_id,
+    e.step AS step,
+    e.tool_name AS tool_name,
+    e.idempotency_key AS idempotency_key,
+    e.effect AS effect,
+    e.effect_status AS effect_status,
+    if(isNull(e.idempotency_key), toUInt64(e.effect_status = 'executed'), k.times) AS times_executed,
+    nullIf(u.span_id, '') AS compensated_by,
+    CAST(if(empty(problems), '', problems[1]), 'LowCardinality(String)') AS problem,
+    arrayFilter(
+        x -> x != '',
+        [
+            if(writes AND times_executed > 1, 'executed_twice', ''),
+            if(
+                writes
+                    AND e.effect_status = 'executed'
+                    AND isNull(e.compensates)
+                    AND isNull(compensated_by)
+                    AND p.broke_off
+                    AND NOT f.finished,
+                'to_compensate',
+                ''
+            ),
+            if(ifNull(e.effect IN ('write', 'destructive'), 0) AND isNull(e.idempotency_key), 'no_key', '')
+        ]
+    ) AS problems,
+    e.tool_call AS tool_call,
+    e.attempt AS attempt,
+    e.at AS at,
+    e.span_id AS span_id,
+    e.trace_id AS trace_id,
+    e.compensates AS compensates
+FROM
+(
+    SELECT
+        tenant,
+        run_id,
+        generation,
+        step,
+        tool_name,
+        idempotency_key,
+        effect,
+        effect_status,
+        tool_call,
+        attempt,
+        at,
+        span_id,
+        trace_id,
+        compensates,
+        ifNull(effect NOT IN ('none', 'read'), 1) AS writes
+    FROM canon_effects
+) AS e
+INNER JOIN
+(
+    SELECT
+        tenant,
+        run_id,
+        generation,
+        origin_run_id,
+        outcome = 'error' OR (
+            outcome = 'incomplete'
+            AND ifNull(incomplete_because, '') != 'interrupted'
+            AND newest_ended_at < now64(9) - INTERVAL 5 MINUTE
+        ) AS broke_off
+    FROM canon_runs FINAL
+    WHERE NOT deleted
+) AS p ON p.tenant = e.tenant AND p.run_id = e.run_id AND p.generation = e.generation
+LEFT JOIN
+(
+    SELECT x.tenant AS tenant, assumeNotNull(x.idempotency_key) AS idempotency_key, countIf(x.effect_status = 'executed') AS times
+    FROM canon_effects AS x
+    INNER JOIN
+    (
+        SELECT tenant, run_id, generation
+        FROM canon_runs FINAL
+        WHERE NOT deleted
+    ) AS r ON r.tenant = x.tenant AND r.run_id = x.run_id AND r.generation = x.generation
+    WHERE isNotNull(x.idempotency_key)
+    GROUP BY tenant, idempotency_key
+) AS k ON k.tenant = e.tenant AND k.idempotency_key = ifNull(e.idempotency_key, '')
+LEFT JOIN
+(
+    SELECT x.tenant AS tenant, assumeNotNull(x.compensates) AS undone, argMin(x.span_id, (x.at, x.span_id)) AS span_id
+    FROM canon_effects AS x
+    INNER JOIN
+    (
+        SELECT tenant, run_id, generation
+        FROM canon_runs FINAL
+        WHERE NOT deleted
+    ) AS r ON r.tenant = x.tenant AND r.run_id = x.run_id AND r.generation = x.generation
+    WHERE isNotNull(x.compensates) AND x.effect_status = 'executed'
+    GROUP BY tenant, undone
+) AS u ON u.tenant = e.tenant AND u.undone = e.span_id
+LEFT JOIN
+(
+    SELECT tenant, origin_run_id, toBool(1) AS finished
+    FROM canon_runs FINAL
+    WHERE NOT deleted AND outcome = 'ok' AND origin_run_id != run_id
+    GROUP BY tenant, origin_run_id
+) AS f ON f.tenant = e.tenant AND f.origin_run_id = p.origin_run_id
+SETTINGS join_use_nulls = 0

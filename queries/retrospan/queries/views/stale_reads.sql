@@ -1,0 +1,116 @@
+-- title: stale reads, who relied on a value that another run later overwrote
+-- params: none
+-- returns:
+--   tenant LowCardinality(String): owner of the row
+--   entity_type LowCardinality(String): kind of thing
+--   entity_id String: which one
+--   field String: the field that was read
+--   run_id String: run that read it
+--   step Nullable(UInt32): step of that run
+--   agent_name Nullable(String): agent that read it
+--   read_at DateTime64(9, 'UTC'): when it was read
+--   value Nullable(String): JSON of the value that was read; NULL when the statement cleared the field
+--   observation_id String: the statement it was read from
+--   new_value Nullable(String): JSON of the value that took its place; NULL when the field was cleared
+--   overwritten_at DateTime64(9, 'UTC'): since when the new value holds
+--   overwritten_by String: the statement of the new value
+--   overwritten_run_id String: run that overwrote it
+--   overwritten_step Nullable(UInt32): step of that run
+--   overwritten_agent_name Nullable(String): agent that overwrote it
+--   known_at DateTime64(9, 'UTC'): when the new value arrived
+--   stale_when_read Bool: the new value held already when the old one was read
+--   span_id String: span that read it
+--   trace_id String: trace of the span
+-- note: what a run read follows from its retrospan.use events: the statement they name, else what held at that time, as known now.
+-- example: SELECT run_id, step, field, value, new_value, overwritten_run_id FROM stale_reads WHERE entity_type = 'config' AND entity_id = 'acme-config' ORDER BY read_at
+SELECT
+    r.tenant AS tenant,
+    r.entity_type AS entity_type,
+    r.entity_id AS entity_id,
+    r.field AS field,
+    r.run_id AS run_id,
+    r.step AS step,
+    r.agent_name AS agent_name,
+    r.read_at AS read_at,
+    r.value AS value,
+    r.observation_id AS observation_id,
+    r.following.2 AS new_value,
+    r.following.1 AS overwritten_at,
+    r.following.3 AS overwritten_by,
+    r.following.4 AS overwritten_run_id,
+    r.following.5 AS overwritten_step,
+    r.following.6 AS overwritten_agent_name,
+    r.following.7 AS known_at,
+    CAST(r.following.1 <= r.read_at, 'Bool') AS stale_when_read,
+    r.span_id AS span_id,
+    r.trace_id AS trace_id
+FROM
+(
+    SELECT
+        u.tenant AS tenant,
+        u.entity_type AS entity_type,
+        u.entity_id AS entity_id,
+        c.field AS field,
+        u.run_id AS run_id,
+        u.step AS step,
+        u.agent_name AS agent_name,
+        u.at AS read_at,
+        u.span_id AS span_id,
+        u.trace_id AS trace_id,
+        -- Places of the value that was read and of the one after it. A statement that is named need not have won.
+        if(u.named = '', arrayLastIndex(x -> x.1 <= u.at, c.changes), 0) AS place,
+        if(u.named = '', c.changes[place].2, u.said.2) AS value,
+        if(u.named = '', c.changes[place].3, u.named) AS observation_id,
+        if(
+            u.named = '',
+            if(place = 0, 0, place + 1),
+            arrayFirstIndex(x -> x.1 > u.said.1, c.changes)
+        ) AS next,
+        c.changes[next] AS following
+    FROM
+    (
+        SELECT
+            x.tenant AS tenant,
+            x.entity_type AS entity_type,
+            x.entity_id AS entity_id,
+            x.field AS field,
+            x.run_id AS run_id,
+            x.step AS step,
+            x.agent_name AS agent_name,
+            x.at AS at,
+            x.span_id AS span_id,
+            x.trace_id AS trace_id,
+            ifNull(x.observation_id, '') AS named,
+            o.field AS said_of,
+            (o.valid_from, o.value) AS said
+        FROM canon_uses AS x
+        INNER JOIN
+        (
+            SELECT tenant, run_id, generation
+            FROM canon_runs FINAL
+            WHERE NOT deleted
+        ) AS p ON p.tenant = x.tenant AND p.run_id = x.run_id AND p.generation = x.generation
+        LEFT JOIN observations AS o
+            ON o.tenant = x.tenant
+            AND o.entity_type = x.entity_type
+            AND o.entity_id = x.entity_id
+            AND o.observation_id = ifNull(x.observation_id, '')
+    ) AS u
+    INNER JOIN
+    (
+        SELECT
+            tenant,
+            entity_type,
+            entity_id,
+            field,
+            arraySort(
+                x -> x.1,
+                groupArray((at, new_value, observation_id, run_id, step, agent_name, known_at))
+            ) AS changes
+        FROM entity_timeline
+        GROUP BY tenant, entity_type, entity_id, field
+    ) AS c ON c.tenant = u.tenant AND c.entity_type = u.entity_type AND c.entity_id = u.entity_id
+    WHERE ifNull(u.field = c.field, 1) AND (u.named = '' OR u.said_of = c.field)
+) AS r
+WHERE r.next != 0 AND r.following.3 != '' AND r.following.4 != r.run_id
+SETTINGS join_use_nulls = 0
