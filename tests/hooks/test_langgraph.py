@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from fix_spans import Sent, events, said
 from hooks import graphs
-from langgraph.types import Command
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 from opentelemetry import context, trace
 from opentelemetry.sdk.trace import ReadableSpan
 
@@ -206,16 +208,16 @@ def test_a_run_of_the_program_keeps_its_id(sent: Sent) -> None:
 
 def test_a_key_made_in_a_node_outlives_the_interrupt(sent: Sent) -> None:
     keys: list[str] = []
-    graph = graphs.StateGraph(graphs.Order)
+    graph = StateGraph(graphs.Order)
 
     def ask(state: graphs.Order) -> dict[str, Any]:
         with effect("reserve", {"item": "cup"}) as reserved:
             keys.append(reserved.key)
-        return {"approved": graphs.interrupt("sure?")}
+        return {"approved": interrupt("sure?")}
 
     graph.add_node("ask", ask)
-    graph.add_edge(graphs.START, "ask")
-    shop = graph.compile(checkpointer=graphs.InMemorySaver())
+    graph.add_edge(START, "ask")
+    shop: Any = graph.compile(checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     shop.invoke({"item": "cup"}, config)
     shop.invoke(Command(resume="yes"), config)

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -92,13 +93,7 @@ def test_another_instrumentation_s_span_of_the_tool_is_annotated(sent: Sent) -> 
     other = trace.get_tracer_provider().get_tracer("openinference.instrumentation.openai_agents")
     model = ScriptedModel([call("add_item", item="cup"), answer("done")])
 
-    @function_tool
-    def add(held: RunContextWrapper[Basket], item: str) -> str:
-        """Put an item into the basket."""
-        return item
-
-    from agents.run_internal import tool_execution
-
+    tool_execution: Any = import_module("agents.run_internal.tool_execution")
     ours = tool_execution._invoke_function_tool_with_metadata
 
     async def spanned(**named: Any) -> Any:
