@@ -132,7 +132,10 @@ def instrument(
 
 
 def current_pipeline(
-    arguments: Mapping[str, object], redaction: str | os.PathLike[str] | Rules | None = None
+    arguments: Mapping[str, object],
+    redaction: str | os.PathLike[str] | Rules | None = None,
+    *,
+    behind_batches: bool = False,
 ) -> Pipeline | None:
     """The process's one pipeline, made on the first call; None where export is switched off.
 
@@ -152,7 +155,9 @@ def current_pipeline(
                 raise
             say(f"{error} No spans are sent until then.")
             return None
-        _pipeline = Pipeline(settings, rules, lambda: _made_transport(settings))
+        _pipeline = Pipeline(
+            settings, rules, lambda: _made_transport(settings), behind_batches=behind_batches
+        )
         return _pipeline
 
 

@@ -60,8 +60,8 @@ class Settings:
     spool_bytes: int = 1024 * MIB
     memory_bytes: int = 64 * MIB
     """For spans that wait, together."""
-    request_bytes: int = 4_000_000
-    """How full a request is made; below what gRPC servers take unless told otherwise."""
+    request_bytes: int = 1_000_000
+    """How full a request is made: far below what any receiver takes, and little to copy at once."""
     span_bytes: int = 60 * MIB
     """A larger span loses its largest values."""
     delay_seconds: float = 1.0

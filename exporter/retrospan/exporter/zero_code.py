@@ -47,7 +47,7 @@ class Exporter(PipelineExporter):
     """The entry point `retrospan` of `opentelemetry_traces_exporter`. Settings come from variables."""
 
     def __init__(self) -> None:
-        pipeline = current_pipeline({})
+        pipeline = current_pipeline({}, behind_batches=True)
         super().__init__(pipeline)
         if pipeline is not None:
             pipeline.start()

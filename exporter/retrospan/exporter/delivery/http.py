@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from http.client import BadStatusLine, RemoteDisconnected
 from importlib.metadata import entry_points, version
 
 import requests
@@ -46,11 +47,11 @@ class HttpTransport:
         try:
             reply = self._post(body)
         except requests.exceptions.SSLError as error:
-            return Answer(Fate.BLOCKED, f"TLS: {_root(error)}")
+            return Answer(Fate.BLOCKED, f"TLS: {_said(error)}")
         except requests.exceptions.Timeout:
             return Answer(Fate.LATER, f"no answer within {self._settings.timeout_seconds:g} s")
         except requests.exceptions.ConnectionError as error:
-            return _unreachable(_root(error))
+            return _unreachable(error)
         except Exception as error:  # noqa: BLE001
             # A URL that cannot be used, a proxy's trouble, an adapter of the user's own.
             return Answer(Fate.BLOCKED, shortened(f"{type(error).__name__}: {error}"))
@@ -110,19 +111,25 @@ def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
-def _root(error: BaseException) -> str:
-    """The innermost of the errors that requests wraps into each other."""
+def _innermost(error: BaseException) -> BaseException:
+    """The error that requests and urllib3 wrapped into each other."""
     seen: set[int] = set()
-    at: BaseException = error
+    at = error
     while id(at) not in seen:
         seen.add(id(at))
         inner = [each for each in at.args if isinstance(each, BaseException)]
         reason = getattr(at, "reason", None)
         at = reason if isinstance(reason, BaseException) else inner[-1] if inner else at.__cause__ or at
-    return shortened(str(at) or type(at).__name__)
+    return at
 
 
-def _unreachable(reason: str) -> Answer:
-    if "BadStatusLine" in reason or "HTTP/0.9" in reason or "\\x00\\x00" in reason:
-        return Answer(Fate.BLOCKED, "what answers there speaks gRPC (4317); OTLP over HTTP is on 4318")
-    return Answer(Fate.LATER, reason)
+def _unreachable(error: BaseException) -> Answer:
+    inner = _innermost(error)
+    if isinstance(inner, BadStatusLine) and not isinstance(inner, RemoteDisconnected):
+        return Answer(Fate.BLOCKED, "what answers there does not speak HTTP/1: gRPC is on 4317, HTTP on 4318")
+    return Answer(Fate.LATER, _said(error))
+
+
+def _said(error: BaseException) -> str:
+    inner = _innermost(error)
+    return shortened(str(inner) or type(inner).__name__)

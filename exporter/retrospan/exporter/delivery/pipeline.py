@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from opentelemetry import context
+from opentelemetry import context, trace
 from opentelemetry.sdk.trace import ReadableSpan
 
 from retrospan.exporter.delivery import notices
@@ -35,14 +35,22 @@ class Pipeline:
     """Takes spans and delivers them. Nothing here raises into the agent once it is made."""
 
     def __init__(
-        self, settings: Settings, rules: Rules | None, make_transport: Callable[[], Transport]
+        self,
+        settings: Settings,
+        rules: Rules | None,
+        make_transport: Callable[[], Transport],
+        *,
+        behind_batches: bool = False,
     ) -> None:
+        """`behind_batches`: spans come out of a batch processor of the SDK, whose provider ends it, and then this."""
+        self._behind_batches = behind_batches
         self._settings, self._make_transport = settings, make_transport
         self._cleaner = Cleaner(rules)
         self._closed = False
         self._begin(probes=True)
         _LIVING.add(self)
-        atexit.register(_shut_down, weakref.ref(self))
+        if not behind_batches:
+            atexit.register(_shut_down, weakref.ref(self))
         self._end_with_multiprocessing()
 
     def _begin(self, *, probes: bool) -> None:
@@ -95,6 +103,7 @@ class Pipeline:
         try:
             if self._closed:
                 self._losses.add(notices.AFTER_SHUTDOWN, 1)
+                self._losses.tell()
             elif not self._backlog.put(span):
                 self._losses.add(notices.MEMORY_FULL, 1)
             elif self._sender is None:
@@ -175,6 +184,13 @@ class Pipeline:
             outbox.leave_to_parent()
         self._end_with_multiprocessing()
 
+    def end_with_child(self) -> None:
+        """At the end of a child of multiprocessing."""
+        flush = getattr(trace.get_tracer_provider(), "force_flush", None) if self._behind_batches else None
+        if flush is not None:
+            flush()
+        self.shutdown()
+
     def _waiting(self) -> int:
         return max(0, self._backlog.accepted - self._finished)
 
@@ -214,7 +230,13 @@ os.register_at_fork(after_in_child=_begin_in_child)
 
 def _finish_with_child(pipeline: Pipeline) -> None:
     util: Any = sys.modules["multiprocessing.util"]
-    util.Finalize(None, _shut_down, args=(weakref.ref(pipeline),), exitpriority=-10)
+    util.Finalize(None, _end_with_child, args=(weakref.ref(pipeline),), exitpriority=-10)
+
+
+def _end_with_child(pipeline: weakref.ref[Pipeline]) -> None:
+    living = pipeline()
+    if living is not None:
+        living.end_with_child()
 
 
 def _shut_down(pipeline: weakref.ref[Pipeline]) -> None:
