@@ -15,6 +15,7 @@ from retrospan.schemas.canonical import (
     ToolCallRow,
     ValueRow,
 )
+from retrospan.schemas.stated import ObservationRow
 
 START = 1_789_999_200_000_000_000  # 2026-09-21 14:00:00 UTC
 MS = 1_000_000
@@ -48,6 +49,7 @@ class Scene:
     steps: list[StepRow] = field(default_factory=list)
     changes: list[StateChangeRow] = field(default_factory=list)
     edges: list[EdgeRow] = field(default_factory=list)
+    observations: list[ObservationRow] = field(default_factory=list)
     history: list[int] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -250,6 +252,39 @@ class Scene:
             self.history.append(said)
             subject = f"message:{self.values[said - 1].hash}"
             self.edge(subject, "wasGeneratedBy", f"step:{self.run_id}/{number}", "matched")
+
+    def observe(
+        self, entity: str, name: str, value: object, learned_ms: int = 5, correction: bool = False
+    ) -> None:
+        """A statement about `TYPE/ID`, made in the last step; None clears."""
+        kind, _, entity_id = entity.partition("/")
+        at = self.begin + max(len(self.steps) - 1, 0) * 100 * MS
+        self.observations.append(
+            ObservationRow(
+                tenant="default",
+                run_id=self.run_id,
+                generation=1,
+                entity_type=kind,
+                entity_id=entity_id,
+                field=name,
+                observation_id=digest([self.run_id, len(self.observations)]),
+                op="clear" if value is None else "set",
+                value=None if value is None else compact(value),
+                value_hash="" if value is None else digest(value),
+                valid_from=at,
+                known_from=at + learned_ms * MS,
+                said_at=at,
+                step=len(self.steps) or None,
+                trace_id=self.run_id,
+                span_id=self.span(),
+                agent_name=self.agent,
+                source=None,
+                confidence=None,
+                priority=1000 if correction else 0,
+                correction=correction,
+                reason=None,
+            )
+        )
 
     def edge(self, subject: str, relation: str, object_: str, evidence: str) -> None:
         self.edges.append(

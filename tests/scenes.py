@@ -27,6 +27,8 @@ def refund() -> Scene:
     scene.model(call=("search_docs", {"query": "refund policy", "top_k": 2}), after=start)
     documents = [{"id": "kb-17", "text": "Goods may be returned within 30 days. " * 40}]
     scene.tool("search_docs", {"query": "refund policy", "top_k": 2}, documents, after=policy)
+    scene.observe("record/C-1042", "status", "delay_notified", learned_ms=60_000)
+    scene.observe("record/C-1042", "owner", None)
     scene.model("Refunds are possible within 30 days.", after=policy)
     return scene
 
@@ -83,6 +85,8 @@ def hostile() -> Scene:
         HOSTILE, {HOSTILE: HOSTILE}, HOSTILE, after={HOSTILE: [HOSTILE]}, status="error", error=HOSTILE
     )
     scene.model(HOSTILE, after={HOSTILE: HOSTILE}, error=HOSTILE)
+    scene.observe("evil/one", HOSTILE, HOSTILE)
+    scene.observe(f"evil/{HOSTILE}", "name", HOSTILE)
     return scene
 
 
@@ -91,6 +95,9 @@ def scenes() -> list[Scene]:
     twin.model("Done.")
     named = Scene("batch/12", agent="nightly", begin=START - 2 * 10**9, input=None)
     named.model("Ran.")
+    named.observe("record/C-1042", "status", "open")
+    named.observe("record/C-1042", "owner", "ops/night")
+    named.observe("pipeline/a/b", "cursor", {"day": "2026-09-20"})
     return [
         refund(),
         pair("7f3e91d0a4b34da6a3ce929d0e0e4736", True, START + 4 * 10**9),

@@ -24,7 +24,10 @@ from retrospan.schemas.errors import LogFailed
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store
 
-TIMES = {"started_at", "ended_at", "at", "newest_ended_at", "arrived_at"}
+TIMES = {
+    *("started_at", "ended_at", "at", "newest_ended_at", "arrived_at"),
+    *("valid_from", "known_from", "said_at"),
+}
 
 
 def line(row: Any) -> bytes:
@@ -44,6 +47,7 @@ def fill(store: Store, found: list[Scene]) -> None:
             "canon_steps": list(scene.steps),
             "canon_state_changes": list(scene.changes),
             "canon_edges": list(scene.edges),
+            "canon_observations": list(scene.observations),
             "canon_runs": [scene.run()],
         }
         for table, rows in tables.items():

@@ -15,9 +15,13 @@ NAMES = sorted(path.stem for path in Path(folder()).glob("*.sql"))
 VALUES: dict[str, Parameter] = {
     "a": "7f3e91d0a4b34da6a3ce929d0e0e4736",
     "agent": "",
+    "at": "",
     "b": "b83f51aaa4b34da6a3ce929d0e0e4736",
     "depth": 4,
     "direction": "up",
+    "entity_id": "C-1042",
+    "entity_type": "record",
+    "known_at": "2026-09-21T14:00:00Z",
     "least": 3,
     "model_call": 1,
     "most": 10,

@@ -18,6 +18,9 @@ EVERY_QUESTION = (
     ("diff", HOSTILE, CUT_SHORT),
     ("diff", HOSTILE, CUT_SHORT, "--full"),
     ("loops",),
+    ("entity", "evil/one"),
+    ("entity", "evil/one", "--at", "now"),
+    ("entity", "evil/two"),
     ("show", "\x1b[2Jno\x9bsuch"),
     ("show", "bad"),
     ("sql", "SELECT '\x1b[2J\x9b31m' AS `\x1b]0;x\x07`"),
@@ -50,7 +53,15 @@ def test_nor_through_a_pipe_and_json(words: tuple[str, ...], ask: Ask) -> None:
 
 @pytest.mark.parametrize("columns", [60, 100])
 @pytest.mark.parametrize(
-    "words", [("runs",), ("show", REFUND), ("state", REFUND), ("loops",), ("trace", REFUND)]
+    "words",
+    [
+        ("runs",),
+        ("show", REFUND),
+        ("state", REFUND),
+        ("loops",),
+        ("trace", REFUND),
+        ("entity", "record/C-1042"),
+    ],
 )
 def test_lines_fit_the_terminal(words: tuple[str, ...], columns: int, terminal: Terminal) -> None:
     said = terminal(*words, columns=columns)

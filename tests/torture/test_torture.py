@@ -6,15 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from retrospan.ingest.cli.main import main
 from retrospan.ingest.cli.torture import summary
+from retrospan.ingest.torture import session
 from retrospan.ingest.torture.exporters import Account
 from retrospan.ingest.torture.failpoints import FAILPOINTS
 from retrospan.ingest.torture.session import Torture, Verdict, compare
+from retrospan.ingest.torture.victim import Victim
 
 NAMES = {("aa", "01"): "chat 0/1/1", ("aa", "02"): "chat 0/1/2"}
 
@@ -93,6 +96,24 @@ def test_ctrl_c_ends_it_and_the_collector(tmp_path: Path) -> None:
     if lock.exists() and lock.read_text():
         with pytest.raises(ProcessLookupError):
             os.kill(int(lock.read_text()), 0)
+
+
+def test_an_interrupt_while_a_collector_is_being_started_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Victim] = []
+
+    class Interrupted(Victim):
+        def __init__(self, data: Path, log: Path, point: tuple[str, int] | None = None) -> None:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.2)  # the main thread hears of it before the process is there
+            super().__init__(data, log, point)
+            started.append(self)
+
+    monkeypatch.setattr(session, "Victim", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Torture(tmp_path, 1, 60.0, lambda _: None).run()
+    assert [victim.ended for victim in started] == [True]
 
 
 @pytest.mark.long

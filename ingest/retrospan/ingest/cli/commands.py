@@ -25,6 +25,7 @@ COMMANDS = {
     "runs": Command(ASK, "list runs, newest first"),
     "show": Command(ASK, "what a run did, step by step; or one step with all it was given and gave"),
     "state": Command(ASK, "what the agent knew as a step began, at a time, or at the end"),
+    "entity": Command(ASK, "what changed on a thing that agents write to, who did it, or what it was"),
     "trace": Command(ASK, "where an answer, a step or a value came from"),
     "diff": Command(ASK, "where two runs part, and why"),
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),

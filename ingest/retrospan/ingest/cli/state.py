@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrospan.ingest.cli.arguments import (
     RUN_HELP,
@@ -46,6 +46,7 @@ class Place:
     known: bool
     source: str | None
     at: Moment | None
+    schema: str | None = None
 
 
 def add_arguments(parser: Parser) -> None:
@@ -89,7 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
         return unknown
     when = "" if place.at is None else f", {session.zone.exact(place.at)} ({session.zone_note()})"
     lead: list[Part] = ["run ", (short(run_id), "cyan"), ": "]
-    show_wrapped(session.screen, lead, f"{place.words}{when}; source {place.source or '-'}")
+    schema = "" if place.schema is None else f", schema {place.schema}"
+    show_wrapped(session.screen, lead, f"{place.words}{when}; source {place.source or '-'}{schema}")
     if not rows:
         session.screen.line("The state was empty there: no keys.")
     elif arguments.full:
@@ -126,6 +128,7 @@ def _before(step: Row) -> Place:
         known,
         text_of(step, "state_source"),
         moment_of(step, "started_at"),
+        text_of(step, "state_schema"),
     )
 
 
@@ -133,7 +136,12 @@ def _after_last(steps: list[Row]) -> Place:
     last = steps[-1]
     known = last["state_after_hash"] is not None
     return Place(
-        0, f"the state after the last {_describe(last)}", known, text_of(last, "state_source"), _ended(last)
+        0,
+        f"the state after the last {_describe(last)}",
+        known,
+        text_of(last, "state_source"),
+        _ended(last),
+        text_of(last, "state_schema"),
     )
 
 
@@ -162,7 +170,7 @@ def _place_at(session: Session, name: str, steps: list[Row], at: Moment) -> Plac
             _after_last(steps),
             f"{duration((at - ended) / 1e6)} after the last {_describe(current)}",
         )
-    return Place(place.step, f"the state at that time, {where}", place.known, place.source, at)
+    return replace(place, words=f"the state at that time, {where}", at=at)
 
 
 def _not_known(run_id: str, steps: list[Row], place: Place) -> str:

@@ -17,6 +17,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -78,6 +79,8 @@ class Torture:
         self._addresses: Addresses | None = None
         self._victim: Victim | None = None
         self._pause = threading.Event()
+        # An interrupt comes to the main thread: never between the start of a process and the note of it.
+        self._starter = ThreadPoolExecutor(1, "torture-starter")
         self._exporters = [
             Exporter(
                 number, seed, "http" if number % 2 else "grpc", lambda: self._addresses,
@@ -101,6 +104,7 @@ class Torture:
         finally:
             for exporter in self._exporters:
                 exporter.abandon()
+            self._starter.shutdown()
             if self._victim is not None:
                 self._victim.kill()
             for exporter in self._exporters:
@@ -115,7 +119,7 @@ class Torture:
                 what = self._kill_at(next(points))
             elif self._chance.random() < _DURING_START_SHARE:
                 moment = self._chance.uniform(0.0, _DURING_START_SECONDS)
-                self._victim = Victim(self._data, self._log)
+                self._new_victim()
                 self._pause.wait(moment)
                 what = f"{moment:.2f} s after it was started"
                 verdict.kills_during_start += 1
@@ -136,7 +140,7 @@ class Torture:
         """Let a collector end itself at a point; says where it ended."""
         # What is written at a start is written once.
         times = 1 if point.startswith("summary") else self._chance.randint(1, _MOST_TIMES)
-        victim = self._victim = Victim(self._data, self._log, (point, times))
+        victim = self._new_victim((point, times))
         deadline = time.monotonic() + _POINT_SECONDS
         while (code := victim.wait_ended(0.05)) is None and time.monotonic() < deadline:
             self._addresses = victim.addresses
@@ -147,9 +151,16 @@ class Torture:
         self.verdict.points.append(point)
         return f"at '{point}'"
 
+    def _new_victim(self, point: tuple[str, int] | None = None) -> Victim:
+        def start() -> Victim:
+            self._victim = Victim(self._data, self._log, point)
+            return self._victim
+
+        return self._starter.submit(start).result()
+
     def _start(self) -> Victim | None:
         """A collector that answers; None, and a broken promise, when it does not start."""
-        victim = self._victim = Victim(self._data, self._log)
+        victim = self._new_victim()
         if not victim.wait_ready():
             self.verdict.broken.append(f"the collector does not start any more, see {self._log}")
             return None

@@ -19,7 +19,8 @@ SELECT
     attempt,
     state_source,
     state_before_hash,
-    state_after_hash
+    state_after_hash,
+    state_schema
 FROM steps
 WHERE run_id = {run_id:String}
     AND ({step:UInt32} = 0 OR step = {step:UInt32})

@@ -29,7 +29,15 @@ from retrospan.ingest.interpret.stated.records import (
 )
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.tree import Tree
-from retrospan.schemas import attributes as names
+from retrospan.schemas.attributes import (
+    APPROVAL,
+    CHECKPOINT,
+    COMPACTION,
+    DECISION,
+    DERIVATION,
+    OBSERVATION,
+    USE,
+)
 
 
 @dataclass(slots=True)
@@ -59,24 +67,24 @@ def read_statements(
 
 
 def _read(said: Said, run_id: str, calls: Calls, found: Statements, problems: Problems) -> None:
-    if said.name == names.OBSERVATION:
+    if said.name == OBSERVATION:
         found.observations += read_observation(said)
-    elif said.name == names.USE:
+    elif said.name == USE:
         use = read_use(said)
         if use is not None:
             found.uses.append(use)
             found.edges.append(used_edge(run_id, use))
-    elif said.name == names.DECISION:
+    elif said.name == DECISION:
         found.decisions.append(read_decision(said))
-    elif said.name == names.CHECKPOINT:
+    elif said.name == CHECKPOINT:
         checkpoint = read_checkpoint(said)
         found.checkpoints += [checkpoint] if checkpoint else []
-    elif said.name == names.APPROVAL:
+    elif said.name == APPROVAL:
         approval = read_approval(said)
         found.approvals += [approval] if approval else []
-    elif said.name == names.COMPACTION:
+    elif said.name == COMPACTION:
         found.compactions.append(read_compaction(said, calls.models))
-    elif said.name == names.DERIVATION:
+    elif said.name == DERIVATION:
         edge = derived_edge(run_id, said)
         found.edges += [edge] if edge else []
     else:
