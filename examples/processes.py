@@ -27,8 +27,8 @@ def parent() -> None:
                 for page in (1, 2)
             ]
             codes = [worker.wait() for worker in workers]
-        with step("collect", 2, 2):
-            recorded.answer(f"{codes.count(0)} pages are translated")
+        with step("collect", 2, 2) as collecting:
+            collecting.state(after={"translated": codes.count(0)})
     print(recorded.id)
     instrumentation.shutdown()
 
