@@ -20,9 +20,6 @@ from retrospan.exporter.recording.scopes import scope_in
 from retrospan.exporter.recording.spanning import tracer
 from retrospan.schemas import attributes as names
 
-#: The weight of a correction: observations of less never replace it.
-CORRECTION_PRIORITY = 1000
-
 
 def _say(event: str, said: Callable[[], Mapping[str, Any]]) -> None:
     """Put an event on the current span, without what is None; outside of every span on one of its own.
@@ -142,7 +139,7 @@ def _observe(
             names.SOURCE: source,
             names.CONFIDENCE: None if confidence is None else float(confidence),
             names.VALID_FROM: _time(valid_from),
-            names.PRIORITY: CORRECTION_PRIORITY if correction else priority,
+            names.PRIORITY: priority,
             names.CORRECTION: True if correction else None,
             names.REASON: reason,
         },
