@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
-.PHONY: help demo test test-long check bench format clean
+.PHONY: help demo test test-long check bench flood format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyrigh
 
 bench: $(BIN)/.ready  ## measure speed and size; the table goes to bench/RESULTS.md
 	@$(BIN)/python -m bench.run
+
+flood: $(BIN)/.ready  ## send twice what it can take for ten minutes; the memory goes to bench/FLOOD.md
+	@$(BIN)/python -m bench.flood
 
 format: $(BIN)/.ready
 	@$(BIN)/ruff check --fix .

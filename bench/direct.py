@@ -1,8 +1,8 @@
-"""The same bytes without a collector: `python -m bench.direct DIRECTORY INTERPRETED TAKEN`.
+"""The same bytes without a collector: `python -m bench.direct DIRECTORY INTERPRETED TAKEN [LONGER]`.
 
 Opens a warehouse in a fresh directory and inserts two loads into the landing table, each with one statement; the
 second is timed. Then it reads the raw rows of the first back, interprets them, and writes the rows, each step on its
-own clock. Nothing else runs in this process, so these are the costs of the steps themselves. Prints one JSON object.
+own clock; of a third load, of longer runs, only the interpreting. Nothing else runs in this process, so these are the costs of the steps themselves. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.load import read_load
 from retrospan.ingest.interpret.batch import interpret_traces
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.interpreter import BATCH_TRACES
+from retrospan.ingest.interpret.readings import BATCH_TRACES
 from retrospan.ingest.interpret.worker import TABLES
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.reading import read_logs, read_spans
@@ -31,20 +31,25 @@ from retrospan.schemas.store import Store
 _TENANT = "default"
 
 
-def main(directory: str, interpreted: str, taken: str) -> None:
+def main(directory: str, interpreted: str, taken: str, longer: str = "") -> None:
     """Measure one load."""
     warehouse = EmbeddedWarehouse(Path(directory), memory_bytes=8 << 30, query_memory_bytes=6 << 30)
     store = warehouse.connect()
     try:
         Migrations(store).apply()
         first, records = _records(Path(interpreted), 1)
-        second, _ = _records(Path(taken), 1 + records)
+        second, taken_records = _records(Path(taken), 1 + records)
         insert_records(store, first, token="interpreted")
         began = time.perf_counter()
         insert_records(store, second, token="taken")
         inserted = time.perf_counter() - began
         seen = store.rows("SELECT uniqExact(trace_id, span_id) FROM raw_spans")[0][0]
-        spent = _interpret(store, last=records)
+        spent = _interpret(store, 1, records)
+        if longer:
+            began_at = 1 + records + taken_records
+            third, longer_records = _records(Path(longer), began_at)
+            insert_records(store, third, token="longer")
+            spent["longer"] = _interpret(store, began_at, began_at + longer_records - 1)["core"]
     finally:
         store.close()
         warehouse.close()
@@ -64,12 +69,12 @@ def _records(path: Path, first: int) -> tuple[bytes, int]:
     return b"".join(parts), len(requests)
 
 
-def _interpret(store: Store, last: int) -> Mapping[str, float]:
-    """Interpret every trace that came with the records up to `last`, as the collector's interpreter does."""
+def _interpret(store: Store, first: int, last: int) -> dict[str, float]:
+    """Interpret every trace that came with these records, as the collector's interpreter does."""
     rows = store.rows(
-        "SELECT trace_id, max(sequence) FROM arrivals WHERE sequence <= {last:UInt64} GROUP BY trace_id "
-        "ORDER BY trace_id",
-        {"last": last},
+        "SELECT trace_id, max(sequence) FROM arrivals WHERE sequence BETWEEN {first:UInt64} AND {last:UInt64} "
+        "GROUP BY trace_id ORDER BY trace_id",
+        {"first": first, "last": last},
     )
     newest = {str(trace_id): (int(str(sequence)),) for trace_id, sequence in rows}
     generations = count(1)

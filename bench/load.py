@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -30,7 +30,8 @@ _FITTED_RUNS = 60
 class Shape:
     """A kind of load. `bytes_per_span` is the mean of the serialised span that the texts are fitted to.
 
-    `spans` are sent to measure how fast they are taken, `interpreted` how fast they are made sense of.
+    `spans` are sent to measure how fast they are taken, `interpreted` how fast they are made sense of. A `standard` is
+    also measured with runs ten times as long, and at a steady rate.
     """
 
     name: str
@@ -39,11 +40,18 @@ class Shape:
     spans: int
     interpreted: int
     about: str
+    standard: bool = False
+
+    @property
+    def longer(self) -> Shape:
+        """Runs with ten times the steps, of spans as large."""
+        low, high = self.steps
+        return replace(self, name=f"{self.name}-longer", steps=(10 * low, 10 * high), standard=False)
 
 
 SHAPES = (
     Shape("small", 1_400, (2, 6), 80_000, 6_000, "runs of 2-6 steps"),
-    Shape("medium", 5_000, (2, 6), 200_000, 4_000, "runs of 2-6 steps, longer texts"),
+    Shape("medium", 5_000, (2, 6), 200_000, 4_000, "runs of 2-6 steps, longer texts", True),
     Shape("long", 12_000, (50, 50), 8_000, 2_000, "runs of 50 steps, the whole history in every chat"),
 )
 

@@ -6,7 +6,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ Figures = dict[str, float]
 """By name. Rates are spans a second, sizes bytes, times seconds unless the name says ms."""
 
 CONNECTIONS = 4
+STEADY_RATE, STEADY_SPANS = 1_000, 15_000
 _POLL_SECONDS = 0.05
 _DEADLINE_SECONDS = 300.0
 _RAW_TABLES = ("raw_spans", "raw_logs", "raw_rejects", "arrivals")
@@ -25,11 +26,16 @@ _RAW_TABLES = ("raw_spans", "raw_logs", "raw_rejects", "arrivals")
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """The loads of one shape: a few spans to warm up, some to interpret, many to take."""
+    """The loads of one shape: a few spans to warm up, some to interpret, many to take.
+
+    Of a standard shape also some to interpret in runs ten times as long, and some to send at a steady rate.
+    """
 
     warm_up: Load
     interpreted: Load
     taken: Load
+    longer: Load | None = None
+    steady: Load | None = None
 
 
 def make_loads(shape: Shape, share: float, directory: Path) -> Loads:
@@ -44,7 +50,12 @@ def make_loads(shape: Shape, share: float, directory: Path) -> Loads:
         make_load(shape, spans, seed, directory / f"{shape.name}-{name}.bin")
         for seed, (name, spans) in enumerate(sizes.items(), start=1)
     )
-    return Loads(*made)
+    loads = Loads(*made)
+    if not shape.standard:
+        return loads
+    longer = make_load(shape.longer, sizes["interpreted"], 4, directory / f"{shape.name}-longer.bin")
+    steady = make_load(shape, round(STEADY_SPANS * share), 5, directory / f"{shape.name}-steady.bin")
+    return replace(loads, longer=longer, steady=steady)
 
 
 def repeat(loads: Loads, place: Path) -> Figures:
@@ -59,6 +70,8 @@ def repeat(loads: Loads, place: Path) -> Figures:
         _collector(figures, loads, place)
         _note_acks(figures, "floor_", before, _floor(loads, place))
         _http(figures, loads, place)
+        if loads.steady is not None:
+            _steady(figures, loads.steady, place)
         _direct(figures, loads, place)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -73,8 +86,8 @@ def _floor(loads: Loads, place: Path) -> dict[str, Any]:
     errors, file = place / "floor.txt", place / "floor.bin"
     with child("bench.floor", str(file), errors=errors) as process:
         address = first_line(process, errors)
-        _send("grpc", address, loads.warm_up, place)
-        sent = _send("grpc", address, loads.taken, place)
+        send("grpc", address, loads.warm_up, place)
+        sent = send("grpc", address, loads.taken, place)
     file.unlink()
     return sent
 
@@ -82,7 +95,7 @@ def _floor(loads: Loads, place: Path) -> dict[str, Any]:
 def _collector(figures: Figures, loads: Loads, place: Path) -> None:
     with Served(place / "data", place / "serve.txt") as served:
         figures["memory_idle"] = served.memory("VmRSS")
-        _send("grpc", served.ports["grpc"], loads.warm_up, place)
+        send("grpc", served.ports["grpc"], loads.warm_up, place)
         _await_runs(served, loads.warm_up.runs)
         _interpreting(figures, served, loads, place)
         _taking(figures, served, loads, place)
@@ -92,7 +105,7 @@ def _interpreting(figures: Figures, served: Served, loads: Loads, place: Path) -
     """Send what is to be interpreted, wait until all of it is, and interpret it once more without the receiving."""
     load, warm_up = loads.interpreted, loads.warm_up
     spans, runs = load.spans + warm_up.spans, load.runs + warm_up.runs
-    sent = _send("grpc", served.ports["grpc"], load, place)
+    sent = send("grpc", served.ports["grpc"], load, place)
     figures["visible"] = load.spans / (_await_runs(served, runs) - sent["began"])
     _note_disk(figures, served, place / "data", load.bytes + warm_up.bytes)
     figures["interpreted"] = spans / served.rebuild()
@@ -105,29 +118,42 @@ def _taking(figures: Figures, served: Served, loads: Loads, place: Path) -> None
     load = loads.taken
     known = loads.warm_up.spans + loads.interpreted.spans
     before = served.cpu_seconds()
-    sent = _send("grpc", served.ports["grpc"], load, place)
+    sent = send("grpc", served.ports["grpc"], load, place)
     _note_acks(figures, "", sent)
-    seconds = _await_spans(served, known + load.spans) - sent["began"]
+    seconds = await_spans(served, known + load.spans) - sent["began"]
     figures["queryable"] = load.spans / seconds
     figures["cpu_ms"] = (served.cpu_seconds() - before) / load.spans * 1e6
-    figures["memory"] = served.memory("VmHWM")
+    figures["memory"] = served.memory("VmHWM") + served.child_memory("VmHWM")
     _note_archive(figures, served, place / "data" / "log")
 
 
 def _http(figures: Figures, loads: Loads, place: Path) -> None:
     with Served(place / "data-http", place / "serve.txt") as served:
-        _send("http", served.ports["http"], loads.warm_up, place)
+        send("http", served.ports["http"], loads.warm_up, place)
         _await_runs(served, loads.warm_up.runs)
-        _note_acks(figures, "http_", _send("http", served.ports["http"], loads.taken, place))
+        _note_acks(figures, "http_", send("http", served.ports["http"], loads.taken, place))
     with Served(place / "data-gzip", place / "serve.txt") as served:
-        _send("http", served.ports["http"], loads.warm_up, place)
+        send("http", served.ports["http"], loads.warm_up, place)
         _await_runs(served, loads.warm_up.runs)
-        _note_acks(figures, "gzip_", _send("gzip", served.ports["http"], loads.taken, place))
+        _note_acks(figures, "gzip_", send("gzip", served.ports["http"], loads.taken, place))
+
+
+def _steady(figures: Figures, load: Load, place: Path) -> None:
+    """Send at a rate that every collector has to bear, and see what memory that takes, the child's included."""
+    errors = place / "stream.txt"
+    with Served(place / "data-steady", place / "serve.txt") as served:
+        words = (str(load.path), str(STEADY_RATE), str(load.spans / STEADY_RATE))
+        with child("bench.stream", served.ports["grpc"], *words, errors=errors) as process:
+            first_line(process, errors)
+            pipe_of(process.stdin).write("go\n")
+            pipe_of(process.stdin).flush()
+            pipe_of(process.stdout).read()
+        figures["memory_steady"] = served.memory("VmHWM") + served.child_memory("VmHWM")
 
 
 def _direct(figures: Figures, loads: Loads, place: Path) -> None:
     errors = place / "direct.txt"
-    files = (str(load.path) for load in (loads.interpreted, loads.taken))
+    files = [str(load.path) for load in (loads.interpreted, loads.taken, loads.longer) if load is not None]
     with child("bench.direct", str(place / "direct"), *files, errors=errors) as process:
         said = answer(process, errors)
     if said["seen"] != loads.interpreted.spans + loads.taken.spans or said["runs"] != loads.interpreted.runs:
@@ -135,9 +161,13 @@ def _direct(figures: Figures, loads: Loads, place: Path) -> None:
     figures["direct"] = loads.taken.spans / said["insert"]
     for step in ("read", "core", "write"):
         figures[f"step_{step}"] = loads.interpreted.spans / said[step]
+    if loads.longer is not None:
+        figures["step_core_longer"] = loads.longer.spans / said["longer"]
+        figures["linear"] = figures["step_core_longer"] / figures["step_core"]
 
 
-def _send(protocol: str, address: str, load: Load, place: Path) -> dict[str, Any]:
+def send(protocol: str, address: str, load: Load, place: Path) -> dict[str, Any]:
+    """Send a load from a process of its own; what that said."""
     errors = place / "client.txt"
     words = ("bench.client", protocol, address, str(load.path), str(CONNECTIONS))
     with child(*words, errors=errors) as process:
@@ -157,7 +187,7 @@ def _note_acks(figures: Figures, prefix: str, *sent: dict[str, Any]) -> None:
     figures[f"{prefix}p99_ms"] = percentiles[98] * 1e3
 
 
-def _await_spans(served: Served, spans: int) -> float:
+def await_spans(served: Served, spans: int) -> float:
     """Return the time at which the SQL port answered that every span is there."""
 
     def loaded() -> bool:

@@ -78,10 +78,11 @@ def _tail(errors: Path) -> str:
 class Served:
     """A real `retrospan serve` on an empty directory and free ports."""
 
-    def __init__(self, data: Path, errors: Path) -> None:
+    def __init__(self, data: Path, errors: Path, *options: str) -> None:
         self._context = child(
             *("retrospan.ingest.cli.main", "serve", "--data", str(data)),
             *("--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--sql", "127.0.0.1:0"),
+            *options,
             errors=errors,
         )
         self._errors = errors
@@ -136,15 +137,28 @@ class Served:
 
     def memory(self, key: str) -> int:
         """A line of /proc/PID/status in bytes: VmRSS now, VmHWM at its highest."""
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith(f"{key}:"):
-                return int(line.split()[1]) * 1024
-        raise BenchError(f"no {key} of process {self.process.pid}")
+        return _memory(self.process.pid, key)
+
+    def child_memory(self, key: str = "VmRSS") -> int:
+        """The same of its interpreting process; 0 while it has none."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task").glob("*/children")
+        try:
+            return sum(_memory(int(word), key) for file in children for word in file.read_text().split())
+        except OSError:
+            return 0
 
     def cpu_seconds(self) -> float:
         """CPU time of all its threads."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _memory(pid: int, key: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{key}:"):
+            return int(line.split()[1]) * 1024
+    raise BenchError(f"no {key} of process {pid}")
 
 
 @dataclass(frozen=True, slots=True)

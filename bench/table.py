@@ -62,7 +62,9 @@ MARKS = (
     Mark("queryable_ratio", "queryable raw spans, against one direct insert", 0.6, True, _ratio, ("medium",)),
     Mark("interpreted", "interpreted again, all cores, spans/s", 3_000.0, True, _rate, ("medium",)),
     Mark("step_core", "the pure core, spans per second of one core", 3_000.0, True, _rate),
-    Mark("memory", "peak memory of the collector", 1.5 * GB, False, _gigabytes),
+    Mark("linear", "the pure core with runs ten times as long, against it", 0.9, True, _ratio, ("medium",)),
+    Mark("memory", "peak memory of the collector and its child", 1.5 * GB, False, _gigabytes),
+    Mark("memory_steady", "the same at 1,000 spans/s", 0.6 * GB, False, _gigabytes, ("medium",)),
     Mark("disk_raw", "disk: raw tables, bytes per byte sent", 0.04, False, _share, ("long",)),
     Mark("disk_archive", "disk: archive, bytes per byte of the log", 0.08, False, _share, ("long",)),
 )
@@ -88,9 +90,12 @@ ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("interpreted", "interpreted again by `rebuild`, spans/s", _rate),
     ("step_read", "of that: reading raw rows alone, spans/s", _rate),
     ("step_core", "of that: the pure core alone, spans per second of one core", _rate),
+    ("step_core_longer", "the pure core, runs ten times as long", _rate),
+    ("linear", "ratio", _ratio),
     ("step_write", "of that: writing canonical rows alone, spans/s", _rate),
-    ("memory", "peak memory of the collector", _gigabytes),
-    ("memory_idle", "its memory before the first request", _gigabytes),
+    ("memory", "peak memory of the collector and its child", _gigabytes),
+    ("memory_steady", "the same at 1,000 spans/s", _gigabytes),
+    ("memory_idle", "the collector's memory before the first request", _gigabytes),
     ("disk_raw", "disk: raw tables, bytes per byte sent", _share),
     ("disk_canonical", "disk: canonical tables, bytes per byte sent", _share),
     ("disk_log", "disk: write-ahead log, bytes per byte sent", _ratio),
@@ -113,6 +118,9 @@ ratios say more than rates: sender and receiver share the cores.
   puts the same bytes into the same table with one statement in an otherwise idle process.
 - **Visible** runs from the first send until every run is there, the second for which a run must be quiet included.
   **Interpreted again** is the interpreting part of `retrospan rebuild`. Its steps are measured alone, one thread.
+- The **pure core** is one thread's processor time. Runs ten times as long have spans of the same size.
+- **Peak memory** is that of the process and of its interpreting child, each at its highest, the engine's library
+  (about 0.28 GB of it in use) included. `python -m bench.flood` has the memory of minutes at twice the capacity.
 - The archive is that of the segments that were full, once the first of them is archived.
 - Disk is as it lies right after loading and before all parts are merged, by active parts."""
 
@@ -127,7 +135,8 @@ class Measured:
     repetitions: Sequence[Figures]
 
     def values(self, figure: str) -> list[float]:
-        return [figures[figure] for figures in self.repetitions]
+        """One for each repetition; none of a figure that is not measured with this shape."""
+        return [figures[figure] for figures in self.repetitions if figure in figures]
 
 
 def render(machine: Mapping[str, str], measured: Sequence[Measured], took_seconds: float) -> str:
@@ -136,15 +145,17 @@ def render(machine: Mapping[str, str], measured: Sequence[Measured], took_second
     lines = ["# Speed and size", "", "Written by `make bench`.", ""]
     lines += [f"- {name}: {fact}" for name, fact in machine.items()]
     lines += [f"- Repetitions: {repetitions}, in {took_seconds:.0f} s altogether", "", "## Marks", ""]
-    lines += _table(("mark", "wanted", "load", "measured", ""), _mark_rows(measured))
+    lines += table(("mark", "wanted", "load", "measured", ""), _mark_rows(measured))
     lines += ["", "## All figures", ""]
-    lines += _table(("", *(one.shape.name for one in measured)), _figure_rows(measured))
+    lines += table(("", *(one.shape.name for one in measured)), _figure_rows(measured))
     lines += ["", "## How to read it", "", HOW_TO_READ, ""]
     return "\n".join(lines)
 
 
 def spread(values: Sequence[float], show: Callable[[float], str]) -> str:
-    """Return the median, and the range where there is one."""
+    """Return the median, and the range where there is one; '' for nothing."""
+    if not values:
+        return ""
     low, middle, high = show(min(values)), show(median(values)), show(max(values))
     return middle if low == high else f"{middle} ({low} - {high})"
 
@@ -179,7 +190,8 @@ def _size(load: Load) -> str:
     return f"{load.spans:,} x {load.bytes / load.spans:,.0f} B"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table as lines."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:

@@ -231,6 +231,8 @@ def test_every_view_and_question_is_a_frame(served: Served, recordings: dict[str
     assert warehouse.run_divergence(a, b).height == 1
     assert warehouse.run_diff(a, b).height > 1
     assert warehouse.provenance(f"step:{run_id}/2", 5).height >= 1
+    assert warehouse.drift(agent="nobody").height == 0
+    assert warehouse.drift()["statistic"].to_list() == ["too_few_runs"]
     assert (warehouse.rejects().height, warehouse.interpretation_problems(run_id=run_id).height) == (0, 0)
     assert list(connect(f"http://{served.sql}", pandas=True).runs(run_id=run_id)["run_id"]) == [run_id]
 

@@ -199,6 +199,22 @@ def test_a_new_start_reads_what_the_last_process_left(
         interpreter.stop()
 
 
+def test_more_traces_than_memory_is_meant_for_are_all_read(
+    recordings: dict[str, Recording], warehouse: EmbeddedWarehouse, store: EmbeddedStore
+) -> None:
+    names = ["pydantic-ai/normal", "langgraph-openinference/parallel", "strands/normal"]
+    interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), most_waiting=1)
+    interpreter.start()
+    try:
+        interpreter.notice(*_load(store, [body for name in names for body in recordings[name].traces]))
+        _settled(interpreter)
+        expected = store.rows("SELECT uniqExact(trace_id) FROM arrivals")[0][0]
+        assert store.rows("SELECT uniqExact(trace_id) FROM canon_traces") == [[expected]]
+        assert cast(int, expected) > 2
+    finally:
+        interpreter.stop()
+
+
 def test_rebuild_reads_everything_again(
     recordings: dict[str, Recording], store: EmbeddedStore, interpreter: Interpreter
 ) -> None:
@@ -333,7 +349,7 @@ def test_the_other_process_gives_the_same_rows_and_may_be_killed(
             interpreter.notice(*_load(store, recording.traces))
             _settled(interpreter)
             if own_process:
-                worker = interpreter._worker
+                worker = interpreter._readings._worker
                 assert worker is not None
                 assert worker._process is not None
                 worker._process.kill()

@@ -58,7 +58,20 @@ def test_a_trace_that_never_falls_quiet_is_read_when_it_grew_by_half() -> None:
 
 def test_the_longest_waiting_come_first_and_no_more_than_asked() -> None:
     queue = Queue(0.0)
-    queue.touch(B, 1, (1,), now=1.0)
     queue.touch(A, 1, (2,), now=0.0)
-    assert queue.take(5.0, 1) == [(A, (2,))]
+    queue.touch(B, 1, (1,), now=1.0)
+    queue.touch(A, 1, (3,), now=2.0)
+    assert queue.take(5.0, 1) == [(A, (3,))]
     assert queue.oldest() == 1.0
+    queue.touch(A, 1, (4,), now=5.0)
+    assert queue.take(9.0, 1) == [(B, (1,))]
+
+
+def test_traces_beyond_what_memory_is_meant_for_are_left_out_and_counted() -> None:
+    queue = Queue(0.0, most=1)
+    queue.touch(A, 1, (1,), now=0.0)
+    queue.touch(B, 1, (2,), now=0.0)
+    queue.touch(A, 1, (3,), now=0.0)
+    assert (len(queue), queue.left_out) == (1, 1)
+    queue.touch(B, 1, (4,), now=0.0, urgent=True)
+    assert queue.take(1.0, 10) == [(A, (3,)), (B, (4,))]

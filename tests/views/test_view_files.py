@@ -189,6 +189,20 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
         ("same_result", "Bool"),
         ("started_at", f"Nullable({_TIME})"),
     ],
+    "drift": [
+        ("tenant", _WORD),
+        ("metric", "String"),
+        ("statistic", _WORD),
+        ("value", "Float64"),
+        ("p_value", "Nullable(Float64)"),
+        ("threshold", "Float64"),
+        ("baseline_n", "UInt64"),
+        ("candidate_n", "UInt64"),
+        ("drifted", "Bool"),
+        ("examples", "Array(String)"),
+        ("baseline_mean", "Nullable(Float64)"),
+        ("candidate_mean", "Nullable(Float64)"),
+    ],
     "context_use": [
         ("tenant", _WORD),
         ("run_id", "String"),
@@ -421,6 +435,12 @@ PARAMETERS = {
     "provenance": [("ref", "String"), ("depth", "UInt32"), ("direction", "String")],
     "run_diff": [("a", "String"), ("b", "String")],
     "run_divergence": [("a", "String"), ("b", "String")],
+    "drift": [
+        (f"{side}_{bound}", "String")
+        for side in ("baseline", "candidate")
+        for bound in ("from", "to", "version")
+    ]
+    + [("agent", "String")],
 }
 
 _ZERO = {"String": "''", "UInt32": "1"}

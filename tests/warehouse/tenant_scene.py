@@ -12,11 +12,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from fix_recordings import load_recording
+from fix_recordings import Recording, load_recording
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.interpreter import Interpreter
@@ -45,6 +48,15 @@ def fill(directory: Path) -> None:
                 arrived_at=time.time_ns(), sequence=sequence, tenant=tenant, traces=request, logs=None
             )
             data += b"".join(parts)
+        sequence += 1
+        parts, _ = encode(
+            arrived_at=time.time_ns(),
+            sequence=sequence,
+            tenant=tenant,
+            traces=_observed(tenant, recording),
+            logs=None,
+        )
+        data += b"".join(parts)
     insert_records(store, bytes(data), "scene")
     interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False)
     interpreter.start()
@@ -55,6 +67,38 @@ def fill(directory: Path) -> None:
     print(json.dumps({str(tenant): runs for tenant, runs in rows}))
     store.close()
     warehouse.close()
+
+
+def _observed(tenant: str, recording: Recording) -> bytes:
+    """A span in each trace that makes a statement about the entity whose type and id are the trace's."""
+    request = ExportTraceServiceRequest()
+    for trace in sorted({span.trace_id for body in recording.traces for span in _spans(body)}):
+        span = (
+            request.resource_spans.add()
+            .scope_spans.add()
+            .spans.add(
+                trace_id=trace,
+                span_id=b"observed",
+                name="observe",
+                start_time_unix_nano=1,
+                end_time_unix_nano=2,
+            )
+        )
+        event = span.events.add(name="retrospan.observation", time_unix_nano=1)
+        run = trace.hex()
+        for key, value in (
+            ("entity.type", run),
+            ("entity.id", run),
+            ("changes", '{"owner":"' + tenant + '"}'),
+        ):
+            event.attributes.add(key=f"retrospan.{key}").value.string_value = value
+    return request.SerializeToString()
+
+
+def _spans(body: bytes) -> Iterator[Span]:
+    for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+        for scope in resource.scope_spans:
+            yield from scope.spans
 
 
 def ask(directory: Path, tenant: str) -> None:
@@ -93,7 +137,7 @@ def value(name: str, kind: str, run: str, own: str) -> str | int:
     """A value of a view's parameter that leads to the run."""
     if kind != "String":
         return 1
-    special = {"ref": f"run:{run}", "direction": "up", "a": own}
+    special = {"ref": f"run:{run}", "direction": "up", "a": own, "at": "", "known_at": ""}
     return special.get(name, run)
 
 

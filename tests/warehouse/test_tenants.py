@@ -83,6 +83,8 @@ def test_r38_a_run_of_another_tenant_is_a_run_that_is_not_there(
     # Without the policies the same questions are answered, so the test can fail.
     assert seen[""]["foreign"] != seen[""]["unknown"]
     assert seen[tenant]["own"] != seen[tenant]["unknown"]
+    for view in ("entity_state", "run_state", "provenance"):
+        assert seen[""]["foreign"][view] != seen[""]["unknown"][view]
 
 
 def test_every_table_with_a_tenant_has_its_policy() -> None:

@@ -309,6 +309,32 @@ class Warehouse(Generic[Frame]):
         """Where two runs part, and why. One row."""
         return self.sql("SELECT * FROM run_divergence(a = {a:String}, b = {b:String})", a=a, b=b)
 
+    def drift(
+        self,
+        *,
+        baseline_from: str = "",
+        baseline_to: str = "",
+        baseline_version: str = "",
+        candidate_from: str = "",
+        candidate_to: str = "",
+        candidate_version: str = "",
+        agent: str = "",
+    ) -> Frame:
+        """Whether runs behave otherwise than those before: one row per metric. '' is open, or any."""
+        return self.sql(
+            "SELECT * FROM drift(baseline_from = {baseline_from:String}, baseline_to = {baseline_to:String}, "
+            "baseline_version = {baseline_version:String}, candidate_from = {candidate_from:String}, "
+            "candidate_to = {candidate_to:String}, candidate_version = {candidate_version:String}, "
+            "agent = {agent:String}) ORDER BY drifted DESC, metric, statistic",
+            baseline_from=baseline_from,
+            baseline_to=baseline_to,
+            baseline_version=baseline_version,
+            candidate_from=candidate_from,
+            candidate_to=candidate_to,
+            candidate_version=candidate_version,
+            agent=agent,
+        )
+
     def _list(
         self, statement: str, filters: Mapping[str, str | None], order: str, limit: int | None
     ) -> Frame:

@@ -53,7 +53,10 @@ class Turns:
 
 
 class FairPool(Executor):
-    """A fixed number of threads whose work takes turns by lane. Threads start with the work they are needed for."""
+    """Up to a number of threads whose work takes turns by lane. A thread starts when all others have work.
+
+    Few threads that are warm do the same in less time than many that take it in turn.
+    """
 
     def __init__(
         self,
@@ -68,6 +71,7 @@ class FairPool(Executor):
         self._turns = Turns()
         self._taking = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._busy = 0
         self._closed = False
         # One ticket per piece of work; whichever thread draws it takes what is next by then. None ends a thread.
         self._tickets: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
@@ -100,7 +104,7 @@ class FairPool(Executor):
             if self._closed:
                 raise RuntimeError("the pool is shut down")
             self._turns.add(lane, work)
-            if len(self._threads) < self._most:
+            if len(self._threads) < min(self._most, self._busy + self._turns.size):
                 name = f"{self._name}_{len(self._threads)}"
                 thread = threading.Thread(target=self._serve, name=name, daemon=True)
                 self._threads.append(thread)
@@ -123,5 +127,8 @@ class FairPool(Executor):
         while self._tickets.get():
             with self._taking:
                 work = self._turns.take()
+                self._busy += 1
             work()
             del work  # or its arguments, a whole request, would stay until the next one
+            with self._taking:
+                self._busy -= 1

@@ -29,6 +29,7 @@ COMMANDS = {
     "trace": Command(ASK, "where an answer, a step or a value came from"),
     "diff": Command(ASK, "where two runs part, and why"),
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),
+    "drift": Command(ASK, "whether runs behave otherwise than those before"),
     "sql": Command(ASK, "any read-only SQL over the views"),
     "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
     "rebuild": Command(MEND, "derive every row from the log again"),

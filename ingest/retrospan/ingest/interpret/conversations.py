@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -84,9 +85,12 @@ class Conversations:
         texts = {cast(int, number): cast(str, text) for number, text in rows}
         return [json.loads(texts[number]) for number in numbers]
 
-    def leaning(self, conversation: str, after: int) -> list[tuple[str, list[str]]]:
-        """Return (run id, trace ids) of later runs whose histories lean on the run before them."""
-        rows = self.store.rows(
-            load("runs_after"), {"tenant": self.tenant, "conversation": conversation, "after": after}
-        )
-        return [(cast(str, row[0]), cast(list[str], row[1])) for row in rows]
+    def leaning(self, after: Mapping[str, int]) -> list[tuple[str, list[str]]]:
+        """Return (run id, trace ids) of runs that lean on the run before them and began `after` what is given for their
+        conversation, by conversation."""
+        rows = self.store.rows(load("runs_leaning"), {"tenant": self.tenant, "conversations": sorted(after)})
+        return [
+            (cast(str, run_id), cast("list[str]", trace_ids))
+            for run_id, trace_ids, conversation, started_at in rows
+            if cast(int, started_at) > after[cast(str, conversation)]
+        ]

@@ -12,36 +12,31 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import count
 from typing import cast
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.arrivals import Arrivals
-from retrospan.ingest.interpret.batch import broken_trace, interpret_traces
+from retrospan.ingest.interpret.batch import broken_trace
 from retrospan.ingest.interpret.broken import deleted_run
-from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.leaning import final_histories, leaning_on
-from retrospan.ingest.interpret.members import orphaned_runs, read_members
-from retrospan.ingest.interpret.queue import Queue, Trace
-from retrospan.ingest.interpret.rows import Rows
+from retrospan.ingest.interpret.members import orphaned_runs
+from retrospan.ingest.interpret.queue import MOST_WAITING, Queue, Trace
+from retrospan.ingest.interpret.readings import Batch, Readings, write_rows
 from retrospan.ingest.interpret.run import VERSION
 from retrospan.ingest.interpret.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
-from retrospan.ingest.interpret.worker import TABLES, Done, Job, RunSeen, Worker, WorkerGone, pack
-from retrospan.ingest.load.reading import log_rows, read_logs, span_rows
+from retrospan.ingest.interpret.worker import Done, Job, RunSeen
 from retrospan.ingest.precedence import INTERPRETING, give_way
-from retrospan.ingest.warehouse.rows import insert_encoded, insert_rows, time_columns
+from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import RetrospanError, RetryableError, WarehouseUnavailable
+from retrospan.schemas.errors import OutOfMemory, RetrospanError, RetryableError, WarehouseUnavailable
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger("retrospan.interpret")
 
-#: Traces read in one query.
-BATCH_TRACES = 200
 #: How often the thread looks whether a trace has become due, in seconds.
 TICK_SECONDS = 0.1
 #: While the loader is far behind, runs wait this long: it needs the processor, and their spans are still coming.
@@ -68,10 +63,12 @@ class Interpreter:
         settings: InterpreterSettings,
         own_process: bool = True,
         share: Share | None = None,
+        most_waiting: int = MOST_WAITING,
     ) -> None:
         """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
 
-        With a `share` this interpreter reads the runs that are its own; without, it reads them all.
+        With a `share` this interpreter reads the runs that are its own; without, it reads them all. Of the traces that
+        wait, `most_waiting` are held in memory; the warehouse is asked for the others once those are read.
         """
         self.counters = Counters()
         self.is_flooded: Callable[[], bool] = lambda: False
@@ -79,17 +76,18 @@ class Interpreter:
         self.failure = ""
         """Why nothing is interpreted just now; '' while it works."""
         self._warehouse = warehouse
-        self._queue = Queue(settings.quiet_seconds)
+        # Of a shared warehouse, the traces that wait longest may all be others'.
+        self._most = most_waiting if share is None else 2**63
+        self._queue = Queue(settings.quiet_seconds, self._most)
         self._noticed: list[tuple[int, int]] = []
         self._awaited: dict[Trace, list[object]] = {}  # what a rebuild still waits for
         self._busy: int = 0
         self._changed = threading.Condition()
         self._stopping = False
         self._thread: threading.Thread | None = None
-        self._generation = 0
         self._superseded = Superseded()
-        self._worker = Worker() if own_process else None
-        self._timed: dict[str, frozenset[str]] = {}
+        self._readings = Readings(own_process, self._owns)
+        self._under_way: Batch | None = None  # what the other process has
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
@@ -166,7 +164,7 @@ class Interpreter:
     def _pending(self) -> int:
         share = self._share
         asking = share is not None and (share.settling or share.gains != self._gains_read)
-        return len(self._queue) + self._busy + len(self._noticed) + asking
+        return len(self._queue) + self._queue.left_out + self._busy + len(self._noticed) + asking
 
     def _touch(self, rows: Iterable[list[object]], urgent: bool = False) -> dict[Trace, list[object]]:
         """Queue the traces of these rows that are this interpreter's; return their rows."""
@@ -207,28 +205,44 @@ class Interpreter:
                     error,
                     exc_info=None if isinstance(error, RetrospanError) else error,
                 )
+                self._let_go()
                 if store is not None:
                     store.close()
                     store = None
                 with self._changed:
                     self._changed.wait(1.0)
-        if store is not None:
-            store.close()
-        if self._worker is not None:
-            self._worker.stop()
+        try:
+            if store is not None:
+                self._advance(store, None)
+                store.close()
+        except RetrospanError as error:
+            _LOG.warning("the next start reads the runs at hand again: %s", error)
+        self._readings.stop()
+
+    def _let_go(self) -> None:
+        """Forget what is under way."""
+        self._readings.stop()
+        self._under_way = None
+        with self._changed:
+            self._busy = 0
 
     def _begin(self, store: Store) -> None:
         """Find what is unread; what comes after that is noticed or looked for."""
-        if not self._generation:
-            rows = store.rows(load("newest_generation"))
-            self._generation = cast(int, rows[0][0]) if rows else 0
+        self._readings.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
-        rows = store.rows(load("traces_unread"), {"version": VERSION})
+        rows = self._unread(store)
         with self._changed:
             self._touch(rows, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
+
+    def _unread(self, store: Store) -> list[list[object]]:
+        """Rows of traces that nothing has read, the oldest, as many as may wait; what is left out is looked for again."""
+        rows = store.rows(load("traces_unread"), {"version": VERSION, "most": self._most})
+        with self._changed:
+            self._queue.left_out = max(1, self._queue.left_out - self._most) if len(rows) == self._most else 0
+        return rows
 
     def _work(self, store: Store) -> bool:
         """Do one round; False when there was nothing to do."""
@@ -236,7 +250,7 @@ class Interpreter:
             noticed, self._noticed = self._noticed, []
             self._busy += len(noticed)
         touched: list[list[object]] = []
-        taken: list[tuple[Trace, Newest]] = []
+        batches: list[Batch] = []
         try:
             touched += self._touched(store, noticed)
         finally:
@@ -244,27 +258,14 @@ class Interpreter:
             with self._changed:
                 self._busy -= len(noticed)
                 self._touch(touched)
-                taken = self._take()
-                rebuilt = [trace for trace, _ in taken if trace in self._awaited]
-                self._busy += len(taken)
-                if noticed and not taken:
+                batches += self._take()
+                if noticed and not batches:
                     self._changed.notify_all()
-        try:
-            by_tenant: dict[str, dict[str, Newest]] = {}
-            for (tenant, trace_id), newest in taken:
-                by_tenant.setdefault(tenant, {})[trace_id] = newest
-            for tenant, newest_by_trace in by_tenant.items():
-                self._interpret_or_split(store, tenant, newest_by_trace)
-            with self._changed:
-                for trace in rebuilt:
-                    self._awaited.pop(trace, None)
-        finally:
-            with self._changed:
-                self._busy -= len(taken)
-                if taken:
-                    self._changed.notify_all()
+        worked = bool(batches) or self._under_way is not None
+        for batch in batches or [None]:
+            self._advance(store, batch)
         self._superseded.sweep(store, self._warehouse.form)
-        return bool(taken)
+        return worked
 
     def _touched(self, store: Store, noticed: list[tuple[int, int]]) -> list[list[object]]:
         """Rows of traces with new records."""
@@ -276,55 +277,104 @@ class Interpreter:
                 self._gains_read = gains
             return self._arrivals.fresh(store, at_once=bool(noticed))
         rows: list[list[object]] = []
+        if self._queue.left_out and not len(self._queue):
+            rows += self._unread(store)
         for first, last in noticed:
             rows += store.rows(load("traces_touched"), {"first": first, "last": last})
         return rows
 
-    def _take(self) -> list[tuple[Trace, Newest]]:
+    def _take(self) -> list[Batch]:
         """Take traces that are due; while much is still to be loaded only when one has waited long."""
         now = time.monotonic()
         oldest = self._queue.oldest()
         if self.is_flooded() and oldest is not None and now - oldest < FLOOD_PATIENCE_SECONDS:
             return []
-        return self._queue.take(now, BATCH_TRACES)
+        batches: dict[str, Batch] = {}
+        for trace, newest in self._queue.take(now, self._readings.room):
+            tenant, trace_id = trace
+            batch = batches.setdefault(tenant, Batch(tenant, {}, []))
+            batch.newest[trace_id] = newest
+            if trace in self._awaited:
+                batch.rebuilt.append(trace)
+            self._busy += 1
+        return [*batches.values()]
 
-    def _interpret_or_split(self, store: Store, tenant: str, newest: dict[str, Newest]) -> None:
+    def _advance(self, store: Store, batch: Batch | None) -> None:
+        """Read a batch and pass it on; write the one before it, which was interpreted meanwhile."""
+        began = time.perf_counter()
+        job: Job | None = None
+        if batch is not None:
+            try:
+                job = self._readings.job(store, batch)
+            except RetryableError as error:
+                if not isinstance(error, OutOfMemory):
+                    raise
+                _LOG.warning("reading %d traces at once: %s", len(batch.newest), error)
+            except RetrospanError:
+                _LOG.exception("%d traces cannot be read together", len(batch.newest))
+            batch.seconds += time.perf_counter() - began
+        before, self._under_way = self._under_way, None
+        began = time.perf_counter()
+        done = self._readings.receive() if before is not None else None
+        if batch is not None and job is not None and self._readings.send(job):
+            self._under_way, batch = batch, None
+        if before is not None:
+            before.seconds += time.perf_counter() - began
+            self._settle(store, before, done)
+        if batch is not None:
+            self._settle(store, batch, None)
+
+    def _settle(self, store: Store, batch: Batch, done: Done | None) -> None:
+        """Write what a batch gave, or do all of it here, and count it as done."""
+        if done is not None and self._readings.joined(store, batch):
+            done = None  # the batch before it told that others belong to these
+        self._interpret_or_split(store, batch, batch.newest, done)
+        with self._changed:
+            self._busy -= len(batch.newest)
+            for trace in batch.rebuilt:
+                self._awaited.pop(trace, None)
+            self._changed.notify_all()
+
+    def _interpret_or_split(
+        self, store: Store, batch: Batch, newest: dict[str, Newest], done: Done | None = None
+    ) -> None:
         """Interpret traces; where their rows cannot be read or written, halve until the one trace is found."""
         try:
-            self._interpret(store, tenant, newest)
-        except RetryableError:
-            raise
+            self._interpret(store, batch, newest, done)
+        except RetryableError as error:
+            if not isinstance(error, OutOfMemory) or len(newest) == 1:
+                raise
+            self._interpret_halves(store, batch, newest)
         except Exception:  # noqa: BLE001 (whatever one trace does, the others go on)
             if len(newest) > 1:
-                pairs = list(newest.items())
-                middle = len(pairs) // 2
-                self._interpret_or_split(store, tenant, dict(pairs[:middle]))
-                self._interpret_or_split(store, tenant, dict(pairs[middle:]))
+                self._interpret_halves(store, batch, newest)
                 return
             _LOG.exception("trace %s cannot be interpreted", next(iter(newest)))
-            rows = broken_trace(tenant, newest, self._next_generation(), traceback.format_exc())
-            self._write(store, rows)
+            rows = broken_trace(
+                batch.tenant, newest, self._readings.next_generation(), traceback.format_exc()
+            )
+            write_rows(store, rows)
             self.counters.broken += 1
 
-    def _write(self, store: Store, rows: Rows) -> None:
-        for name, table in TABLES.items():
-            if of_table := getattr(rows, name):
-                insert_rows(store, table, of_table)
+    def _interpret_halves(self, store: Store, batch: Batch, newest: dict[str, Newest]) -> None:
+        pairs = list(newest.items())
+        middle = len(pairs) // 2
+        self._interpret_or_split(store, batch, dict(pairs[:middle]))
+        self._interpret_or_split(store, batch, dict(pairs[middle:]))
 
-    def _interpret(self, store: Store, tenant: str, newest: dict[str, Newest]) -> None:
-        began = time.perf_counter()
-        done = self._in_worker(store, tenant, newest) or self._here(store, tenant, newest)
+    def _interpret(self, store: Store, batch: Batch, newest: dict[str, Newest], done: Done | None) -> None:
+        began, tenant = time.perf_counter(), batch.tenant
+        done = done or self._readings.here(store, tenant, newest)
         self._arrivals.pass_on(store, tenant, {t: run for t, run in done.foreign.items() if t in newest})
         run_ids = [run.run_id for run in done.runs]
         before = final_histories(store, tenant, run_ids)
         if self._share is not None:
             self._share.require()
         for run_id in orphaned_runs(store, tenant, done.homes):
-            self._write(store, deleted_run(tenant, run_id, self._next_generation()))
+            write_rows(store, deleted_run(tenant, run_id, self._readings.next_generation()))
         for rows in done.rows:
             insert_encoded(store, rows)
         self._remark(store, tenant, done.runs, before)
-        took = time.perf_counter() - began
         with self._changed:
             for trace_id, effort in done.effort.items():
                 self._queue.done((tenant, trace_id), effort)
@@ -334,63 +384,8 @@ class Interpreter:
         self.counters.runs += len(done.runs)
         self.counters.spans += done.spans
         self.counters.broken += done.broken
-        self.counters.seconds += took
-
-    def _in_worker(self, store: Store, tenant: str, newest: dict[str, Newest]) -> Done | None:
-        """Return what the other process makes of the traces; None when that takes the warehouse, or it is gone."""
-        if self._worker is None:
-            return None
-        trace_ids = list(newest)
-        if store.rows(load("traces_joined"), {"tenant": tenant, "trace_ids": trace_ids, "run_ids": []}):
-            return None
-        # From before the rows are read: of two readings the one that saw more wins.
-        generation = self._next_generation()
-        job = Job(
-            tenant,
-            newest,
-            span_rows(store, tenant, trace_ids),
-            log_rows(store, tenant, trace_ids),
-            generation,
-            self._time_columns(store),
-        )
-        try:
-            done = self._worker.interpret(job)
-        except WorkerGone as error:
-            _LOG.warning("%s; its work is done here", error)
-            return None
-        if done is not None:
-            self._generation = max(self._generation, done.last_generation)
-        return done
-
-    def _here(self, store: Store, tenant: str, newest: dict[str, Newest]) -> Done:
-        """Interpret the traces, with all that belong to them, in this process."""
-        generations = count(self._next_generation() + 1)
-        newest, raw_spans = read_members(store, tenant, newest)
-        raw_logs = read_logs(store, tenant, list(newest))
-        conversations = Conversations(store, tenant)
-        batch = interpret_traces(
-            tenant,
-            newest,
-            raw_spans,
-            raw_logs,
-            lambda: next(generations),
-            conversations,
-            lambda run_id: self._owns(tenant, run_id),
-        )
-        self._generation = max(self._generation, next(generations))
-        # A trace that nothing has arrived of is only named by a link: it is known once it comes.
-        arrived = {raw.trace_id for raw in raw_spans} | {log.trace_id for log in raw_logs}
-        batch.rows.traces = [row for row in batch.rows.traces if row.trace_id in arrived]
-        return pack(batch, self._time_columns(store), self._generation)
-
-    def _time_columns(self, store: Store) -> dict[str, frozenset[str]]:
-        if not self._timed:
-            self._timed = {table: time_columns(store, table) for table in TABLES.values()}
-        return self._timed
-
-    def _next_generation(self) -> int:
-        self._generation = max(self._generation + 1, time.time_ns())
-        return self._generation
+        self.counters.seconds += time.perf_counter() - began + batch.seconds
+        batch.seconds = 0.0
 
     def _remark(self, store: Store, tenant: str, runs: list[RunSeen], before: dict[str, str]) -> None:
         """Mark the later runs whose second input changed: their history leans on the run before them."""

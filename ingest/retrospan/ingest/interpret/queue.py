@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from retrospan.schemas.sequences import Newest, newest_of
 
@@ -12,6 +13,8 @@ Trace = tuple[str, str]
 PATIENCE_SECONDS = 2.0
 #: Of so many traces is known what reading them cost.
 REMEMBERED = 100_000
+#: So many traces wait in memory, about 25 MB. The warehouse knows the rest.
+MOST_WAITING = 50_000
 
 
 @dataclass(slots=True)
@@ -38,8 +41,13 @@ class Queue:
     half: the total work for a growing run stays within three times the last reading of it.
     """
 
-    def __init__(self, quiet_seconds: float) -> None:
+    def __init__(self, quiet_seconds: float, most: int = MOST_WAITING) -> None:
+        """With `most` traces waiting, others are left out unless they are urgent."""
+        self.left_out = 0
+        """How many touches were of traces that are not here, since the caller last looked for those."""
         self._quiet = quiet_seconds
+        self._most = most
+        # In the order of `since`: a trace that was taken and comes back is a new one.
         self._waiting: dict[Trace, _Waiting] = {}
         self._read: dict[Trace, _Read] = {}
 
@@ -50,6 +58,9 @@ class Queue:
         """Note new records of a trace, the newest of each log among them. What is urgent does not wait for quiet."""
         held = self._waiting.get(trace)
         if held is None:
+            if len(self._waiting) >= self._most and not urgent:
+                self.left_out += 1
+                return
             self._waiting[trace] = _Waiting(now, now, records, newest, urgent)
         else:
             held.touched, held.records = now, held.records + records
@@ -57,10 +68,9 @@ class Queue:
 
     def take(self, now: float, limit: int) -> list[tuple[Trace, Newest]]:
         """Remove and return up to `limit` traces that are due, longest waiting first, with their newest sequences."""
-        due = [trace for trace, held in self._waiting.items() if self._is_due(trace, held, now)]
-        due.sort(key=lambda trace: self._waiting[trace].since)
+        due = (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))
         taken = []
-        for trace in due[:limit]:
+        for trace in [*islice(due, limit)]:
             held = self._waiting.pop(trace)
             taken.append((trace, held.newest))
             read = self._read.pop(trace, None) or _Read()
@@ -77,7 +87,7 @@ class Queue:
 
     def oldest(self) -> float | None:
         """Return since when the longest waiting trace waits."""
-        return min((held.since for held in self._waiting.values()), default=None)
+        return next((held.since for held in self._waiting.values()), None)
 
     def _is_due(self, trace: Trace, held: _Waiting, now: float) -> bool:
         if held.urgent:

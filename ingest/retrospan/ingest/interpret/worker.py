@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pickle
 import signal
-import struct
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, cast
 
@@ -22,8 +22,6 @@ from retrospan.ingest.load.reading import parse_logs, parse_spans
 from retrospan.ingest.warehouse.rows import Encoded, encode_rows
 from retrospan.schemas.errors import RetryableError
 from retrospan.schemas.sequences import Newest
-
-_LENGTH = struct.Struct("<Q")
 
 #: Row list → table, in the order of writing: the pointer last.
 TABLES = {name: f"canon_{name}" for name in Rows.__slots__}
@@ -105,20 +103,23 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def interpret(self, job: Job) -> Done | None:
-        """Return what `interpret_job` returns, from the child. Raises WorkerGone when that ends before it answers."""
+    def send(self, job: Job) -> None:
+        """Give the child a job. It takes one at a time. Raises WorkerGone when it ended before it took this one."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "retrospan.ingest.interpret.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )
-        try:
+        with self._watched():
             _send(cast("IO[bytes]", self._process.stdin), job)
+
+    def receive(self) -> Done | None:
+        """Wait for what `interpret_job` returns for the job. Raises WorkerGone when the child ends before it answers."""
+        with self._watched():
+            if self._process is None:
+                raise EOFError("it has no job")
             answer = _receive(cast("IO[bytes]", self._process.stdout))
-        except (OSError, EOFError) as cause:
-            self.stop()
-            raise WorkerGone(f"the interpreting process ended: {cause}") from cause
         if isinstance(answer, BaseException):
             raise answer
         return cast("Done | None", answer)
@@ -139,23 +140,24 @@ class Worker:
                 process.kill()
                 process.wait()
 
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, EOFError, pickle.UnpicklingError) as cause:
+            self.stop()
+            raise WorkerGone(f"the interpreting process ended: {cause}") from cause
+
 
 def _send(pipe: IO[bytes], value: object) -> None:
-    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-    pipe.write(_LENGTH.pack(len(data)))
-    pipe.write(data)
+    # Written as it is made: what is large in it goes to the pipe without a copy.
+    pickle.dump(value, pipe, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.flush()
 
 
 def _receive(pipe: IO[bytes]) -> object:
-    head = pipe.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        raise EOFError("end of input")
-    (size,) = _LENGTH.unpack(head)
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError("cut short")
-    return pickle.loads(data)
+    """Raises EOFError or UnpicklingError when the other end closes first."""
+    return pickle.load(pipe)
 
 
 def main() -> None:
@@ -166,7 +168,7 @@ def main() -> None:
     while True:
         try:
             job = cast(Job, _receive(asked))
-        except EOFError:
+        except (EOFError, pickle.UnpicklingError):
             return
         answer: object
         try:

@@ -1,6 +1,8 @@
 -- title: every variant of the log records of some traces
 -- params: tenant String, trace_ids Array(String)
 -- returns: the fields of retrospan.schemas.raw.RawLog, in order; the last to arrive last
+-- PREWHERE, for with FINAL the engine would build every column of every row that lies near a wanted one, and merge
+-- them, before it looks at trace_id. Both columns are of the key, so what merges is let through together.
 SELECT
     tenant,
     trace_id,
@@ -26,7 +28,7 @@ SELECT
     scope_dropped,
     scope_schema_url
 FROM raw_logs FINAL
-WHERE tenant = {tenant:String} AND trace_id IN {trace_ids:Array(String)}
+PREWHERE tenant = {tenant:String} AND trace_id IN {trace_ids:Array(String)}
 ORDER BY tenant, trace_id, span_id, sequence, content_hash
 SETTINGS
     do_not_merge_across_partitions_select_final = 0,

@@ -153,11 +153,13 @@ def count_traces(request: lean.LeanTraces) -> tuple[int, bool]:
             spans = scope.spans
             count += len(spans)
             for span in spans:
+                # Each look at a field makes a new object of it.
+                trace_id, span_id = span.trace_id, span.span_id
                 if (
-                    len(span.trace_id) != TRACE_ID_BYTES
-                    or len(span.span_id) != SPAN_ID_BYTES
-                    or span.trace_id == NO_TRACE_ID
-                    or span.span_id == NO_SPAN_ID
+                    len(trace_id) != TRACE_ID_BYTES
+                    or len(span_id) != SPAN_ID_BYTES
+                    or trace_id == NO_TRACE_ID
+                    or span_id == NO_SPAN_ID
                 ):
                     return count, False
     return count, True

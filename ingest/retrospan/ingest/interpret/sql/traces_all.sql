@@ -1,4 +1,4 @@
--- title: all traces, in the order of their newest records
+-- title: all traces, in the order in which their raw rows lie: a batch of them is read from a few places
 -- params: none
 -- returns: tenant, trace_id, records, newest Array(UInt64) (the newest sequence of each log), home
 SELECT
@@ -24,6 +24,5 @@ GROUP BY
     tenant,
     trace_id
 ORDER BY
-    newest,
     tenant,
     trace_id

@@ -1,4 +1,4 @@
--- title: traces of the runs that fit all conditions, in the order of their newest records
+-- title: traces of the runs that fit all conditions, in the order in which their raw rows lie
 -- params: run String, version String, dialect String ('' for any), since Int64, until Int64 (Unix ns, 0 for open)
 -- returns: tenant, trace_id, records, newest Array(UInt64) (the newest sequence of each log), home
 SELECT
@@ -38,6 +38,5 @@ GROUP BY
     a.tenant,
     a.trace_id
 ORDER BY
-    newest,
     a.tenant,
     a.trace_id

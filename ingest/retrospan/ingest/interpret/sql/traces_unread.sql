@@ -1,5 +1,5 @@
--- title: traces with records that no interpretation has read, or that another version read
--- params: version String
+-- title: traces with records that no interpretation has read, or that another version read, the oldest first
+-- params: version String, most UInt64 (rows)
 -- returns: tenant, trace_id, records, newest Array(UInt64) (the newest sequence of each log), home
 SELECT
     a.tenant,
@@ -43,3 +43,4 @@ ORDER BY
     newest,
     a.tenant,
     a.trace_id
+LIMIT {most:UInt64}
