@@ -47,7 +47,8 @@ def main() -> int:
 _HEAD = """# What recording costs the agent
 
 Written by `python -m bench.guest`. Median of the repetitions, with the lowest and the highest. Times of a step are
-times of the processor on the thread that records; whatever else runs on the machine lengthens the stalls.
+times of the processor on the thread that records. From the lateness of the event loop is taken off what the
+process's threads waited for a processor; what a hypervisor took is not.
 
 """
 
@@ -110,13 +111,13 @@ def step_table(repetitions: int, share: float) -> tuple[list[str], bool]:
 
 
 def loop_table(repetitions: int, share: float) -> tuple[list[str], bool]:
-    seconds = 5 * share
+    seconds = 3 * share
     none, stock, own = (
         measured(f"loop-{kind}", repetitions, seconds=seconds) for kind in ("none", "stock", "own")
     )
     value = median(each["p999"] for each in own)
     rows = [
-        "| 1,000 steps/s for 5 s beside an event loop: its lateness, ms | median | 99th | 99.9th | most | steps/s |",
+        "| 1,000 steps/s for 3 s beside an event loop: its lateness, ms | median | 99th | 99.9th | most | steps/s |",
         "|---|---|---|---|---|---|",
     ]
     for name, found in (
@@ -134,15 +135,17 @@ def loop_table(repetitions: int, share: float) -> tuple[list[str], bool]:
 def memory_table(repetitions: int, share: float) -> tuple[list[str], bool]:
     spans = int(180_000 * share)
     found = measured("memory", 1, spans=spans)
-    grown = found[0]["grown_mib"]
+    facts = found[0]
+    later = facts["second_half_mib"]
     rows = [
-        f"| the collector away for {spans:,} steps with 5 KB (an hour at 50/s) | |",
+        f"| the collector away for {spans:,} spans with 5 KB (an hour at 50/s) | |",
         "|---|---|",
-        f"| memory for waiting spans (setting) | {found[0]['limit_mib']:.0f} MiB |",
-        f"| growth of the process at its highest | {grown:.0f} MiB, mark: under twice the setting, {_mark(grown < 2 * found[0]['limit_mib'])} |",
-        f"| spans waiting / counted as lost | {found[0]['waiting']:,.0f} / {found[0]['lost']:,.0f} |",
+        f"| memory for waiting spans (setting) | {facts['limit_mib']:.0f} MiB |",
+        f"| growth of the process at its highest | {facts['grown_mib']:.0f} MiB |",
+        f"| of it in the second half | {later:.1f} MiB, mark: under 5, {_mark(later < 5)} |",
+        f"| spans waiting / counted as lost | {facts['waiting']:,.0f} / {facts['lost']:,.0f} |",
     ]
-    return rows, grown < 2 * found[0]["limit_mib"]
+    return rows, later < 5
 
 
 def _mark(good: bool) -> str:

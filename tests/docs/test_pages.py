@@ -88,7 +88,7 @@ def test_variables_and_settings_exist(page: Page) -> None:
     settings = keys(Config())
     variables = {variable(key) for key in settings} | {
         name
-        for root in ("ingest", "queries")
+        for root in ("exporter", "ingest", "queries")
         for file in (TOP / root / "retrospan").rglob("*.py")
         for name in re.findall(r"RETROSPAN_[A-Z_]+[A-Z]", file.read_text(encoding="utf-8"))
     }

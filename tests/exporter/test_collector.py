@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,7 +160,6 @@ def test_collector_killed_and_restarted_under_a_recording_agent(
         OTEL_SERVICE_NAME=name,
         RETROSPAN_TOKEN=WRITER,
         RETROSPAN_EXPORTER_SPOOL=str(tmp_path),
-        stdin=subprocess.PIPE,
     )
 
     def stored() -> int:

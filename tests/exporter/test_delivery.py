@@ -15,6 +15,7 @@ from exporter.receiver import TAKEN, Receiver, Reply, attributes
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from retrospan.exporter.delivery import notices
+from retrospan.exporter.delivery.requests import Request
 from retrospan.schemas.wire import delimited, varint
 
 
@@ -304,22 +305,25 @@ def test_ending_a_span_does_no_work_on_the_thread_that_ends_it(
     built, provider = pipeline()
     record(provider, "started")
     assert built.flush(10)
-    threads: set[int] = set()
-    backlog_put = built._backlog.put
-
-    def put(span: object) -> bool:
-        threads.add(threading.get_ident())
-        return backlog_put(span)  # type: ignore[arg-type]
-
-    built._backlog.put = put  # type: ignore[method-assign,assignment]
-    encoder, sender, outbox = built._encoder, built._sender, built._outbox
-    assert encoder is not None and sender is not None and outbox is not None
+    taken_by: set[int] = set()
     encoded_by: set[int] = set()
-    outbox_put = outbox.put
-    outbox.put = lambda request: (encoded_by.add(threading.get_ident()), outbox_put(request))[1]  # type: ignore[method-assign]
+    outbox = built._outbox
+    assert outbox is not None
+    backlog_put, outbox_put = built._backlog.put, outbox.put
+
+    def take(span: ReadableSpan) -> bool:
+        taken_by.add(threading.get_ident())
+        return backlog_put(span)
+
+    def encoded(request: Request) -> None:
+        encoded_by.add(threading.get_ident())
+        outbox_put(request)
+
+    built._backlog.put = take  # type: ignore[method-assign]
+    outbox.put = encoded  # type: ignore[method-assign]
     record(provider, *numbered(300))
     assert built.flush(10)
-    assert threads == {threading.get_ident()}
+    assert taken_by == {threading.get_ident()}
     assert encoded_by and threading.get_ident() not in encoded_by
 
 

@@ -19,9 +19,7 @@ SERVER_PACKAGES = (
 )
 
 
-def agent(
-    code: str, receiver: Receiver | None = None, *, stdin: int | None = None, **environ: str
-) -> subprocess.Popen[str]:
+def agent(code: str, receiver: Receiver | None = None, **environ: str) -> subprocess.Popen[str]:
     """An agent that runs this code; it speaks to the receiver."""
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "RETROSPAN_"))
@@ -31,7 +29,7 @@ def agent(
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**clean, **environ},
-        stdin=stdin,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -125,7 +123,7 @@ def test_the_switches_of_opentelemetry_switch_it_off(receiver: Receiver, switch:
             SPAN + "from retrospan.exporter import instrument\nmade = instrument()\nspan('one')\n"
             "import threading\nprint(made.enabled, made.flush(), threading.active_count())",
             receiver,
-            **dict([switch]),
+            **{switch[0]: switch[1]},
         )
     )
     assert out.split() == ["False", "True", "1"]

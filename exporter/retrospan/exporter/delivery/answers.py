@@ -48,6 +48,7 @@ class Transport(Protocol):
 
     def send(self, body: bytes) -> Answer:
         """Send an ExportTraceServiceRequest. Never raises."""
+        ...
 
     def close(self) -> None: ...
 

@@ -15,7 +15,7 @@ from sys import getsizeof
 from opentelemetry.sdk.trace import ReadableSpan
 
 # What a span takes in memory apart from its values; an event, a link, an attribute.
-_SPAN_BYTES, _PART_BYTES, _PAIR_BYTES = 2_000, 600, 150
+_SPAN_BYTES, _PART_BYTES, _PAIR_BYTES = 2_700, 600, 150
 _MANY_SPANS, _MANY_BYTES = 256, 1 << 20
 
 

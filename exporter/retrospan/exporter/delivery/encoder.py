@@ -29,7 +29,7 @@ from retrospan.schemas.attributes import EXPORTER_LOST
 
 # An event loop that wants to go on waits for the interpreter's lock up to 5 ms. It gets it after each slice of work,
 # by a sleep long enough for it to wake up and take it.
-_SLICE_SECONDS, _REST_SECONDS = 0.0005, 0.0001
+_SLICE_SECONDS, _REST_SECONDS = 0.0002, 0.0001
 _MOST_ORIGINS = 1_000
 
 
