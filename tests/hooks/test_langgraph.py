@@ -225,6 +225,16 @@ def test_a_key_made_in_a_node_outlives_the_interrupt(sent: Sent) -> None:
     assert keys[0].split(":")[1:3] == ["ask", "reserve"]
 
 
+def test_where_others_make_spans_of_nodes_only_what_they_lack_is_added(
+    sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANGSMITH_OTEL_ENABLED", "true")
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    graphs.shop().invoke({"item": "cup"}, {"configurable": {"thread_id": "t"}})
+    (root,) = sent.spans
+    assert [trigger for _, _, trigger in chain(root)] == ["input", "loop", "loop", "loop"]
+
+
 def test_the_hook_may_come_and_go() -> None:
     assert hook.installed()
     hook.install()
