@@ -188,11 +188,11 @@ def test_langgraph_agent(collector: Served) -> None:
             for s in steps[run["run_id"]]
         ]
 
-    start = {"item": "cup", "log": []}
-    priced = {"item": "cup", "price": 12, "log": ["looked up the price"]}
-    said = {**priced, "approved": "yes", "log": [*priced["log"], "a person said yes"]}
+    start: dict[str, Any] = {"item": "cup", "log": []}
+    priced: dict[str, Any] = {"item": "cup", "price": 12, "log": ["looked up the price"]}
+    said: dict[str, Any] = {**priced, "approved": "yes", "log": [*priced["log"], "a person said yes"]}
     bought = {**said, "log": [*said["log"], "bought a cup for 12"]}
-    cheaper = {**said, "price": 9}
+    cheaper: dict[str, Any] = {**said, "price": 9}
     assert states(asked) == [("look_up", start, priced)]
     assert states(resumed) == [("ask", priced, said), ("buy", said, bought)]
     assert states(fork) == [("buy", cheaper, {**cheaper, "log": [*said["log"], "bought a cup for 9"]})]

@@ -240,11 +240,9 @@ def test_the_hook_may_come_and_go() -> None:
     hook.install()
     hook.remove()
     assert not hook.installed()
-    from langgraph.pregel import _runner, main
+    from langgraph.pregel import _loop
 
-    assert (
-        "_WRAPPED" not in vars(main.Pregel) and _runner.run_with_retry.__module__ == "langgraph.pregel._retry"
-    )
+    assert not hasattr(_loop.PregelLoop.after_tick, "__wrapped__")
     assert graphs.shop_without_memory().invoke({"item": "cup"})["price"] == 12
 
 
