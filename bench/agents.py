@@ -188,7 +188,7 @@ class _Run:
             end_time_unix_nano=self._now,
         )
         for key, value in {**attributes, **self._common}.items():
-            _set(span, key, value)
+            set_attribute(span, key, value)
         self._done.append(span)
         return span
 
@@ -197,7 +197,8 @@ def _message(role: str, *parts: dict[str, object]) -> str:
     return json.dumps({"role": role, "parts": parts})
 
 
-def _set(span: Span, key: str, value: Value) -> None:
+def set_attribute(span: Span, key: str, value: Value) -> None:
+    """Add an attribute."""
     attribute = span.attributes.add(key=key)
     if isinstance(value, str):
         attribute.value.string_value = value
@@ -213,7 +214,7 @@ def _set(span: Span, key: str, value: Value) -> None:
 def _fail(span: Span, kind: str, message: str) -> None:
     span.status.code = span.status.STATUS_CODE_ERROR
     span.status.message = message
-    _set(span, "error.type", kind)
+    set_attribute(span, "error.type", kind)
     event = span.events.add(name="exception", time_unix_nano=span.end_time_unix_nano)
     event.attributes.add(key="exception.type").value.string_value = kind
     event.attributes.add(key="exception.message").value.string_value = message

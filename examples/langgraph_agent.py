@@ -18,7 +18,7 @@ from langgraph.types import Command, interrupt
 from retrospan.exporter import instrument
 
 
-class Order(TypedDict, total=False):
+class Order(TypedDict):
     item: str
     price: int
     approved: str

@@ -15,8 +15,8 @@ IDS = re.compile(
 )
 
 
-def _other_id(old: bytes) -> bytes:
-    return bytes((byte * 31 + 7) % 256 for byte in old)
+def _other_id(old: bytes, salt: int) -> bytes:
+    return bytes((byte * 31 + salt) % 256 for byte in old)
 
 
 def _rewrite(value: AnyValue) -> None:
@@ -32,9 +32,9 @@ def _rewrite(value: AnyValue) -> None:
 
 
 def happened_again(
-    traces: Sequence[bytes], logs: Sequence[bytes], shift_ns: int
+    traces: Sequence[bytes], logs: Sequence[bytes], shift_ns: int, salt: int = 7
 ) -> tuple[list[bytes], list[bytes], list[str]]:
-    """Return the requests with all ids rewritten and times shifted, and the new trace ids."""
+    """Return the requests with all ids rewritten and times shifted, and the new trace ids; another salt, other ids."""
     trace_ids: dict[str, None] = {}
     new_traces, new_logs = [], []
     for body in traces:
@@ -42,11 +42,19 @@ def happened_again(
         for resource in request.resource_spans:
             for scope in resource.scope_spans:
                 for span in scope.spans:
-                    span.trace_id, span.span_id = _other_id(span.trace_id), _other_id(span.span_id)
-                    span.parent_span_id = _other_id(span.parent_span_id)
+                    span.trace_id, span.span_id = (
+                        _other_id(span.trace_id, salt),
+                        _other_id(span.span_id, salt),
+                    )
+                    span.parent_span_id = _other_id(span.parent_span_id, salt)
                     trace_ids[span.trace_id.hex()] = None
                     span.start_time_unix_nano += shift_ns
                     span.end_time_unix_nano += shift_ns
+                    for link in span.links:
+                        link.trace_id, link.span_id = (
+                            _other_id(link.trace_id, salt),
+                            _other_id(link.span_id, salt),
+                        )
                     for event in span.events:
                         event.time_unix_nano += shift_ns
                     for pair in span.attributes:
@@ -57,7 +65,10 @@ def happened_again(
         for group in logged.resource_logs:
             for scope_logs in group.scope_logs:
                 for record in scope_logs.log_records:
-                    record.trace_id, record.span_id = _other_id(record.trace_id), _other_id(record.span_id)
+                    record.trace_id, record.span_id = (
+                        _other_id(record.trace_id, salt),
+                        _other_id(record.span_id, salt),
+                    )
                     record.observed_time_unix_nano += shift_ns
                     if record.time_unix_nano:
                         record.time_unix_nano += shift_ns

@@ -76,7 +76,7 @@ def test_an_id_may_hold_slashes(ask: Ask) -> None:
 def test_what_is_not_known_names_the_nearest(ask: Ask) -> None:
     said = ask("entity", "record/C-1024")
     assert said.code == 2 and "nothing is known of record/C-1024 among 4 entities" in said.err
-    assert said.err.splitlines()[1] == "record/C-1042  4 statements"
+    assert said.err.splitlines()[1].strip() == "record/C-1042  4 statements"
     assert "give TYPE/ID, such as config/acme-config" in ask("entity", "acme").err
     assert ask("entity", "acme").code == 2
     both = ask("entity", RECORD, "--since", "1h", "--at", "now")

@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from fix_recordings import Recording
+import pytest
+from fix_recordings import Recording, load_recording, manifest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rewritten import IDS
@@ -68,18 +69,44 @@ _COMPARED: tuple[Callable[[Rows], object], ...] = (
 )
 
 
-def test_order_and_duplicates_do_not_matter(recording: Recording) -> None:
-    spans = spans_of_requests(recording.traces, recording.logs)
-    expected = _rows(spans)
+#: The recorded variants: what instruments which framework, in which mode.
+VARIANTS = sorted({name.split("/")[0] for name in manifest()})
+SEEDS = st.integers(min_value=0, max_value=2**32)
 
-    @settings(max_examples=10, deadline=None, database=None)
-    @given(st.integers(min_value=0, max_value=2**32))
-    def check(seed: int) -> None:
-        shuffled = [*spans, *random.Random(seed).sample(spans, len(spans) // 2)]
-        random.Random(seed).shuffle(shuffled)
-        assert _rows(shuffled) == expected
+
+def _in_another_order(spans: list[Span], seed: int) -> list[Span]:
+    """Return the spans as another delivery of the same requests leaves them: mixed, some of them twice."""
+    chance = random.Random(seed)
+    mixed = [*spans, *chance.sample(spans, len(spans) // 2)]
+    chance.shuffle(mixed)
+    return mixed
+
+
+@settings(max_examples=3, deadline=None, database=None)
+@given(seed=SEEDS)
+def test_order_and_duplicates_do_not_matter(recording: Recording, seed: int) -> None:
+    spans = spans_of_requests(recording.traces, recording.logs)
+    assert _rows(_in_another_order(spans, seed)) == _rows(spans)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_order_of_two_hundred_matters(variant: str) -> None:
+    """For each variant 200 orders, over all that is recorded of it."""
+    names = [name for name in sorted(manifest()) if name.split("/")[0] == variant]
+    recordings = [load_recording(name) for name in names]
+    spans = [spans_of_requests(recording.traces, recording.logs) for recording in recordings]
+    expected = [_rows(own) for own in spans]
+    tried: set[tuple[int, int]] = set()
+
+    @settings(max_examples=200, deadline=None, database=None)
+    @given(st.integers(0, len(names) - 1), SEEDS)
+    def check(which: int, seed: int) -> None:
+        tried.add((which, seed))
+        assert _rows(_in_another_order(spans[which], seed)) == expected[which]
 
     check()
+    assert len(tried) == 200
 
 
 def test_the_same_run_with_other_ids_and_times_compares_as_equal(recording: Recording) -> None:

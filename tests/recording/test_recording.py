@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from fix_spans import Sent, events, said
+from fix_spans import Sent, events, said, span_id, trace_id
 from opentelemetry import context, trace
 from opentelemetry.sdk.trace import TracerProvider
 
@@ -40,13 +40,11 @@ def test_a_run_names_itself_and_its_parts_belong_to_it(sent: Sent) -> None:
             pass
         run.answer("bye")
     root, step = sent.named("invoke_agent clerk"), sent.named("look")
-    assert (
-        run.id == f"{root.context.trace_id:032x}" == said(root, names.RUN_ID) == said(root, names.RUN_ORIGIN)
-    )
+    assert run.id == f"{trace_id(root):032x}" == said(root, names.RUN_ID) == said(root, names.RUN_ORIGIN)
     assert said(root, names.RUN_KIND) == "test" and said(root, names.RUN_FLAGGED) is True
     assert said(root, "gen_ai.input.messages")[0]["parts"][0]["content"] == "hello"
     assert said(root, "gen_ai.output.messages")[0]["parts"][0]["content"] == "bye"
-    assert step.parent is not None and step.parent.span_id == root.context.span_id
+    assert step.parent is not None and step.parent.span_id == span_id(root)
     assert dict(step.attributes or {}) == {
         names.STEP_NAME: "look",
         names.STEP_INDEX: 1,
@@ -62,7 +60,7 @@ def test_a_run_inside_a_run_is_part_of_it_and_one_in_a_foreign_trace_is_not_the_
             pass
         with r.run("second") as second:
             pass
-    assert len({first.id, second.id, f"{sent.named('request').context.trace_id:032x}"}) == 3
+    assert len({first.id, second.id, f"{trace_id(sent.named('request')):032x}"}) == 3
 
 
 @pytest.mark.parametrize("kind", ["resumes", "retries", "forks", "replays"])
@@ -78,7 +76,7 @@ def test_a_run_descends_from_another(sent: Sent, kind: str, by: str) -> None:
     assert dict(link.attributes or {}) == {names.LINK_TYPE: kind, names.RUN_ID: "first run"}
     assert link.context.is_valid
     if by == "reference":
-        assert link.context.span_id == sent.spans[0].context.span_id
+        assert link.context.span_id == span_id(sent.spans[0])
     keeps = kind in ("resumes", "retries")
     assert second.origin == (("zero" if by == "reference" else "first run") if keeps else second.id)
     assert (said(root, names.FORK_STEP), said(root, names.FORK_PATCH)) == (
@@ -359,11 +357,11 @@ def test_a_child_process_and_a_thread_are_part_of_the_run(sent: Sent) -> None:
     tool, step = (json.loads(line) for line in done.stdout.splitlines())
     assert step["attributes"][names.RUN_ID] == "a;run,with=signs"
     assert step["attributes"][names.RUN_ORIGIN] == "zero"
-    assert int(step["parent_id"], 16) == root.context.span_id
+    assert int(step["parent_id"], 16) == span_id(root)
     assert names.RUN_ID not in tool["attributes"], "the span above it is here and has it"
     assert tool["attributes"][names.IDEMPOTENCY_KEY].startswith("zero:2:send:")
     thread_step = sent.named("thread")
-    assert thread_step.parent is not None and thread_step.parent.span_id == root.context.span_id
+    assert thread_step.parent is not None and thread_step.parent.span_id == span_id(root)
 
 
 def test_without_a_provider_everything_is_quiet_and_ids_work(no_provider: None) -> None:

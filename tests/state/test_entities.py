@@ -186,6 +186,21 @@ def test_the_grid_over_500_examples(
     check(views, scenes, at, known_at, seed)
 
 
+def test_a_question_about_one_entity_reads_nothing_of_the_others(views: EmbeddedStore) -> None:
+    """The filter reaches the key of the table, through the windows of the view."""
+    told(views, {"one": [Statement("o", "x", 1, 0, 0)]}, 1)
+    for asked_of in (
+        "entity_timeline WHERE entity_type = 'grid' AND entity_id = 'one'",
+        "overwrites WHERE entity_type = 'grid' AND entity_id = 'one'",
+        "entity_state(entity_type = 'grid', entity_id = 'one', at = '', known_at = '')",
+    ):
+        plan = "\n".join(
+            str(row[0]) for row in views.rows(f"EXPLAIN indexes = 1 SELECT field FROM {asked_of}")
+        )
+        read = plan[plan.index("canon_observations") :]
+        assert "PrimaryKey" in read and "entity_id in ['one', 'one']" in read, plan
+
+
 @pytest.fixture
 def views(store: EmbeddedStore) -> EmbeddedStore:
     install(store)

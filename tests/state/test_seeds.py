@@ -180,6 +180,7 @@ def test_s0_9_the_order_of_sending_does_not_matter(told: Told) -> None:
 def test_s0_10_reading_a_state_names_its_schema(told: Told) -> None:
     rows = told.rows("SELECT state_schema FROM steps WHERE run_id = 'task_abc123' AND name = 'send_email'")
     assert rows == [{"state_schema": "order@3"}]
+    assert "source explicit, schema order@3" in told.run("state", "task_abc123/1")
 
 
 def test_s0_11_a_correction_is_one_more_statement_and_stays(told: Told) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.blobs import open_answer, open_request
 from retrospan.ingest.interpret.growing import Growing
-from retrospan.ingest.interpret.indexed import gather
-from retrospan.ingest.interpret.jsontext import Unreadable, read_value
+from retrospan.ingest.interpret.indexed import gather, missing_indexes
+from retrospan.ingest.interpret.jsontext import Unreadable, read_json, read_value
 from retrospan.ingest.interpret.messages import Message, Part, read_message, read_messages, read_part
 from retrospan.ingest.interpret.places import Places
 from retrospan.ingest.interpret.problems import Problems
@@ -30,14 +30,13 @@ def read_content(span: Span, places: Places, reading: Reading, problems: Problem
     """Read system instructions, input and output messages, in place."""
     system = places.any("gen_ai.system_instructions")
     if system is not None:
-        value = read_value(system)
-        reading.system = [read_part(part) for part in (value if isinstance(value, list) else [value])]
+        reading.system = _system(system, reading, problems)
     reading.input = _messages(
         places, "gen_ai.input.messages", "user", reading, problems, growing
-    ) or _indexed(span, ("llm.input_messages", "gen_ai.prompt", "llm.prompts"), "user")
+    ) or _indexed(span, ("llm.input_messages", "gen_ai.prompt", "llm.prompts"), "user", problems)
     reading.output = _messages(
         places, "gen_ai.output.messages", "assistant", reading, problems, growing
-    ) or _indexed(span, ("llm.output_messages", "gen_ai.completion", "llm.choices"), "assistant")
+    ) or _indexed(span, ("llm.output_messages", "gen_ai.completion", "llm.choices"), "assistant", problems)
     if not reading.input and not reading.output:
         said = list(_event_messages(span))
         reading.input = [message for is_answer, message in said if not is_answer]
@@ -68,8 +67,22 @@ def _messages(
     return read
 
 
-def _indexed(span: Span, prefixes: tuple[str, ...], role: str) -> list[Message]:
+def _system(system: object, reading: Reading, problems: Problems) -> list[Part]:
+    """Return the parts of system instructions; a plain text is one, half a list of parts is none."""
+    value = read_value(system)
+    if isinstance(value, str) and value.startswith(("[{", '{"')):
+        why = read_json(value)
+        reason = why.reason if isinstance(why, Unreadable) else "not a list of parts"
+        problems.add(reading.span.span_id, "gen_ai.system_instructions", value, reason)
+        return []
+    return [read_part(part) for part in (value if isinstance(value, list) else [value])]
+
+
+def _indexed(span: Span, prefixes: tuple[str, ...], role: str, problems: Problems) -> list[Message]:
     for prefix in prefixes:
+        missing = missing_indexes(span.attributes, prefix)
+        if missing:
+            problems.add(span.span_id, prefix, f"missing: {missing}", "indexes have holes: these never came")
         said = [
             message for element in gather(span.attributes, prefix) if (message := _element(element, role))
         ]

@@ -10,6 +10,7 @@ from retrospan.ingest.interpret.content import read_content
 from retrospan.ingest.interpret.growing import Growing
 from retrospan.ingest.interpret.jsontext import Unreadable, read_json, read_value
 from retrospan.ingest.interpret.key import text_of_attribute, whole_number
+from retrospan.ingest.interpret.kinds import check_kinds
 from retrospan.ingest.interpret.operations import operation_of
 from retrospan.ingest.interpret.places import GIVEN, RETURNED, Places, whole
 from retrospan.ingest.interpret.problems import Problems
@@ -72,6 +73,7 @@ _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding
 def read_span(span: Span, problems: Problems, growing: Growing) -> Reading:
     """Return what the span says by the general rules; `growing` remembers the histories of the spans before."""
     places = Places(span)
+    check_kinds(span, problems)
     metadata = _metadata(span.attributes)
     reading = Reading(span=span, operation=operation_of(places, bool(span.parent_span_id)))
     reading.agent_name = places.text(
@@ -88,7 +90,7 @@ def read_span(span: Span, problems: Problems, growing: Growing) -> Reading:
         # Whether it is the node itself or something inside it shows only beside its parent.
         reading.operation = "step"
     if reading.operation == "tool":
-        read_tool(places, reading)
+        read_tool(places, reading, problems)
     elif reading.operation in _CONTENT_OPERATIONS:
         read_request(places, metadata, reading, problems)
         read_content(span, places, reading, problems, growing)

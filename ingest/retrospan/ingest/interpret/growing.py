@@ -1,12 +1,21 @@
-"""Histories that grow: each request repeats the one before and adds to it, so only what is added is read."""
+"""Histories that grow: each request repeats the one before and adds to it, so only what is added is read.
+
+An agent that forgets its oldest messages repeats the others: each is one object however many requests repeat it. A run
+of 50,000 spans would else hold each message some twenty times.
+"""
 
 from __future__ import annotations
 
+import json
+from hashlib import blake2b
+
 from retrospan.ingest.interpret.jsontext import Unreadable, read_json
-from retrospan.ingest.interpret.messages import Message, read_messages
+from retrospan.ingest.interpret.messages import Message, read_message, read_messages
 
 #: Histories kept per attribute: agents that work side by side take turns.
 KEPT = 8
+#: Messages known by their text; beyond that the oldest are forgotten, and read anew when they come again.
+KNOWN = 200_000
 
 
 class Growing:
@@ -17,6 +26,7 @@ class Growing:
 
     def __init__(self) -> None:
         self._read: dict[str, list[tuple[str, list[Message]]]] = {}
+        self._known: dict[bytes, Message | None] = {}
 
     def read(self, key: str, text: str, role: str) -> list[Message] | Unreadable:
         """Return the messages in the text of an attribute, or why it cannot be read."""
@@ -27,17 +37,35 @@ class Growing:
                 continue
             more = read_json(added)
             if isinstance(more, list):
-                whole = [*messages, *read_messages(more, role)]
+                whole = [*messages, *self._messages(more, role)]
                 kept[place] = (text, whole)
                 return [*whole]
         value = read_json(text)
         if isinstance(value, Unreadable):
             return value
-        found = read_messages(value, role)
+        found = self._messages(value, role)
         if isinstance(value, list) and not any(isinstance(item, list) for item in value):
             kept.append((text, found))
             del kept[:-KEPT]
         return [*found]
+
+    def _messages(self, value: object, role: str) -> list[Message]:
+        """Return what `read_messages` does; equal messages are one object."""
+        if not isinstance(value, list) or not all(
+            isinstance(item, dict) and "messages" not in item for item in value
+        ):
+            return read_messages(value, role)
+        found = (self._message(item, role) for item in value)
+        return [message for message in found if message is not None]
+
+    def _message(self, item: dict[str, object], role: str) -> Message | None:
+        text = json.dumps(item, separators=(",", ":"))
+        key = blake2b(f"{role}\0{text}".encode(), digest_size=16).digest()
+        if key not in self._known:
+            if len(self._known) >= KNOWN:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = read_message(item, role)
+        return self._known[key]
 
 
 def _added(before: str, text: str) -> str | None:

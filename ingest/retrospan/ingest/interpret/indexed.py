@@ -6,6 +6,7 @@ Indexes are compared as numbers, holes are kept as holes, and a leaf that is als
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 
 def gather(attributes: Mapping[str, object], prefix: str) -> list[dict[str, object]]:
@@ -19,6 +20,17 @@ def gather(attributes: Mapping[str, object], prefix: str) -> list[dict[str, obje
         if index.isdecimal() and len(index) < 10:
             _put(found.setdefault(int(index), {}), path.split(".") if path else [""], value)
     return [_listed(found[index]) for index in sorted(found)]
+
+
+def missing_indexes(attributes: Mapping[str, object], prefix: str) -> str:
+    """Return the indexes below the highest that no attribute has, as `0-35, 40`; '' when there is no hole."""
+    start = prefix + "."
+    indexes = {key[len(start) :].partition(".")[0] for key in attributes if key.startswith(start)}
+    present = sorted(int(index) for index in indexes if index.isdecimal() and len(index) < 10)
+    holes = [
+        (last + 1, following - 1) for last, following in pairwise([-1, *present]) if following > last + 1
+    ]
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in holes)
 
 
 def _put(into: dict[str, object], path: list[str], value: object) -> None:

@@ -262,7 +262,7 @@ class Interpreter:
                 if noticed and not batches:
                     self._changed.notify_all()
         worked = bool(batches) or self._under_way is not None
-        for batch in batches or [None]:
+        for batch in batches or (None,):
             self._advance(store, batch)
         self._superseded.sweep(store, self._warehouse.form)
         return worked

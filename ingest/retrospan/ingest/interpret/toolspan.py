@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.jsontext import Unreadable, read_value
+from retrospan.ingest.interpret.jsontext import Unreadable, read_json, read_value
 from retrospan.ingest.interpret.messages import response_of
 from retrospan.ingest.interpret.places import GIVEN, RETURNED, Places
+from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.pyrepr import read_repr
 from retrospan.ingest.interpret.reading import Reading
 
@@ -52,8 +53,8 @@ _RESULTS = (
 )
 
 
-def read_tool(places: Places, reading: Reading) -> None:
-    """Read a tool's span in place."""
+def read_tool(places: Places, reading: Reading, problems: Problems) -> None:
+    """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     span = reading.span
     reading.tool_name = places.text(*_NAMES) or span.name.removeprefix("execute_tool ")
     reading.tool_call_id = places.text(*_IDS)
@@ -64,7 +65,11 @@ def read_tool(places: Places, reading: Reading) -> None:
         if event.name == "gen_ai.choice" and result is None:
             result = event.attributes.get("message")
     if arguments is not None:
-        reading.arguments, reading.has_arguments = _read_arguments(arguments), True
+        read = _read_arguments(arguments)
+        if isinstance(read, Unreadable):
+            problems.add(span.span_id, "arguments", arguments, read.reason)
+        else:
+            reading.arguments, reading.has_arguments = read, True
     if result is not None:
         reading.result, reading.has_result = response_of(read_value(result)), True
         open_tool_message(reading)
@@ -75,6 +80,8 @@ def _read_arguments(value: object) -> object:
     read = read_value(value)
     if isinstance(read, str):
         printed = read_repr(read)
+        if isinstance(printed, Unreadable) and read[:1] in ("{", "["):
+            return read_json(read)
         read = read if isinstance(printed, Unreadable) else printed
     if isinstance(read, dict) and isinstance(read.get("kwargs"), dict):
         others = [value for key, value in read.items() if key != "kwargs"]

@@ -31,48 +31,81 @@ WITH
         ),
         ' '
     ) AS words,
-    -- A value is its text, or the texts of its elements in brackets.
-    (n, texts, elements, lists) -> if(
-        lists[n],
-        concat('[', arrayStringConcat(arrayMap(e -> texts[e], elements[n]), ','), ']'),
-        texts[n]
-    ) AS value_text,
     pointer AS
     (
         SELECT tenant, run_id, generation
         FROM canon_runs FINAL
         WHERE run_id IN ({a:String}, {b:String}) AND NOT deleted
     ),
-    -- A run's values as arrays of short texts, so that value n is element n.
-    said AS
+    -- The lists that are told in words: of a prompt or of a stated state. A state made of messages is the prompt again.
+    told AS
     (
-        SELECT
-            run_id,
-            numbered.2 AS texts,
-            numbered.3 AS hashes,
-            numbered.4 AS roles,
-            numbered.5 AS elements,
-            numbered.6 AS lists
+        SELECT DISTINCT run_id, number
         FROM
         (
-            SELECT run_id, arraySort(x -> x.1, groupArray((number, text, hash, role, elements, is_list))) AS numbered
-            FROM
-            (
-                SELECT
-                    v.run_id AS run_id,
-                    v.number AS number,
-                    v.hash AS hash,
-                    v.role AS role,
-                    v.elements AS elements,
-                    v.kind = 'list' AS is_list,
-                    substringUTF8(if(v.kind = 'message', words(v.json), v.json), 1, 500) AS text
-                FROM canon_values AS v
-                INNER JOIN pointer AS p
-                    ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
-                WHERE v.run_id IN ({a:String}, {b:String})
-            )
-            GROUP BY run_id
+            SELECT m.run_id AS run_id, arrayJoin([m.system_value, m.tools_value]) AS number
+            FROM canon_model_calls AS m
+            INNER JOIN pointer AS p ON p.tenant = m.tenant AND p.run_id = m.run_id AND p.generation = m.generation
+            WHERE m.run_id IN ({a:String}, {b:String})
+            UNION ALL
+            SELECT s.run_id AS run_id, arrayJoin(s.before_values) AS number
+            FROM canon_steps AS s
+            INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+            WHERE s.run_id IN ({a:String}, {b:String}) AND ifNull(s.state_source, 'messages') != 'messages'
         )
+    ),
+    -- Each value as a short text; a list as the texts of its first elements in brackets. Rows, never arrays over a run:
+    -- joined to every step of a run, an array grows with the square of its length.
+    texts AS
+    (
+        SELECT
+            v.run_id AS run_id,
+            v.number AS number,
+            v.hash AS hash,
+            v.role AS role,
+            substringUTF8(if(v.kind = 'message', words(v.json), v.json), 1, 500) AS text
+        FROM canon_values AS v
+        INNER JOIN pointer AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
+        WHERE v.run_id IN ({a:String}, {b:String}) AND v.kind != 'list'
+        UNION ALL
+        SELECT
+            l.run_id AS run_id,
+            l.number AS number,
+            any(l.hash) AS hash,
+            '' AS role,
+            concat(
+                '[',
+                arrayStringConcat(arrayMap(e -> e.2, arraySort(e -> e.1, groupArray((l.element.1, e.text)))), ','),
+                if(any(l.length) > 20, ',…]', ']')
+            ) AS text
+        FROM
+        (
+            SELECT
+                v.tenant AS tenant,
+                v.run_id AS run_id,
+                v.generation AS generation,
+                v.number AS number,
+                v.hash AS hash,
+                length(v.elements) AS length,
+                arrayJoin(arrayZip(arrayEnumerate(arraySlice(v.elements, 1, 20)), arraySlice(v.elements, 1, 20))) AS element
+            FROM canon_values AS v
+            INNER JOIN pointer AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
+            INNER JOIN told AS t ON t.run_id = v.run_id AND t.number = v.number
+            WHERE v.run_id IN ({a:String}, {b:String}) AND v.kind = 'list'
+        ) AS l
+        INNER JOIN
+        (
+            SELECT
+                tenant,
+                run_id,
+                generation,
+                number,
+                substringUTF8(if(kind = 'message', words(json), json), 1, 500) AS text
+            FROM canon_values
+            WHERE run_id IN ({a:String}, {b:String})
+        ) AS e
+            ON e.tenant = l.tenant AND e.run_id = l.run_id AND e.generation = l.generation AND e.number = l.element.2
+        GROUP BY l.run_id, l.number
     ),
     -- The input of each model call as (position, hash, number of the value).
     prompts AS
@@ -125,27 +158,31 @@ WITH
             m.tools_hash AS tools_hash,
             m.input_hash AS input_hash,
             m.output_hash AS output_hash,
-            substringUTF8(value_text(m.system_value, v.texts, v.elements, v.lists), 1, 500) AS system,
-            substringUTF8(value_text(m.tools_value, v.texts, v.elements, v.lists), 1, 500) AS tools,
-            arrayStringConcat(arrayMap(n -> v.texts[n], m.output_values), ' ') AS answer,
-            -- A state made of messages is the prompt again.
+            m.system_value AS system_value,
+            m.tools_value AS tools_value,
+            m.output_values AS output_values,
             if(ifNull(s.state_source, 'messages') = 'messages', NULL, s.state_before_hash) AS state_hash,
-            if(
-                isNull(state_hash),
-                [],
-                arrayMap(
-                    (k, n) -> (toString(k), v.hashes[n], substringUTF8(value_text(n, v.texts, v.elements, v.lists), 1, 200)),
-                    s.before_keys,
-                    s.before_values
-                )
-            ) AS state
+            if(isNull(state_hash), [], arrayZip(arrayMap(k -> toString(k), s.before_keys), s.before_values)) AS state
         FROM canon_steps AS s
         INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
         LEFT JOIN canon_tool_calls AS t
             ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation AND t.ordinal = s.tool_call
         LEFT JOIN canon_model_calls AS m
             ON m.tenant = s.tenant AND m.run_id = s.run_id AND m.generation = s.generation AND m.ordinal = s.model_call
-        LEFT JOIN said AS v ON v.run_id = s.run_id
+        WHERE s.run_id IN ({a:String}, {b:String})
+    ),
+    -- What the alignment goes by, and nothing else.
+    named AS
+    (
+        SELECT
+            s.run_id AS run_id,
+            s.step AS step,
+            s.step_kind AS step_kind,
+            multiIf(s.step_kind = 'model', ifNull(s.agent_name, ''), s.tool_call != 0, t.tool_name, s.name) AS name
+        FROM canon_steps AS s
+        INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+        LEFT JOIN canon_tool_calls AS t
+            ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation AND t.ordinal = s.tool_call
         WHERE s.run_id IN ({a:String}, {b:String})
     ),
     -- Alignment: common head, common tail, and between them by (kind, name, occurrence). One row, stage by stage:
@@ -164,26 +201,26 @@ WITH
         SELECT
             arraySort(groupArrayIf(entry, run_id = {a:String})) AS steps_a,
             arraySort(groupArrayIf(entry, run_id = {b:String})) AS steps_b
-        FROM facts
+        FROM named
         HAVING (SELECT uniqExact(run_id) FROM pointer) = if({a:String} = {b:String}, 1, 2)
     ),
     keyed AS
     (
         SELECT
-            steps_a.1 AS numbers_a,
-            steps_b.1 AS numbers_b,
             steps_a.2 AS keys_a,
             steps_b.2 AS keys_b,
-            toInt64(least(length(steps_a), length(steps_b))) AS shorter
+            toInt64(length(steps_a)) AS length_a,
+            toInt64(length(steps_b)) AS length_b,
+            least(length_a, length_b) AS shorter
         FROM listed
     ),
     headed AS
     (
         SELECT
-            numbers_a,
-            numbers_b,
             keys_a,
             keys_b,
+            length_a,
+            length_b,
             shorter,
             toInt64(
                 arrayFirstIndex(
@@ -197,10 +234,10 @@ WITH
     tailed AS
     (
         SELECT
-            numbers_a,
-            numbers_b,
             keys_a,
             keys_b,
+            length_a,
+            length_b,
             head,
             toInt64(
                 arrayFirstIndex(
@@ -214,43 +251,94 @@ WITH
     middles AS
     (
         SELECT
-            numbers_a,
-            numbers_b,
+            length_a,
+            length_b,
             head,
             tail,
-            arraySlice(keys_a, head + 1, toInt64(length(keys_a)) - head - tail) AS middle_a,
-            arraySlice(keys_b, head + 1, toInt64(length(keys_b)) - head - tail) AS middle_b
+            arraySlice(keys_a, head + 1, length_a - head - tail) AS middle_a,
+            arraySlice(keys_b, head + 1, length_b - head - tail) AS middle_b
         FROM tailed
     ),
-    named AS
+    -- All of both middles as (key with its occurrence, side, index), sorted: partners stand side by side. No lambda from
+    -- here on uses a whole array: it would be copied for each element.
+    merged AS
     (
         SELECT
-            numbers_a,
-            numbers_b,
+            length_a,
+            length_b,
             head,
             tail,
-            arrayMap((k, n) -> concat(k, '\0', toString(n)), middle_a, arrayEnumerateUniq(middle_a)) AS named_a,
-            arrayMap((k, n) -> concat(k, '\0', toString(n)), middle_b, arrayEnumerateUniq(middle_b)) AS named_b
+            arraySort(
+                arrayConcat(
+                    arrayMap(
+                        (k, n, i) -> (concat(k, '\0', toString(n)), toUInt8(0), toInt64(i)),
+                        middle_a,
+                        arrayEnumerateUniq(middle_a),
+                        arrayEnumerate(middle_a)
+                    ),
+                    arrayMap(
+                        (k, n, i) -> (concat(k, '\0', toString(n)), toUInt8(1), toInt64(i)),
+                        middle_b,
+                        arrayEnumerateUniq(middle_b),
+                        arrayEnumerate(middle_b)
+                    )
+                )
+            ) AS entries
         FROM middles
     ),
+    -- Index by index the partner on the other side, 0 where there is none.
     partners AS
     (
         SELECT
-            numbers_a,
-            numbers_b,
+            length_a,
+            length_b,
             head,
             tail,
-            arrayMap(k -> indexOf(named_b, k), named_a) AS partner_a,
-            arrayMap(k -> indexOf(named_a, k), named_b) AS partner_b
-        FROM named
+            arrayMap(
+                x -> x.2,
+                arraySort(
+                    arrayFilter(
+                        x -> x.3 = 0,
+                        arrayMap(
+                            (x, next) -> (x.3, if(x.1 = next.1, next.3, 0), x.2),
+                            entries,
+                            arrayShiftLeft(entries, 1)
+                        )
+                    )
+                )
+            ) AS partner_a,
+            arrayMap(
+                x -> x.2,
+                arraySort(
+                    arrayFilter(
+                        x -> x.3 = 1,
+                        arrayMap(
+                            (x, last) -> (x.3, if(x.1 = last.1, last.3, 0), x.2),
+                            entries,
+                            arrayShiftRight(entries, 1)
+                        )
+                    )
+                )
+            ) AS partner_b
+        FROM merged
+    ),
+    paired_off AS
+    (
+        SELECT
+            length_a,
+            length_b,
+            head,
+            tail,
+            partner_a,
+            partner_b,
+            arrayFilter((i, partner) -> partner != 0, arrayEnumerate(partner_a), partner_a) AS common_a,
+            arrayFilter(partner -> partner != 0, partner_a) AS common_b
+        FROM partners
     ),
     aligned AS
     (
         SELECT
-            numbers_a,
-            numbers_b,
-            arraySort(arrayFilter(x -> x != 0, partner_a)) AS in_order,
-            -- (zone, order in it, of a, index in a, index in b, rank among those with a partner)
+            -- (zone, order in it, of a, index in a, index in b, whether it moved)
             arraySort(
                 arrayConcat(
                     CAST(
@@ -259,17 +347,17 @@ WITH
                     ),
                     CAST(
                         arrayMap(
-                            (partner, i, rank) -> (
-                                1,
-                                i,
-                                1,
-                                head + i,
-                                if(partner = 0, 0, head + toInt64(partner)),
-                                if(partner = 0, 0, rank)
-                            ),
-                            partner_a,
-                            arrayEnumerate(partner_a),
-                            arrayCumSum(arrayMap(x -> x != 0, partner_a))
+                            (i, partner, in_order) -> (1, i, 1, head + i, head + partner, partner != in_order),
+                            common_a,
+                            common_b,
+                            arraySort(common_b)
+                        ),
+                        'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
+                    ),
+                    CAST(
+                        arrayMap(
+                            i -> (1, i, 1, head + i, 0, 0),
+                            arrayFilter((i, partner) -> partner = 0, arrayEnumerate(partner_a), partner_a)
                         ),
                         'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
                     ),
@@ -295,31 +383,18 @@ WITH
                     ),
                     CAST(
                         arrayMap(
-                            i -> (
-                                2,
-                                i,
-                                0,
-                                toInt64(length(numbers_a)) - tail + i,
-                                toInt64(length(numbers_b)) - tail + i,
-                                0
-                            ),
+                            i -> (2, i, 0, length_a - tail + i, length_b - tail + i, 0),
                             range(1, tail + 1)
                         ),
                         'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
                     )
                 )
-            ) AS places,
-            head
-        FROM partners
+            ) AS places
+        FROM paired_off
     ),
     placed AS
     (
-        SELECT
-            numbers_a,
-            numbers_b,
-            in_order,
-            head,
-            arrayJoin(arrayZip(arrayEnumerate(places), places)) AS place
+        SELECT arrayJoin(arrayZip(arrayEnumerate(places), places)) AS place
         FROM aligned
     ),
     paired AS
@@ -328,9 +403,10 @@ WITH
             {a:String} AS a,
             {b:String} AS b,
             place.1 AS position,
-            if(place.2.4 = 0, 0, numbers_a[place.2.4]) AS step_a,
-            if(place.2.5 = 0, 0, numbers_b[place.2.5]) AS step_b,
-            place.2.6 != 0 AND toInt64(in_order[place.2.6]) != place.2.5 - head AS moved
+            -- Steps count from 1 without a gap, as the indexes do.
+            toUInt32(place.2.4) AS step_a,
+            toUInt32(place.2.5) AS step_b,
+            place.2.6 != 0 AS moved
         FROM placed
     ),
     prompted AS
@@ -367,6 +443,7 @@ WITH
             x.system_hash != y.system_hash AS other_system,
             x.tools_hash != y.tools_hash AS other_tools,
             x.input_hash != y.input_hash AS other_input,
+            ifNull(x.state_hash != y.state_hash, false) AS other_state,
             x.step_kind AS step_kind_a,
             y.step_kind AS step_kind_b,
             x.name AS name_a,
@@ -393,32 +470,212 @@ WITH
             y.parameters AS parameters_b,
             x.parameters_hash AS parameters_hash_a,
             y.parameters_hash AS parameters_hash_b,
-            x.system AS system_a,
-            y.system AS system_b,
-            x.tools AS tools_a,
-            y.tools AS tools_b,
             x.output_hash AS output_hash_a,
             y.output_hash AS output_hash_b,
-            x.answer AS answer_a,
-            y.answer AS answer_b,
             x.state_hash AS state_hash_a,
             y.state_hash AS state_hash_b,
-            -- Of two states only the keys that differ, as (key, text).
-            arrayMap(
-                e -> (e.1, e.3),
-                arrayFilter(e -> NOT has(arrayZip(y.state.1, y.state.2), (e.1, e.2)), x.state)
-            ) AS odd_state_a,
-            arrayMap(
-                e -> (e.1, e.3),
-                arrayFilter(e -> NOT has(arrayZip(x.state.1, x.state.2), (e.1, e.2)), y.state)
-            ) AS odd_state_b,
-            if(p.odd.3 = 0, NULL, concat(i.roles[p.odd.3], ': ', i.texts[p.odd.3])) AS message_a,
-            if(p.odd.4 = 0, NULL, concat(j.roles[p.odd.4], ': ', j.texts[p.odd.4])) AS message_b
+            p.odd.3 != 0 AS message_in_a,
+            p.odd.4 != 0 AS message_in_b,
+            -- The values whose texts are shown, as (what, of b, place or key, number): none of what is equal.
+            arrayConcat(
+                if(both AND other_system, [('system', 0, '', x.system_value), ('system', 1, '', y.system_value)], []),
+                if(both AND other_tools, [('tools', 0, '', x.tools_value), ('tools', 1, '', y.tools_value)], []),
+                if(both AND other_input, [('message', 0, '', p.odd.3), ('message', 1, '', p.odd.4)], []),
+                if(
+                    both AND x.output_hash = y.output_hash,
+                    [],
+                    arrayConcat(
+                        arrayMap((n, i) -> ('answer', 0, leftPad(toString(i), 9, '0'), n), x.output_values, arrayEnumerate(x.output_values)),
+                        arrayMap((n, i) -> ('answer', 1, leftPad(toString(i), 9, '0'), n), y.output_values, arrayEnumerate(y.output_values))
+                    )
+                ),
+                if(
+                    both AND other_state,
+                    arrayConcat(
+                        arrayMap(e -> ('state', 0, e.1, e.2), x.state),
+                        arrayMap(e -> ('state', 1, e.1, e.2), y.state)
+                    ),
+                    []
+                ),
+                [('', 0, '', 0)]
+            ) AS wanted
         FROM prompted AS p
         LEFT JOIN facts AS x ON x.run_id = p.a AND x.step = p.step_a
         LEFT JOIN facts AS y ON y.run_id = p.b AND y.step = p.step_b
-        LEFT JOIN said AS i ON i.run_id = p.a
-        LEFT JOIN said AS j ON j.run_id = p.b
+    ),
+    -- The same with those texts, as (what, of b, place or key, hash, text).
+    shown AS
+    (
+        SELECT
+            f.position AS position,
+            any(f.step_a) AS step_a,
+            any(f.step_b) AS step_b,
+            any(f.moved) AS moved,
+            any(f.both) AS both,
+            any(f.other_system) AS other_system,
+            any(f.other_tools) AS other_tools,
+            any(f.other_input) AS other_input,
+            any(f.other_state) AS other_state,
+            any(f.message_in_a) AS message_in_a,
+            any(f.message_in_b) AS message_in_b,
+            any(f.step_kind_a) AS step_kind_a,
+            any(f.step_kind_b) AS step_kind_b,
+            any(f.name_a) AS name_a,
+            any(f.name_b) AS name_b,
+            any(f.status_a) AS status_a,
+            any(f.status_b) AS status_b,
+            any(f.error_type_a) AS error_type_a,
+            any(f.error_type_b) AS error_type_b,
+            any(f.error_message_a) AS error_message_a,
+            any(f.error_message_b) AS error_message_b,
+            any(f.arguments_hash_a) AS arguments_hash_a,
+            any(f.arguments_hash_b) AS arguments_hash_b,
+            any(f.result_hash_a) AS result_hash_a,
+            any(f.result_hash_b) AS result_hash_b,
+            any(f.arguments_a) AS arguments_a,
+            any(f.arguments_b) AS arguments_b,
+            any(f.result_a) AS result_a,
+            any(f.result_b) AS result_b,
+            any(f.provider_a) AS provider_a,
+            any(f.provider_b) AS provider_b,
+            any(f.request_model_a) AS request_model_a,
+            any(f.request_model_b) AS request_model_b,
+            any(f.parameters_a) AS parameters_a,
+            any(f.parameters_b) AS parameters_b,
+            any(f.parameters_hash_a) AS parameters_hash_a,
+            any(f.parameters_hash_b) AS parameters_hash_b,
+            any(f.output_hash_a) AS output_hash_a,
+            any(f.output_hash_b) AS output_hash_b,
+            any(f.state_hash_a) AS state_hash_a,
+            any(f.state_hash_b) AS state_hash_b,
+            arraySort(
+                groupArray(
+                    (
+                        toString(f.want.1),
+                        f.want.2,
+                        f.want.3,
+                        t.hash,
+                        multiIf(
+                            f.want.1 = 'message', concat(t.role, ': ', t.text),
+                            f.want.1 = 'state', substringUTF8(t.text, 1, 200),
+                            substringUTF8(t.text, 1, 500)
+                        )
+                    )
+                )
+            ) AS said
+        FROM
+        (
+            SELECT
+                position,
+                step_a,
+                step_b,
+                moved,
+                both,
+                other_system,
+                other_tools,
+                other_input,
+                other_state,
+                message_in_a,
+                message_in_b,
+                step_kind_a,
+                step_kind_b,
+                name_a,
+                name_b,
+                status_a,
+                status_b,
+                error_type_a,
+                error_type_b,
+                error_message_a,
+                error_message_b,
+                arguments_hash_a,
+                arguments_hash_b,
+                result_hash_a,
+                result_hash_b,
+                arguments_a,
+                arguments_b,
+                result_a,
+                result_b,
+                provider_a,
+                provider_b,
+                request_model_a,
+                request_model_b,
+                parameters_a,
+                parameters_b,
+                parameters_hash_a,
+                parameters_hash_b,
+                output_hash_a,
+                output_hash_b,
+                state_hash_a,
+                state_hash_b,
+                arrayJoin(wanted) AS want,
+                if(want.2 = 0, {a:String}, {b:String}) AS of_run
+            FROM joined
+        ) AS f
+        LEFT JOIN texts AS t ON t.run_id = f.of_run AND t.number = f.want.4
+        GROUP BY f.position
+    ),
+    told_apart AS
+    (
+        SELECT
+            position,
+            step_a,
+            step_b,
+            moved,
+            both,
+            other_system,
+            other_tools,
+            other_input,
+            other_state,
+            step_kind_a,
+            step_kind_b,
+            name_a,
+            name_b,
+            status_a,
+            status_b,
+            error_type_a,
+            error_type_b,
+            error_message_a,
+            error_message_b,
+            arguments_hash_a,
+            arguments_hash_b,
+            result_hash_a,
+            result_hash_b,
+            arguments_a,
+            arguments_b,
+            result_a,
+            result_b,
+            provider_a,
+            provider_b,
+            request_model_a,
+            request_model_b,
+            parameters_a,
+            parameters_b,
+            parameters_hash_a,
+            parameters_hash_b,
+            output_hash_a,
+            output_hash_b,
+            state_hash_a,
+            state_hash_b,
+            arrayFirst(e -> e.1 = 'system' AND e.2 = 0, said).5 AS system_a,
+            arrayFirst(e -> e.1 = 'system' AND e.2 = 1, said).5 AS system_b,
+            arrayFirst(e -> e.1 = 'tools' AND e.2 = 0, said).5 AS tools_a,
+            arrayFirst(e -> e.1 = 'tools' AND e.2 = 1, said).5 AS tools_b,
+            if(message_in_a, arrayFirst(e -> e.1 = 'message' AND e.2 = 0, said).5, NULL) AS message_a,
+            if(message_in_b, arrayFirst(e -> e.1 = 'message' AND e.2 = 1, said).5, NULL) AS message_b,
+            arrayStringConcat(arrayMap(e -> e.5, arrayFilter(e -> e.1 = 'answer' AND e.2 = 0, said)), ' ') AS answer_a,
+            arrayStringConcat(arrayMap(e -> e.5, arrayFilter(e -> e.1 = 'answer' AND e.2 = 1, said)), ' ') AS answer_b,
+            arrayFilter(e -> e.1 = 'state' AND e.2 = 0, said) AS all_state_a,
+            arrayFilter(e -> e.1 = 'state' AND e.2 = 1, said) AS all_state_b,
+            -- Of two states only the keys that differ, as (key, text).
+            arrayMap(
+                e -> (e.3, e.5),
+                arrayFilter(e -> NOT has(arrayZip(all_state_b.3, all_state_b.4), (e.3, e.4)), all_state_a)
+            ) AS odd_state_a,
+            arrayMap(
+                e -> (e.3, e.5),
+                arrayFilter(e -> NOT has(arrayZip(all_state_a.3, all_state_a.4), (e.3, e.4)), all_state_b)
+            ) AS odd_state_b
+        FROM shown
     ),
     compared AS
     (
@@ -491,7 +748,7 @@ WITH
                         multiIf(other_system, nullIf(system_b, ''), other_tools, nullIf(tools_b, ''), message_b)
                     ),
                     (
-                        both AND ifNull(state_hash_a != state_hash_b, false),
+                        both AND other_state,
                         'state',
                         arrayStringConcat(arrayDistinct(arrayConcat(odd_state_a.1, odd_state_b.1)), ', '),
                         concat('{', arrayStringConcat(arrayMap(e -> concat(toJSONString(e.1), ':', e.2), odd_state_a), ','), '}'),
@@ -508,7 +765,7 @@ WITH
                     )
                 ]
             ) AS differences
-        FROM joined
+        FROM told_apart
     )
 SELECT
     toUInt32(position) AS position,

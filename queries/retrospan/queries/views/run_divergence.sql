@@ -86,27 +86,30 @@ WITH
             arrayAll(x -> x.10, places) AS all_known
         FROM listed
     ),
+    -- Stage by stage: what a lambda uses of its row is copied for each element, so it must not be a whole array.
+    begun AS
+    (
+        SELECT
+            places,
+            apart,
+            all_known,
+            arrayMin(arrayPushBack(arrayMap(x -> x.1, apart), 4294967295)) AS first
+        FROM parted
+    ),
     placed AS
     (
         SELECT
             apart,
             all_known,
-            arrayMin(arrayPushBack(arrayMap(x -> x.1, apart), 4294967295)) AS first,
+            first,
             -- The next place after that which both runs share.
             arrayMin(
                 arrayPushBack(
-                    arrayMap(
-                        x -> x.1,
-                        arrayFilter(
-                            x -> x.4 IN ('same', 'changed')
-                                AND x.1 > arrayMin(arrayPushBack(arrayMap(y -> y.1, apart), 4294967295)),
-                            places
-                        )
-                    ),
+                    arrayMap(x -> x.1, arrayFilter(x -> x.4 IN ('same', 'changed') AND x.1 > first, places)),
                     4294967295
                 )
             ) AS shared_again
-        FROM parted
+        FROM begun
     ),
     -- (position, step a, step b, change, aspect, detail, value a, value b, kind, known)
     found AS
