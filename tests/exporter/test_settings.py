@@ -67,7 +67,7 @@ def test_sizes_and_times() -> None:
     ],
 )
 def test_a_variable_that_cannot_be_used_is_said_and_the_default_taken(variable: str, text: str) -> None:
-    settings, said = read(**{variable: text})
+    settings, said = read(None, **{variable: text})
     assert settings == read()[0]
     (line,) = said
     assert variable in line and text in line
