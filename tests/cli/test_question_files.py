@@ -73,7 +73,14 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
     sql = statement(name)
     given = {key: VALUES[key] for key in placeholders(sql)}
     answer = warehouse.ask(sql, given)
-    assert answer.rows or name in ("find_messages", "find_spans", "list_loops", "spans_of_traces")
+    assert answer.rows or name in (
+        "find_messages",
+        "find_spans",
+        "list_loops",
+        "services_of_tools",
+        "spans_of_traces",
+        "tool_calls_for_rules",
+    )
     returned = text_of(name).splitlines()[2]
     assert all(
         column in returned or "the columns of the view" in returned or "one row per" in returned
