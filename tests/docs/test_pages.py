@@ -17,7 +17,6 @@ from retrospan.ingest.config import Address, Config, variable
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
-#: Names that are taken for what is not built yet. Each leaves this list with the commit that builds it.
 _OF_A_MACHINE = re.compile(r"/(work|root|home|Users)/\w|(?<![\w.])/tmp/\w|\bC:\\")
 
 
