@@ -44,6 +44,14 @@ def events(span: ReadableSpan, name: str) -> list[dict[str, Any]]:
     return [dict(event.attributes or {}) for event in span.events if event.name == name]
 
 
+def trace_id(span: ReadableSpan) -> int:
+    return span.context.trace_id if span.context else 0
+
+
+def span_id(span: ReadableSpan) -> int:
+    return span.context.span_id if span.context else 0
+
+
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
     """A provider of the SDK as the process's own, for one test."""

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fix_spans import Sent, events, said
+from fix_spans import Sent, events, said, span_id, trace_id
 from hooks import graphs
-from langgraph.types import Command
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 from opentelemetry import context, trace
 from opentelemetry.sdk.trace import ReadableSpan
 
@@ -62,9 +64,9 @@ def test_each_node_has_the_full_state_before_and_after_it(sent: Sent) -> None:
     assert states(sent) == EXPECTED
     root = sent.named("invoke_workflow shop")
     assert said(root, "gen_ai.conversation.id") == "t"
-    assert said(root, names.RUN_ID) == f"{root.context.trace_id:032x}"
+    assert said(root, names.RUN_ID) == f"{trace_id(root):032x}"
     node = sent.named("look_up")
-    assert node.parent is not None and node.parent.span_id == root.context.span_id
+    assert node.parent is not None and node.parent.span_id == span_id(root)
     assert said(node, "metadata")["langgraph_step"] == 1
 
 
@@ -110,7 +112,7 @@ def test_an_interrupt_waits_and_the_resume_is_a_run_of_its_own(sent: Sent) -> No
     assert [name for name, _, _ in states(sent)] == ["ask", "buy"]
     assert states(sent)[0][2]["approved"] == "yes"
     assert links(second) == [{names.LINK_TYPE: "resumes", names.RUN_ID: said(first, names.RUN_ID)}]
-    assert second.links[0].context.trace_id == first.context.trace_id
+    assert second.links[0].context.trace_id == trace_id(first)
     assert said(second, names.RUN_ORIGIN) == said(first, names.RUN_ID)
     (approval,) = events(second, names.APPROVAL)
     assert approval[names.APPROVAL_DECISION] == "yes"
@@ -192,9 +194,9 @@ def test_a_node_that_fails_fails_the_graph_as_without_the_hook(sent: Sent) -> No
 def test_a_graph_inside_a_node_is_part_of_the_run(sent: Sent) -> None:
     graphs.nested().invoke({"item": "cup"})
     inner, outer = sent.named("invoke_workflow small"), sent.named("invoke_workflow outer")
-    assert inner.parent is not None and inner.parent.span_id == sent.named("inner").context.span_id
+    assert inner.parent is not None and inner.parent.span_id == span_id(sent.named("inner"))
     assert said(inner, names.RUN_ID) is None
-    assert said(outer, names.RUN_ID) == f"{outer.context.trace_id:032x}"
+    assert said(outer, names.RUN_ID) == f"{trace_id(outer):032x}"
 
 
 def test_a_run_of_the_program_keeps_its_id(sent: Sent) -> None:
@@ -206,16 +208,16 @@ def test_a_run_of_the_program_keeps_its_id(sent: Sent) -> None:
 
 def test_a_key_made_in_a_node_outlives_the_interrupt(sent: Sent) -> None:
     keys: list[str] = []
-    graph = graphs.StateGraph(graphs.Order)
+    graph = StateGraph(graphs.Order)
 
     def ask(state: graphs.Order) -> dict[str, Any]:
         with effect("reserve", {"item": "cup"}) as reserved:
             keys.append(reserved.key)
-        return {"approved": graphs.interrupt("sure?")}
+        return {"approved": interrupt("sure?")}
 
     graph.add_node("ask", ask)
-    graph.add_edge(graphs.START, "ask")
-    shop = graph.compile(checkpointer=graphs.InMemorySaver())
+    graph.add_edge(START, "ask")
+    shop: Any = graph.compile(checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     shop.invoke({"item": "cup"}, config)
     shop.invoke(Command(resume="yes"), config)
@@ -223,16 +225,24 @@ def test_a_key_made_in_a_node_outlives_the_interrupt(sent: Sent) -> None:
     assert keys[0].split(":")[1:3] == ["ask", "reserve"]
 
 
+def test_where_others_make_spans_of_nodes_only_what_they_lack_is_added(
+    sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANGSMITH_OTEL_ENABLED", "true")
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    graphs.shop().invoke({"item": "cup"}, {"configurable": {"thread_id": "t"}})
+    (root,) = sent.spans
+    assert [trigger for _, _, trigger in chain(root)] == ["input", "loop", "loop", "loop"]
+
+
 def test_the_hook_may_come_and_go() -> None:
     assert hook.installed()
     hook.install()
     hook.remove()
     assert not hook.installed()
-    from langgraph.pregel import _runner, main
+    from langgraph.pregel import _loop
 
-    assert (
-        "_WRAPPED" not in vars(main.Pregel) and _runner.run_with_retry.__module__ == "langgraph.pregel._retry"
-    )
+    assert not hasattr(_loop.PregelLoop.after_tick, "__wrapped__")
     assert graphs.shop_without_memory().invoke({"item": "cup"})["price"] == 12
 
 

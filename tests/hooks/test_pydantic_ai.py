@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -57,7 +58,7 @@ def hooked() -> Iterator[None]:
 
 
 def test_the_deps_are_the_state_of_the_run_and_of_each_tool(sent: Sent) -> None:
-    result = clerk("add_item", item="cup").run_sync("a cup, please", deps=Basket())
+    result = asyncio.run(clerk("add_item", item="cup").run("a cup, please", deps=Basket()))
     assert result.output == "done"
     root, tool = sent.named("invoke_agent clerk"), sent.named("execute_tool add_item")
     assert (said(root, names.STATE_BEFORE), said(root, names.STATE_AFTER)) == (
@@ -73,12 +74,12 @@ def test_the_deps_are_the_state_of_the_run_and_of_each_tool(sent: Sent) -> None:
 
 def test_an_approval_is_said_on_the_run_that_uses_it(sent: Sent) -> None:
     agent = clerk("pay", amount=3)
-    first = agent.run_sync("pay", deps=Basket())
+    first = asyncio.run(agent.run("pay", deps=Basket()))
     assert isinstance(first.output, DeferredToolRequests)
     sent.spans.clear()
     results = DeferredToolResults(approvals={"c1": True})
-    second = agent.run_sync(
-        message_history=first.all_messages(), deferred_tool_results=results, deps=Basket()
+    second = asyncio.run(
+        agent.run(message_history=first.all_messages(), deferred_tool_results=results, deps=Basket())
     )
     assert second.output == "done"
     (approval,) = events(sent.named("invoke_agent clerk"), names.APPROVAL)
@@ -91,9 +92,9 @@ def test_an_agent_that_wants_no_instrumentation_has_none(sent: Sent) -> None:
     agent.instrument = False
     tracer = trace.get_tracer_provider().get_tracer("mine")
     with tracer.start_as_current_span("mine"):
-        agent.run_sync("a cup, please", deps=Basket())
+        asyncio.run(agent.run("a cup, please", deps=Basket()))
     assert said(sent.named("mine"), names.STATE_BEFORE) is None, "a span of the program's own is left alone"
 
 
 def test_without_a_provider_agents_run(no_provider: None) -> None:
-    assert clerk("add_item", item="cup").run_sync("a cup", deps=Basket()).output == "done"
+    assert asyncio.run(clerk("add_item", item="cup").run("a cup", deps=Basket())).output == "done"

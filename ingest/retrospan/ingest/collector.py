@@ -174,6 +174,7 @@ class Collector:
             gate=self._gate,
             tls=config.tls,
             reader_of=self._opened.reader_of,
+            ready=lambda: not self._log.failure,
         )
         if config.role == "all":
             self._interpreter.start()

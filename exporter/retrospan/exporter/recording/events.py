@@ -6,7 +6,7 @@ was said outside of every block is not lost. Nothing raises; each returns what t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import uuid4
@@ -20,20 +20,26 @@ from retrospan.exporter.recording.scopes import scope_in
 from retrospan.exporter.recording.spanning import tracer
 from retrospan.schemas import attributes as names
 
-#: The weight of a correction: observations of less never replace it.
-CORRECTION_PRIORITY = 1000
 
+def _say(event: str, said: Callable[[], Mapping[str, Any]]) -> None:
+    """Put an event on the current span, without what is None; outside of every span on one of its own.
 
-def _say(event: str, said: Mapping[str, Any]) -> None:
-    """Put an event on the current span, without what is None; outside of every span on one of its own."""
-    found = {key: value for key, value in said.items() if value is not None}
+    What is said is put together only where somebody keeps it.
+    """
     span = trace.get_current_span()
+    at = span.get_span_context()
     if span.is_recording():
-        span.add_event(event, found)
-    elif not span.get_span_context().is_valid or span.get_span_context().is_remote:
-        alone = tracer().start_span(event.removeprefix("retrospan."), attributes=claims_of_run())
-        alone.add_event(event, found)
+        span.add_event(event, _known(said()))
+    elif not at.is_valid or at.is_remote:
+        alone = tracer().start_span(event.removeprefix("retrospan."))
+        if alone.is_recording():
+            alone.set_attributes(claims_of_run())
+            alone.add_event(event, _known(said()))
         alone.end()
+
+
+def _known(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def _entity(entity: str | tuple[str, str]) -> dict[str, str]:
@@ -61,14 +67,16 @@ def decide(
     confidence: float | None = None,
 ) -> None:
     """Record a choice: what it was about, what was chosen, among what, why, and how sure (0 to 1)."""
-    said = {
-        names.DECISION_NAME: name,
-        names.DECISION_CHOSEN: chosen if isinstance(chosen, str) else json_text(chosen),
-        names.DECISION_OPTIONS: None if options is None else json_text(list(options)),
-        names.DECISION_RATIONALE: rationale,
-        names.DECISION_CONFIDENCE: None if confidence is None else float(confidence),
-    }
-    _say(names.DECISION, said)
+    _say(
+        names.DECISION,
+        lambda: {
+            names.DECISION_NAME: name,
+            names.DECISION_CHOSEN: chosen if isinstance(chosen, str) else json_text(chosen),
+            names.DECISION_OPTIONS: None if options is None else json_text(list(options)),
+            names.DECISION_RATIONALE: rationale,
+            names.DECISION_CONFIDENCE: None if confidence is None else float(confidence),
+        },
+    )
 
 
 @guest("")
@@ -122,25 +130,27 @@ def _observe(
     correction: bool,
 ) -> str:
     own = id or uuid4().hex
-    said: dict[str, Any] = {
-        **_entity(entity),
-        names.CHANGES: json_text(changes),
-        names.OBSERVATION_ID: own,
-        names.SOURCE: source,
-        names.CONFIDENCE: None if confidence is None else float(confidence),
-        names.VALID_FROM: _time(valid_from),
-        names.PRIORITY: CORRECTION_PRIORITY if correction else priority,
-        names.CORRECTION: True if correction else None,
-        names.REASON: reason,
-    }
-    _say(names.OBSERVATION, said)
+    _say(
+        names.OBSERVATION,
+        lambda: {
+            **_entity(entity),
+            names.CHANGES: json_text(changes),
+            names.OBSERVATION_ID: own,
+            names.SOURCE: source,
+            names.CONFIDENCE: None if confidence is None else float(confidence),
+            names.VALID_FROM: _time(valid_from),
+            names.PRIORITY: priority,
+            names.CORRECTION: True if correction else None,
+            names.REASON: reason,
+        },
+    )
     return own
 
 
 @guest(None)
 def use(entity: str | tuple[str, str], field: str | None = None, *, observation: str | None = None) -> None:
     """Record that the current step relied on an entity, on one field of it, or on one observation of it."""
-    _say(names.USE, {**_entity(entity), names.FIELD: field, names.OBSERVATION_ID: observation})
+    _say(names.USE, lambda: {**_entity(entity), names.FIELD: field, names.OBSERVATION_ID: observation})
 
 
 @guest(None)
@@ -152,7 +162,7 @@ def derive(subject: str, object: str, relation: str = "wasDerivedFrom", *, role:
     `wasInformedBy`, `wasAttributedTo`, `actedOnBehalfOf`, `wasInvalidatedBy`.
     """
     said = {names.RELATION: relation, names.SUBJECT: subject, names.OBJECT: object, names.ROLE: role}
-    _say(names.DERIVATION, said)
+    _say(names.DERIVATION, lambda: said)
 
 
 @guest("")
@@ -175,13 +185,10 @@ def checkpoint(id: str | None = None, *, trigger: str | None = None, parent: str
     own = id or uuid4().hex
     scope = scope_in()
     last = scope.checkpoints[0] if scope and scope.checkpoints else []
-    said = {
-        names.CHECKPOINT_ID: own,
-        names.CHECKPOINT_TRIGGER: trigger,
-        names.CHECKPOINT_PARENT: parent or (last[0] if last else None),
-    }
+    above = parent or (last[0] if last else None)
     last[:] = [own]
-    _say(names.CHECKPOINT, said)
+    said = {names.CHECKPOINT_ID: own, names.CHECKPOINT_TRIGGER: trigger, names.CHECKPOINT_PARENT: above}
+    _say(names.CHECKPOINT, lambda: said)
     return own
 
 
@@ -193,15 +200,17 @@ def compaction(type: str, *, tokens_before: int | None = None, tokens_after: int
         names.COMPACTION_TOKENS_BEFORE: tokens_before,
         names.COMPACTION_TOKENS_AFTER: tokens_after,
     }
-    _say(names.COMPACTION, said)
+    _say(names.COMPACTION, lambda: said)
 
 
 @guest(None)
 def approve(decision: str, *, approver: str | None = None, explanation: str | None = None) -> None:
     """Record what somebody said when asked: `approved`, `rejected`, `modified` … who it was, and why."""
-    said = {
-        names.APPROVAL_DECISION: decision,
-        names.APPROVAL_APPROVER: approver,
-        names.APPROVAL_EXPLANATION: explanation,
-    }
-    _say(names.APPROVAL, said)
+    _say(
+        names.APPROVAL,
+        lambda: {
+            names.APPROVAL_DECISION: decision,
+            names.APPROVAL_APPROVER: approver,
+            names.APPROVAL_EXPLANATION: explanation,
+        },
+    )

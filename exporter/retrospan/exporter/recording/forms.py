@@ -68,9 +68,14 @@ def type_name(value: object) -> str:
 
 
 def opened(value: object) -> object:
-    """Return one level of a value that JSON does not know, in values that are nearer to JSON; else its description."""
+    """Return one level of a value that JSON does not know, in values that are nearer to JSON; else its description.
+
+    Raises RecursionError where the stack is at its end: then it is for the caller to say where.
+    """
     try:
         return _opened(value)
+    except RecursionError:
+        raise
     except Exception as error:  # noqa: BLE001 - a guest
         return describe(value, f"could not be read: {type_name(error)}")
 
@@ -180,7 +185,11 @@ def _walk(value: object, above: tuple[int, ...], depth: int) -> object:
             return [_walk(item, inside, depth + 1) for item in list(value)]
     except Exception as error:  # noqa: BLE001 - a guest
         return describe(value, f"could not be read: {type_name(error)}")
-    return _walk(opened(value), inside, depth + 1)
+    try:
+        near = opened(value)
+    except RecursionError:
+        return describe(value, "could not be read: RecursionError")
+    return _walk(near, inside, depth + 1)
 
 
 def _number(value: object) -> object:
