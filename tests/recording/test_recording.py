@@ -379,7 +379,7 @@ def test_without_a_provider_everything_is_quiet_and_ids_work(no_provider: None) 
         assert r.carrier().keys() == {"BAGGAGE"}
 
 
-@pytest.mark.parametrize("bad", [None, 3, "no slash", ("one",), object()], ids=str)
+@pytest.mark.parametrize("bad", [None, 3, "no slash", ("one",), object()], ids=lambda bad: type(bad).__name__)
 def test_wrong_use_never_reaches_the_agent(sent: Sent, bad: Any) -> None:
     with r.run(bad, resumes=bad, at_step=bad), r.step(bad, bad, state=bad):
         r.observe(bad, bad)
