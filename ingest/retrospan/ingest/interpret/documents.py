@@ -63,9 +63,12 @@ def documents_of(reading: Reading) -> list[Document]:
 
 def _of_result(result: object) -> list[object]:
     value = read_value(result)
-    if isinstance(value, dict):
-        value = next((inner for inner in value.values() if isinstance(inner, list)), [value])
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict):
+        return []
+    found: list[object] = next((inner for inner in value.values() if isinstance(inner, list)), [value])
+    return found
 
 
 def _lists(reading: Reading) -> Iterator[list[object]]:
