@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
-.PHONY: help demo test test-long check bench flood format clean
+.PHONY: help demo test test-long check bench bench-retention flood format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyrigh
 
 bench: $(BIN)/.ready  ## measure speed and size; the table goes to bench/RESULTS.md
 	@$(BIN)/python -m bench.run
+
+bench-retention: $(BIN)/.ready  ## measure deletion in a million spans; the table goes to bench/RETENTION.md
+	@$(BIN)/python -m bench.retention
 
 flood: $(BIN)/.ready  ## send twice what it can take for ten minutes; the memory goes to bench/FLOOD.md
 	@$(BIN)/python -m bench.flood
@@ -49,6 +52,6 @@ $(BIN)/.demo: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 	@touch $@
 
 $(BIN)/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
-	@echo "installing into $(VENV) (once; about 435 MB to download, 1.4 GB on disk, most of it the embedded ClickHouse)"
+	@echo "installing into $(VENV) (once; about 475 MB to download, 1.5 GB on disk, most of it the embedded ClickHouse)"
 	@$(UV) sync --quiet --frozen --extra embedded --python $(PYTHON)
 	@touch $@

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest_plugins = ["fix_collector", "fix_recordings", "fix_store"]
+pytest_plugins = ["fix_collector", "fix_recordings", "fix_spans", "fix_store"]
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from retrospan.schemas.store import Store
 
 START = 1_780_000_000
-TOOLS = ("search", "read", "write", "send", "refund")
+TOOLS: tuple[str, ...] = ("search", "read", "write", "send", "refund")
 SHARES = (0.4, 0.3, 0.15, 0.1, 0.05)
 
 

@@ -324,3 +324,30 @@ def test_stop_lets_running_queries_end_and_leaves_no_thread(sample: EmbeddedWare
     while set(threading.enumerate()) - before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert set(threading.enumerate()) - before == set()
+
+
+def test_probes_hear_whether_it_lives_and_whether_what_is_sent_is_kept(
+    sample: EmbeddedWarehouse,
+) -> None:
+    ready = [True]
+    served = SqlPort(
+        sample,
+        Address("127.0.0.1", 0),
+        limits=LIMITS,
+        admin=Admin({}),
+        health=lambda: {"status": "failing"},
+        metrics=str,
+        ready=lambda: ready[0],
+    )
+    port = Port(served.start())
+    try:
+        assert port.ask("/health")[0] == 503
+        assert [port.ask(f"/health/{page}")[:2] for page in ("live", "ready")] == [
+            (200, b"live\n"),
+            (200, b"ready\n"),
+        ]
+        ready[0] = False
+        assert port.ask("/health/live")[0] == 200
+        assert port.ask("/health/ready")[:2] == (503, b"not ready: /health says why\n")
+    finally:
+        served.stop(5.0)

@@ -63,7 +63,7 @@ class Wild:
 
 
 def raw_field(number: int, content: bytes) -> bytes:
-    from retrospan.ingest.otlp.wire import delimited
+    from retrospan.schemas.wire import delimited
 
     return delimited(number, content)
 

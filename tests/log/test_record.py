@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from retrospan.ingest.log.record import Reject, decode, encode, items_at
-from retrospan.ingest.otlp.wire import read_varint
+from retrospan.schemas.wire import read_varint
 
 requests = st.none() | st.binary(max_size=200)
 

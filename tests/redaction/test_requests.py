@@ -20,11 +20,11 @@ from redaction_secrets import PLANTED
 
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.otlp.wire import delimited
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.redact.redactor import Redactor
 from retrospan.schemas.errors import BadRequest
 from retrospan.schemas.redaction.rules import Rules
+from retrospan.schemas.wire import delimited
 
 MARK = "retrospan.redacted"
 SECRET = "hunter2correcthorse"
@@ -363,7 +363,7 @@ def test_messages_of_the_walk_are_those_of_otlp() -> None:
     from opentelemetry.proto.resource.v1.resource_pb2 import Resource
     from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
-    from retrospan.ingest.redact import messages as shapes
+    from retrospan.schemas.redaction import messages as shapes
 
     pairs: list[tuple[type[Message], shapes.Message]] = [
         (Span, shapes.SPAN), (Span.Event, shapes.EVENT), (Span.Link, shapes.LINK), (Status, shapes.STATUS),

@@ -20,7 +20,7 @@ from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile
-from retrospan.ingest.answer.admin import Admin, Report
+from retrospan.ingest.answer.admin import Admin, Command, Report
 from retrospan.ingest.answer.metrics import rendered
 from retrospan.ingest.answer.metrics_target import require_foreign
 from retrospan.ingest.answer.observed import Observed, Parts, release
@@ -41,6 +41,11 @@ from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.receive.port import bind
 from retrospan.ingest.redact.redactor import Redactor
+from retrospan.ingest.retention.burial import Burial
+from retrospan.ingest.retention.commands import commands, configured_policy
+from retrospan.ingest.retention.marks import Marks
+from retrospan.ingest.retention.retention import Retention
+from retrospan.ingest.retention.schedule import Schedule
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.opened import open_warehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
@@ -70,6 +75,7 @@ class Collector:
         self._say = say
         self._stack = ExitStack()
         self._hurry = threading.Event()
+        self._ending = threading.Event()
         self._addresses: Addresses | None = None
 
     def __enter__(self) -> Self:
@@ -107,6 +113,7 @@ class Collector:
 
         What did not make it within that time is in the log and is loaded by the next start.
         """
+        self._ending.set()
         self._stack.close()
 
     def hurry(self) -> None:
@@ -123,6 +130,7 @@ class Collector:
         if redactor is not None:
             # What is said may quote a path or a name that a client made up.
             self._say = redactor.spoken(self._say)
+        configured_policy(config.retention.policy)
         server_context(config.tls)
         Ruleset.read(config.interpreter.rules)
         require_foreign(config)
@@ -146,7 +154,7 @@ class Collector:
         )
         self._prepare()
         self._interpreter = Interpreter(self._opened, config.interpreter, share=self._opened.share)
-        self._loader = Loader(self._log, self._opened.connect, ledger, config.loader)
+        self._loader = Loader(self._log, self._opened.connect, ledger, config.loader, self._opened.log_number)
         self._loader.on_loaded = self._loaded
         self._interpreter.is_flooded = lambda: self._loader.is_flooded
         self._noticed = ledger.loaded_sequence
@@ -155,7 +163,7 @@ class Collector:
             self._log, self._intake, self._loader, self._interpreter, self._opened.probe, self._gate
         )
         observed = Observed(config, parts, lambda: self._noticed)
-        admin = Admin({"rebuild": self._rebuild, "migrate": self._migrate})
+        admin = Admin({"rebuild": self._rebuild, "migrate": self._migrate, **self._keeping()})
         self._port = SqlPort(
             self._opened,
             config.sql,
@@ -166,6 +174,7 @@ class Collector:
             gate=self._gate,
             tls=config.tls,
             reader_of=self._opened.reader_of,
+            ready=lambda: not self._log.failure,
         )
         if config.role == "all":
             self._interpreter.start()
@@ -175,6 +184,7 @@ class Collector:
         archivist = Archivist(self._log, lambda: ledger.loaded_sequence)
         archivist.start()
         stack.callback(archivist.stop)
+        self._retain(stack, admin)
         sql = self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
@@ -184,6 +194,36 @@ class Collector:
         self._export_metrics(stack, observed)
         self._introduce(observed)
         return addresses
+
+    def _keeping(self) -> dict[str, Command]:
+        """The commands that keep runs and let them go."""
+        opened, chains = self._opened, self._loader.chains
+        burial = Burial(opened, self._interpreter)
+        self._retention = Retention(
+            opened,
+            self._log,
+            self._loader,
+            chains,
+            burial,
+            log_number=opened.log_number,
+            alone=not opened.shared,
+            stopping=self._ending.is_set,
+        )
+        marks = Marks(opened, self._log, self._loader)
+        return commands(
+            opened, marks, self._retention, chains, opened.log_number, self.config.retention.policy
+        )
+
+    def _retain(self, stack: ExitStack, admin: Admin) -> None:
+        settings = self.config.retention
+        schedule = Schedule(
+            self._retention,
+            lambda: configured_policy(settings.policy),
+            settings.every_seconds if self.config.role != "interpret" else 0.0,
+            admin.alone,
+        )
+        schedule.start()
+        stack.callback(schedule.stop)
 
     def _export_metrics(self, stack: ExitStack, observed: Observed) -> None:
         if self.config.metrics_to is not None:
@@ -281,6 +321,8 @@ class Collector:
         self._loader.reload_all(
             lambda done, total: report({"phase": "loading", "done": done, "total": total, "unit": "records"})
         )
+        # What was deleted came back with the records that still hold it.
+        self._retention.finish(report)
         if self.config.role == "receive":
             # Which runs there are is for those who interpret: `rebuild`, asked of one of them, reads all again.
             report({"records": records})

@@ -122,6 +122,16 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RetentionSettings:
+    """How long runs are kept, and when the collector sees to that by itself."""
+
+    policy: Path | None = None
+    """A file of rules, read each time. Without it, the defaults."""
+    every_seconds: float = 0.0
+    """How often what is due goes. 0: only when `retrospan retention apply` says so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything `retrospan serve` can be told."""
 
@@ -149,6 +159,7 @@ class Config:
     loader: LoaderSettings = field(default_factory=LoaderSettings)
     interpreter: InterpreterSettings = field(default_factory=InterpreterSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
 
     @classmethod
     def read(
@@ -311,6 +322,7 @@ def _reader(key: str) -> Callable[[object], object]:
         "redaction.enabled": _flag,
         "redaction.rules": _path,
         "interpreter.rules": _path,
+        "retention.policy": _path,
         "tls.certificate": _path,
         "tls.key": _path,
         "tls.client_ca": _path,
@@ -393,7 +405,7 @@ def _line(text: str, key: str) -> int:
 
 def _built(config: Config, told: Mapping[str, object]) -> Config:
     top = {key: value for key, value in told.items() if "." not in key}
-    names = ("tls", "redaction", "limits", "loader", "interpreter", "server")
+    names = ("tls", "redaction", "limits", "loader", "interpreter", "server", "retention")
     sections = {name: replace(getattr(config, name), **_section(told, f"{name}.")) for name in names}
     # Every value went through the reader of its key, so the types fit the fields.
     return replace(config, **top, **sections)  # type: ignore[arg-type]

@@ -11,30 +11,24 @@ travel as query parameters, never inside the statement. A Warehouse holds no con
 
 from __future__ import annotations
 
-import http.client
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
-from urllib.parse import SplitResult, urlencode, urlsplit
 
+from retrospan.queries.client import Client, Value, parts_of
 from retrospan.queries.credentials import Credentials
 from retrospan.queries.frames import Ask, pandas_frame, polars_frame
-from retrospan.schemas.errors import CollectorUnreachable, ConfigError, SqlError
+from retrospan.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 Frame = TypeVar("Frame")
-Value = str | int | float | bool | datetime | Sequence[str]
 DEFAULT_URL = "http://127.0.0.1:8123"
 VARIABLE = "RETROSPAN_URL"
 
-_ESCAPES = str.maketrans(
-    {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\b": "\\b", "\f": "\\f"}
-)
 # Filters are put together from these fixed pieces: column and value are both parameters.
 _FILTERS = tuple("{column_N:Identifier} = {value_N:String}".replace("N", str(number)) for number in range(4))
 
@@ -68,10 +62,10 @@ def connect(
     """
     source = "url" if url is not None else VARIABLE if os.environ.get(VARIABLE) else "default"
     text = url if url is not None else os.environ.get(VARIABLE) or DEFAULT_URL
-    parts = _parts(text)
+    parts = parts_of(text)
     if parts is None:
         raise ConfigError(f"{text!r} (from {source}) is not a URL such as {DEFAULT_URL}.")
-    client = _Client(parts, source, timeout, Credentials.read(os.environ, token))
+    client = Client(parts, source, timeout, Credentials.read(os.environ, token))
     return Warehouse(client, pandas_frame) if pandas else Warehouse(client, polars_frame)
 
 
@@ -81,7 +75,7 @@ class Warehouse(Generic[Frame]):
     Lists take exact values of columns as filters, and `limit`, the greatest number of rows.
     """
 
-    def __init__(self, client: _Client, frame: Callable[[Ask], Frame]) -> None:
+    def __init__(self, client: Client, frame: Callable[[Ask], Frame]) -> None:
         self._client = client
         self._frame = frame
 
@@ -269,6 +263,14 @@ class Warehouse(Generic[Frame]):
             "SELECT * FROM interpretation_problems", filters, "ORDER BY run_id, span_id, field", limit
         )
 
+    def batches(self, *, limit: int | None = None) -> Frame:
+        """What was loaded together, in the order of its chain."""
+        return self._list("SELECT * FROM batches", {}, "ORDER BY log, number", limit)
+
+    def retention_log(self, *, what: str | None = None, limit: int | None = None) -> Frame:
+        """The receipts of deletions, in the order of their chain."""
+        return self._list("SELECT * FROM retention_log", {"what": what}, "ORDER BY log, number", limit)
+
     def run_state(self, run_id: str, step: int = 0) -> Frame:
         """What the agent knew as the step began; 0 means after the last step."""
         return self.sql(
@@ -349,71 +351,3 @@ class Warehouse(Generic[Frame]):
             pieces.append("LIMIT {limit:UInt64}")
             parameters["limit"] = limit
         return self.sql(" ".join(pieces), **parameters)
-
-
-class _Client:
-    """Asks one collector over HTTP: a connection per question."""
-
-    def __init__(self, url: SplitResult, source: str, timeout: float, credentials: Credentials) -> None:
-        self._url = url
-        self._source = source
-        self._timeout = timeout
-        self._headers = credentials.headers()
-        self._context = credentials.context() if url.scheme == "https" else None
-
-    def ask(self, query: str, parameters: Mapping[str, Value], strings: bool) -> bytes:
-        """Return an Arrow stream, with ClickHouse strings as text or as bytes."""
-        told = {f"param_{name}": _written(value) for name, value in parameters.items()}
-        told |= {"default_format": "ArrowStream", "output_format_arrow_string_as_string": str(int(strings))}
-        connection = self._connection()
-        try:
-            target = f"{self._url.path or '/'}?{urlencode(told)}"
-            connection.request("POST", target, query.encode(), self._headers)
-            response = connection.getresponse()
-            body = response.read()
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise CollectorUnreachable(
-                f"cannot reach the collector at {self._url.geturl()} ({reason}; from {self._source}). "
-                "Start one: retrospan serve"
-            ) from error
-        finally:
-            connection.close()
-        if response.status != 200:
-            raise _refused(response.status, body.decode(errors="replace"))
-        return body
-
-    def _connection(self) -> http.client.HTTPConnection:
-        host, port = self._url.hostname or "", self._url.port
-        if self._context is None:
-            return http.client.HTTPConnection(host, port, timeout=self._timeout)
-        return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._context)
-
-
-def _parts(text: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(text if "//" in text else f"http://{text}")
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if usable else None
-
-
-def _refused(status: int, message: str) -> SqlError:
-    code = re.match(r"Code: (\d+)\. (?:DB::Exception: )?", message)
-    if code is None:
-        return SqlError(f"HTTP {status}: {message.strip()[:500]}")
-    return SqlError(message[code.end() :].strip(), code=int(code[1]))
-
-
-def _written(value: Value) -> str:
-    """A value as ClickHouse reads a parameter."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime):
-        return value.isoformat(sep=" ")
-    if isinstance(value, str):
-        return value.translate(_ESCAPES)
-    if isinstance(value, int | float):
-        return repr(value)
-    return "[" + ",".join("'" + part.translate(_ESCAPES).replace("'", "\\'") + "'" for part in value) + "]"

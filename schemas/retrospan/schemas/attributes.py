@@ -90,3 +90,6 @@ APPROVAL_EXPLANATION = "retrospan.approval.explanation"
 LINK_TYPE = "retrospan.link.type"
 FORK_STEP = "retrospan.fork.step"
 FORK_PATCH = "retrospan.fork.patch"
+
+# On resources: how many spans the exporter of this process had lost when it sent this
+EXPORTER_LOST = "retrospan.exporter.lost"

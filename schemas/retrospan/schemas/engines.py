@@ -22,6 +22,7 @@ WINDOW_SECONDS = 604_800
 # By which columns the rows of a table are spread. What merges with FINAL must lie on one shard.
 _BY_TRACE = frozenset({"raw_spans", "raw_logs", "arrivals", "canon_traces", "canon_spans"})
 _BY_RECORD = frozenset({"raw_rejects"})
+_BY_NUMBER = frozenset({"receipts", "loaded_batches"})
 # Small and read as a whole: every node has all of it.
 _EVERYWHERE = frozenset({"schema_migrations", "logs", "leases"})
 
@@ -138,4 +139,6 @@ def cluster(name: str, *, shards: int = 1) -> Form:
 def _spread_by(table: str) -> str:
     if table in _BY_RECORD:
         return "cityHash64(tenant, sequence)"
+    if table in _BY_NUMBER:
+        return "cityHash64(log, number)"
     return f"cityHash64(tenant, {'trace_id' if table in _BY_TRACE else 'run_id'})"

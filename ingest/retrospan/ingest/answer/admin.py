@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from retrospan.ingest.answer.http_server import Request, Response, text
 from retrospan.ingest.saying import say_failure
@@ -50,6 +51,16 @@ class Admin:
         )
         self._thread.start()
         return Response(200, content_type="application/x-ndjson", stream=iter(lines.get, b""))
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Keep commands out meanwhile; False when one is running just now, and then none is kept out."""
+        held = self._running.acquire(blocking=False)
+        try:
+            yield held
+        finally:
+            if held:
+                self._running.release()
 
     def wait(self, seconds: float) -> bool:
         """Wait for a running command; False when it still runs after that many seconds."""

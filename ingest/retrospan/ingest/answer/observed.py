@@ -16,7 +16,7 @@ from retrospan.ingest.answer.metrics import STATE, Records
 from retrospan.ingest.answer.sql_port import QueryCounters
 from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.interpreter import Interpreter
-from retrospan.ingest.load.checking import detached_parts
+from retrospan.ingest.load.checking import Check, detached_parts
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
@@ -112,8 +112,8 @@ class Observed:
             interpretation_failures=self._parts.interpreter.counters.failures,
             rejects=counted.spans_rejected + counted.log_records_rejected + counted.requests_undecodable,
             quarantine=self._parts.loader.quarantined,
-            stored_spans=counted_rows.get("raw_spans", 0) - check.missing.get("raw_spans", 0),
-            stored_log_records=counted_rows.get("raw_logs", 0) - check.missing.get("raw_logs", 0),
+            stored_spans=_stored("raw_spans", counted_rows, check),
+            stored_log_records=_stored("raw_logs", counted_rows, check),
             missing_rows=sum(check.missing.values()),
             detached_parts=engine.detached_parts,
             table_complaint=check.complaint,
@@ -152,6 +152,11 @@ class Observed:
                 self._seen = self._look()
                 self._good_until = time.monotonic() + GOOD_SECONDS
             return self._seen
+
+
+def _stored(table: str, counted: Mapping[str, int], check: Check) -> int:
+    """The rows that a table has, of those that were counted."""
+    return counted.get(table, 0) - check.missing.get(table, 0) - check.buried.get(table, 0)
 
 
 @cache

@@ -21,6 +21,7 @@ from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import Right
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
+from retrospan.ingest.answer.formats import content_type
 from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, Guard, Statement
 from retrospan.ingest.answer.http_server import HttpServer, Request, Response, text
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
@@ -68,23 +69,6 @@ _NAMES = {
     497: "ACCESS_DENIED",
     516: "AUTHENTICATION_FAILED",
 }
-_CONTENT_TYPES = {
-    "tabseparated": "text/tab-separated-values; charset=UTF-8",
-    "tsv": "text/tab-separated-values; charset=UTF-8",
-    "csv": "text/csv; charset=UTF-8",
-    "jsoneachrow": "application/x-ndjson; charset=UTF-8",
-    "jsoncompacteachrow": "application/x-ndjson; charset=UTF-8",
-    "json": "application/json; charset=UTF-8",
-    "xml": "application/xml; charset=UTF-8",
-    "arrowstream": "application/vnd.apache.arrow.stream",
-    "arrow": "application/vnd.apache.arrow.file",
-    "parquet": "application/vnd.apache.parquet",
-    "native": "application/octet-stream",
-    "rowbinary": "application/octet-stream",
-    "pretty": "text/plain; charset=UTF-8",
-    "vertical": "text/plain; charset=UTF-8",
-    "markdown": "text/markdown; charset=UTF-8",
-}
 
 
 ReaderOf = Callable[[str], Store]
@@ -119,8 +103,11 @@ class SqlPort:
         gate: Gate | None = None,
         tls: TlsSettings | None = None,
         reader_of: ReaderOf | None = None,
+        ready: Callable[[], bool] = lambda: True,
     ) -> None:
         """Without a `gate` everybody may ask; without `reader_of` everybody sees all that the warehouse holds.
+
+        `ready` says whether what is sent now would be kept; it is asked by probes and may not wait for the engine.
 
         Raises:
             ConfigError: a file of `tls` cannot be used.
@@ -131,6 +118,7 @@ class SqlPort:
         self._admin = admin
         self._health = health
         self._metrics = metrics
+        self._ready = ready
         self._slots = threading.BoundedSemaphore(limits.queries)
         self._counting = threading.Lock()
         self._server = HttpServer(
@@ -193,6 +181,10 @@ class SqlPort:
             return text(405, f"{request.method} is not spoken here. Use GET or POST.\n")
         if path == "/ping":
             return text(200, "Ok.\n")
+        if path == "/health/live":
+            return text(200, "live\n")
+        if path == "/health/ready":
+            return text(200, "ready\n") if self._ready() else text(503, "not ready: /health says why\n")
         if path == "/health":
             state = self._health()
             if not self._may_read(request):
@@ -365,16 +357,6 @@ class SqlPort:
                 bounds[name] = min(int(value), bounds.get(name, int(value)))
         chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
         return chosen | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw", "readonly": 1}
-
-
-def content_type(output_format: str) -> str:
-    """The media type of a ClickHouse format."""
-    folded = output_format.casefold()
-    for name in (folded, folded.partition("with")[0]):
-        if name in _CONTENT_TYPES:
-            return _CONTENT_TYPES[name]
-    family = next((name for name in ("pretty", "json", "csv", "tsv") if folded.startswith(name)), "native")
-    return _CONTENT_TYPES[family]
 
 
 def _failure(error: SqlError) -> Response:

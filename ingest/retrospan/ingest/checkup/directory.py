@@ -105,7 +105,7 @@ def _tables(path: Path, ledger: Ledger) -> Iterator[Finding]:
         pending = Migrations(store).pending()
         yield check_migrations(len(pending))
         if not pending:
-            found = checking.check_tables(store, ledger.counted)
+            found = checking.check_tables(store, ledger.counted, buried=ledger.buried)
             yield check_tables(found.complaint, len(checking.detached_parts(store)))
     except SchemaTooNew as error:
         yield failed("migrations", str(error), "install the release that wrote it, or a later one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from retrospan.ingest.interpret.indexed import gather
 from retrospan.ingest.interpret.jsontext import read_value, write_json
@@ -62,13 +63,11 @@ def documents_of(reading: Reading) -> list[Document]:
 
 
 def _of_result(result: object) -> list[object]:
-    value = read_value(result)
-    if isinstance(value, list):
-        return value
-    if not isinstance(value, dict):
-        return []
-    found: list[object] = next((inner for inner in value.values() if isinstance(inner, list)), [value])
-    return found
+    value: object = read_value(result)
+    if isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        value = next((inner for inner in fields.values() if isinstance(inner, list)), [fields])
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _lists(reading: Reading) -> Iterator[list[object]]:

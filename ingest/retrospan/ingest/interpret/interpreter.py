@@ -68,8 +68,8 @@ class Interpreter:
     ) -> None:
         """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
 
-        With a `share` this interpreter reads the runs that are its own; without, it reads them all. Of the traces that
-        wait, `most_waiting` are held in memory; the warehouse is asked for the others once those are read.
+        With a `share` this interpreter reads the runs that are its own. Without, it reads them all, and holds
+        `most_waiting` traces in memory; the warehouse is asked for the others once those are read.
 
         Raises:
             ConfigError: the file of mutation rules cannot be used.
@@ -80,7 +80,6 @@ class Interpreter:
         self.failure = ""
         """Why nothing is interpreted just now; '' while it works."""
         self._warehouse = warehouse
-        # Of a shared warehouse, the traces that wait longest may all be others'.
         self._most = most_waiting if share is None else 2**63
         self._queue = Queue(settings.quiet_seconds, self._most)
         self._noticed: list[tuple[int, int]] = []
@@ -96,6 +95,8 @@ class Interpreter:
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
+        self.turn = threading.Lock()
+        """Held while runs are read and their rows written: who deletes rows of runs takes it meanwhile."""
 
     def start(self) -> None:
         """Begin, with every trace that the last process left unread; the warehouse need not answer yet."""
@@ -146,6 +147,21 @@ class Interpreter:
                 self._changed.wait(0.2)
         progress(total, total)
         return total
+
+    def forget(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        """Have traces that are being read just now read anew before they are written: rows of them are gone.
+
+        For who holds the turn.
+        """
+        batch = self._under_way
+        if batch is not None and batch.tenant == tenant and not batch.newest.keys().isdisjoint(trace_ids):
+            batch.stale = True
+
+    def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        """Have traces read anew, soon, as if something of them had just come in."""
+        with self._changed:
+            self._touch([[tenant, trace_id, 0, [], ""] for trace_id in trace_ids], urgent=True)
+            self._changed.notify_all()
 
     @property
     def lag_traces(self) -> int:
@@ -206,7 +222,6 @@ class Interpreter:
                     with self._changed:
                         self._changed.wait(TICK_SECONDS)
             except Exception as error:  # noqa: BLE001 (the thread must go on, whatever the warehouse does)
-                # What was taken is found again with the next connection.
                 self.counters.failures += 1
                 self.failure = str(error)[:500]
                 _LOG.error(
@@ -222,14 +237,15 @@ class Interpreter:
                     self._changed.wait(1.0)
         try:
             if store is not None:
-                self._advance(store, None)
+                with self.turn:
+                    self._advance(store, None)
                 store.close()
         except RetrospanError as error:
             _LOG.warning("the next start reads the runs at hand again: %s", error)
         self._readings.stop()
 
     def _let_go(self) -> None:
-        """Forget what is under way."""
+        """Forget what is under way: it is found again with the next connection."""
         self._readings.stop()
         self._under_way = None
         with self._changed:
@@ -242,39 +258,42 @@ class Interpreter:
             self._arrivals.begin(store)
         rows = self._unread(store)
         with self._changed:
+            self._queue.looked(len(rows))
             self._touch(rows, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
 
     def _unread(self, store: Store) -> list[list[object]]:
-        """Rows of traces that nothing has read, the oldest, as many as may wait; what is left out is looked for again."""
-        rows = store.rows(
+        """Rows of traces that nothing has read, the oldest, as many as may wait."""
+        return store.rows(
             load("traces_unread"), {"version": version_with(self._readings.rules), "most": self._most}
         )
-        with self._changed:
-            self._queue.left_out = max(1, self._queue.left_out - self._most) if len(rows) == self._most else 0
-        return rows
 
     def _work(self, store: Store) -> bool:
         """Do one round; False when there was nothing to do."""
         with self._changed:
             noticed, self._noticed = self._noticed, []
             self._busy += len(noticed)
-        touched: list[list[object]] = []
-        batches: list[Batch] = []
+        unread: list[list[object]] | None = None
+        touched, batches = list[list[object]](), list[Batch]()
         try:
             touched += self._touched(store, noticed)
+            if self._queue.left_out and not len(self._queue):
+                unread = self._unread(store)
         finally:
             # In one go: between the two nothing would seem to wait.
             with self._changed:
                 self._busy -= len(noticed)
-                self._touch(touched)
+                if unread is not None:
+                    self._queue.looked(len(unread))
+                self._touch([*touched, *(unread or ())])
                 batches += self._take()
                 if noticed and not batches:
                     self._changed.notify_all()
         worked = bool(batches) or self._under_way is not None
         for batch in batches or (None,):
-            self._advance(store, batch)
+            with self.turn:
+                self._advance(store, batch)
         self._superseded.sweep(store, self._warehouse.form)
         return worked
 
@@ -288,8 +307,6 @@ class Interpreter:
                 self._gains_read = gains
             return self._arrivals.fresh(store, at_once=bool(noticed))
         rows: list[list[object]] = []
-        if self._queue.left_out and not len(self._queue):
-            rows += self._unread(store)
         for first, last in noticed:
             rows += store.rows(load("traces_touched"), {"first": first, "last": last})
         return rows
@@ -337,8 +354,8 @@ class Interpreter:
 
     def _settle(self, store: Store, batch: Batch, done: Done | None) -> None:
         """Write what a batch gave, or do all of it here, and count it as done."""
-        if done is not None and self._readings.joined(store, batch):
-            done = None  # the batch before it told that others belong to these
+        if done is not None and (batch.stale or self._readings.joined(store, batch)):
+            done = None  # rows are gone since, or the batch before it told that others belong to these
         self._interpret_or_split(store, batch, batch.newest, done)
         with self._changed:
             self._busy -= len(batch.newest)

@@ -66,6 +66,10 @@ class Queue:
             held.touched, held.records = now, held.records + records
             held.newest, held.urgent = newest_of((*held.newest, *newest)), held.urgent or urgent
 
+    def looked(self, found: int) -> None:
+        """Note that the caller looked for up to `most` traces that are not here, and found so many."""
+        self.left_out = max(1, self.left_out - self._most) if found >= self._most else 0
+
     def take(self, now: float, limit: int) -> list[tuple[Trace, Newest]]:
         """Remove and return up to `limit` traces that are due, longest waiting first, with their newest sequences."""
         due = (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))

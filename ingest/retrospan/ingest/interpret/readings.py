@@ -41,12 +41,16 @@ _GENERATIONS = 1 << 20
 
 @dataclass(slots=True)
 class Batch:
-    """Traces of one tenant on their way, with their newest records; `seconds` is the work on them so far."""
+    """Traces of one tenant on their way, with their newest records; `seconds` is the work on them so far.
+
+    `stale`: rows of theirs were deleted since they were read.
+    """
 
     tenant: str
     newest: dict[str, Newest]
     rebuilt: list[Trace]
     seconds: float = 0.0
+    stale: bool = False
 
 
 class Readings:

@@ -11,7 +11,7 @@ import json
 import struct
 from collections.abc import Callable
 
-from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, VARINT, read_varint
+from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, read_varint
 
 # A value is None, bool, int, float, str, bytes, list or dict, the last two of values.
 Value = object

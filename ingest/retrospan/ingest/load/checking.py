@@ -13,16 +13,27 @@ from retrospan.schemas.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found. `missing` counts rows by table, `detached` broken parts by table."""
+    """What was found. `missing` counts the rows by table that nothing accounts for, `detached` broken parts by table.
+
+    `deleted` counts the rows by table that receipts account for, and `buried` those of them that are surely gone by
+    now: a receipt comes before its deletion.
+    """
 
     rows: Mapping[str, int] = field(default_factory=dict)
+    deleted: Mapping[str, int] = field(default_factory=dict)
+    buried: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     detached: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        """No table has any row."""
-        return not any(self.rows.values())
+        """No table has any row, and none was deleted."""
+        return not any(self.rows.values()) and not any(self.deleted.values())
+
+    @property
+    def loaded(self) -> dict[str, int]:
+        """The rows by table that are there or were deleted: never more than were loaded."""
+        return {table: rows + self.buried.get(table, 0) for table, rows in self.rows.items()}
 
     @property
     def complaint(self) -> str:
@@ -39,21 +50,40 @@ def count_rows(store: Store) -> dict[str, int]:
     return {str(table): int(str(rows)) for table, rows in store.rows(_statement("count_rows.sql"))}
 
 
+def count_deleted(store: Store, log: int, buried: int) -> tuple[dict[str, int], dict[str, int]]:
+    """The rows of each raw table that receipts name, and those of them that are surely gone.
+
+    `buried` is the number of the last receipt of this log that was carried out.
+    """
+    (row,) = store.rows(_statement("count_deleted.sql"), {"log": log, "buried": buried})
+    numbers = [int(str(rows)) for rows in row]
+    tables = ("raw_spans", "raw_logs", "arrivals")
+    return dict(zip(tables, numbers[:3], strict=True)), dict(zip(tables, numbers[3:], strict=True))
+
+
 def stored_items(rows: Mapping[str, int]) -> int:
     """The spans and log records among the rows by table."""
     return rows.get("raw_spans", 0) + rows.get("raw_logs", 0)
 
 
-def check_tables(store: Store, counted: Mapping[str, int]) -> Check:
-    """Compare the tables with the rows they held when they were last counted."""
+def check_tables(store: Store, counted: Mapping[str, int], log: int = 0, buried: int = 0) -> Check:
+    """Compare the tables with the rows they held when they were last counted.
+
+    `buried` is the number of the last receipt of this log that was carried out.
+    """
+    # The receipts first: rows that are deleted meanwhile must not seem to be missing.
+    deleted, gone = count_deleted(store, log, buried)
     rows = count_rows(store)
+    found = {table: count + deleted.get(table, 0) for table, count in rows.items()}
     missing = {
-        table: before - rows[table] for table, before in counted.items() if rows.get(table, 0) < before
+        table: before - found.get(table, 0)
+        for table, before in counted.items()
+        if found.get(table, 0) < before
     }
     detached: dict[str, int] = {}
     for table, _, parts in store.rows(_statement("count_detached_parts.sql"), {"database": DATABASE}):
         detached[str(table)] = detached.get(str(table), 0) + int(str(parts))
-    return Check(rows, missing, detached)
+    return Check(rows, deleted, gone, missing, detached)
 
 
 def detached_parts(store: Store) -> list[tuple[str, str]]:

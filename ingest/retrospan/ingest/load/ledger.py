@@ -25,7 +25,8 @@ _COMPACT_BYTES = 4 << 20
 class Batch:
     """Records `first` to `last` of the log as one insert. `items` are spans and log records.
 
-    `token` names the content and the epoch; ClickHouse ignores a second insert with it.
+    `token` names the content and the epoch; ClickHouse ignores a second insert with it. `begun_at` is Unix
+    nanoseconds.
     """
 
     first: int
@@ -33,6 +34,15 @@ class Batch:
     records: int
     items: int
     token: str
+    begun_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last link of a chain: its number and its hash; 0 and '' when there is none."""
+
+    number: int = 0
+    hash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +65,13 @@ class Ledger:
         """A batch that may be in the warehouse, or in some of its tables."""
         self.quarantined: dict[int, Quarantined] = {}
         self.counted: dict[str, int] = {}
-        """Rows by table when they were last counted; while nothing is deleted there are never fewer."""
+        """Rows by table when they were last counted, deleted ones included: there are never fewer."""
+        self.batches = Head()
+        """The last batch that was loaded in this epoch."""
+        self.receipts = Head()
+        """The last receipt of a deletion that this log holds, as far as it was noted."""
+        self.buried = 0
+        """What the receipts up to this number name is gone from the tables of this epoch."""
         self.damaged_lines = 0
         self._path = path
         self._files = files
@@ -81,9 +97,21 @@ class Ledger:
         """Note a batch; returns once that is on disk."""
         self._write({"open": asdict(batch)}, durable=True)
 
-    def finish(self, batch: Batch) -> None:
-        """Note that a batch is in the warehouse. Not synced: were it lost, the batch would be repeated."""
-        self._write({"loaded": batch.last}, durable=False)
+    def finish(self, batch: Batch, link: Head | None = None) -> None:
+        """Note that a batch is in the warehouse, and its link in the chain of batches.
+
+        Not synced: were it lost, the batch would be repeated.
+        """
+        link = link or self.batches
+        self._write({"loaded": batch.last, "link": [link.number, link.hash]}, durable=False)
+
+    def note_receipt(self, head: Head) -> None:
+        """Note the last receipt that the log holds; returns once that is on disk."""
+        self._write({"receipt": [head.number, head.hash]}, durable=True)
+
+    def note_buried(self, number: int) -> None:
+        """Note that what the receipts up to this number name is gone from the tables. Not synced."""
+        self._write({"buried": number}, durable=False)
 
     def quarantine(self, sequence: int, reason: str) -> None:
         """Note that a record was left aside; returns once that is on disk."""
@@ -129,6 +157,13 @@ class Ledger:
             case {"loaded": int(last)}:
                 self.loaded_sequence = last
                 self.open_batch = None
+                match line.get("link"):
+                    case [int(number), str(digest)]:
+                        self.batches = Head(number, digest)
+            case {"receipt": [int(number), str(digest)]}:
+                self.receipts = Head(number, digest)
+            case {"buried": int(number)}:
+                self.buried = number
             case {"quarantined": {"sequence": int(sequence), "reason": str(reason)}}:
                 self.quarantined[sequence] = Quarantined(sequence=sequence, reason=reason)
             case {"counted": {**rows}}:
@@ -139,6 +174,8 @@ class Ledger:
                 self.open_batch = None
                 self.quarantined = {}
                 self.counted = {}
+                self.batches = Head()
+                self.buried = 0
             case _:
                 self.damaged_lines += 1
 
@@ -161,7 +198,12 @@ class Ledger:
 
     def _compact(self) -> None:
         """Put the file's summary in its place, whole or not at all, and go on writing behind it."""
-        lines: list[dict[str, object]] = [{"epoch": self.epoch}, {"loaded": self.loaded_sequence}]
+        lines: list[dict[str, object]] = [
+            {"epoch": self.epoch},
+            {"loaded": self.loaded_sequence, "link": [self.batches.number, self.batches.hash]},
+            {"receipt": [self.receipts.number, self.receipts.hash]},
+            {"buried": self.buried},
+        ]
         for record in self.quarantined.values():
             lines.append({"quarantined": asdict(record)})
         if self.counted:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
+from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, stored_items
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.ledger import Batch, Ledger
@@ -66,8 +67,14 @@ class Loader:
     """One per data directory. `start` and `stop` belong to the collector; everything else may be called from any thread."""
 
     def __init__(
-        self, log: ReadableLog, store_factory: StoreFactory, ledger: Ledger, settings: LoaderSettings
+        self,
+        log: ReadableLog,
+        store_factory: StoreFactory,
+        ledger: Ledger,
+        settings: LoaderSettings,
+        log_number: int = 0,
     ) -> None:
+        """`log_number` tells this log from the others that fill the same warehouse."""
         self.counters = LoaderCounters()
         self.on_loaded: Callable[[int, int], None] | None = None
         """Called with (first, last) after each batch, in the loader's thread."""
@@ -79,8 +86,11 @@ class Loader:
         self._store_factory = store_factory
         self._ledger = ledger
         self._settings = settings
+        self._log_number = log_number
         self._store: Store | None = None
         self._turn = threading.RLock()  # held while a batch is under way, and while the epoch changes
+        self.chains = Chains(ledger, self._turn)
+        """How far batches and receipts are chained, for who verifies them and for who deletes."""
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._deadline = 0.0
@@ -139,8 +149,8 @@ class Loader:
             applied = Migrations(store).apply()
             if applied:
                 _LOG.info("applied %d migrations, the last is %s", len(applied), applied[-1].name)
-            self.check = check_tables(store, self._ledger.counted)
-            self._stored_at_start = stored_items(self.check.rows)
+            self.check = self._checked(store)
+            self._stored_at_start = stored_items(self.check.loaded)
             if self.check.is_empty and (self._ledger.loaded_sequence or self._ledger.open_batch):
                 _LOG.warning("the tables are empty and the log is not: loading it again")
                 self._ledger.begin_epoch()
@@ -207,7 +217,7 @@ class Loader:
     def missing_rows(self) -> dict[str, int]:
         """Compare the tables with the ledger now: rows that were loaded and are gone, by table; {} when none is."""
         with self._turn:
-            self.check = check_tables(self._connection(), self._ledger.counted)
+            self.check = self._checked(self._connection())
         return dict(self.check.missing)
 
     def load_next(self, wait_seconds: float = 0.0) -> bool:
@@ -235,7 +245,8 @@ class Loader:
                 content = content_of(self._log, batch, most_bytes=self._settings.batch_bytes)
                 self.counters.repeated += 1
             self._insert(batch, content)
-            self._ledger.finish(batch)
+            link = insert_link(self._connection(), self._ledger, self._log_number, batch, content)
+            self._ledger.finish(batch, link)
             self._uncounted = True
         self._tell(batch)
         return True
@@ -253,6 +264,7 @@ class Loader:
             batch = Batch(first=first, last=last, records=0, items=0, token=token_of(self._ledger.epoch, b""))
         else:
             batch = content.batch(self._ledger.epoch)
+        batch = replace(batch, begun_at=time.time_ns())
         self._ledger.begin(batch)
         return batch
 
@@ -343,7 +355,7 @@ class Loader:
             return
         with self._turn:
             started = time.monotonic()
-            found = check_tables(self._connection(), self._ledger.counted)
+            found = self._checked(self._connection())
             # New rows must not hide that others are gone: that is said until a rebuild has brought them back.
             gone = {
                 table: max(rows, found.missing.get(table, 0)) for table, rows in self.check.missing.items()
@@ -353,13 +365,16 @@ class Loader:
                 _LOG.error("%s", found.complaint)
             self.check = found
             self._ledger.count(
-                {table: rows + found.missing.get(table, 0) for table, rows in found.rows.items()}
+                {table: rows + found.missing.get(table, 0) for table, rows in found.loaded.items()}
             )
-            new = stored_items(found.rows) - self._stored_at_start
+            new = stored_items(found.loaded) - self._stored_at_start
             self.counters.duplicates = max(self.counters.duplicates, self.counters.items - new)
             self._counted_at = time.monotonic()
             self._counting_seconds = self._counted_at - started
             self._uncounted = False
+
+    def _checked(self, store: Store) -> Check:
+        return check_tables(store, self._ledger.counted, self._log_number, self._ledger.buried)
 
     def _connection(self) -> Store:
         if self._store is None:

@@ -122,5 +122,6 @@ def _framed(record: Record, traces: bytes | None, logs: bytes | None, rejects: S
         logs=logs,
         rejects=rejects,
         items=record.items if traces is not None or logs is not None else 0,
+        notes=record.notes,
     )
     return b"".join(parts)

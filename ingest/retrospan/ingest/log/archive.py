@@ -59,14 +59,17 @@ def archived_in(directory: Path) -> list[Segment]:
     return list(found.values())
 
 
-def pack(segment: Segment, files: Files) -> tuple[Path, int]:
+def pack(segment: Segment, files: Files, folder: Path | None = None) -> tuple[Path, int]:
     """Compress a sealed segment into the archive; returns where it lies and its size there, once both are durable.
+
+    An archive of the same records is replaced, whole or not at all. `folder` is the archive's, for a segment that lies
+    elsewhere than beside it.
 
     Raises:
         ArchiveDiffers: what was read back is not what was written. The segment is untouched.
         OSError: the disk refused. The segment is untouched.
     """
-    folder = segment.path.parent / DIRECTORY
+    folder = folder or segment.path.parent / DIRECTORY
     files.make_directory(folder)
     target = folder / f"{segment.first:020d}-{segment.last:020d}.seg.zst"
     temporary = target.with_name(target.name + ".new")

@@ -88,7 +88,7 @@ class Reader:
             if at >= part.size:
                 return None, True
             stop = min((start for start, _ in part.segment.bad if start >= at), default=part.size)
-            chunk, intact = _read_frames(descriptor, at, stop, until, max_bytes)
+            chunk, intact = read_frames(descriptor, at, stop, until, max_bytes)
         if chunk is not None:
             self._remember(chunk.last_sequence, part.segment, at + len(chunk.data))
         return chunk, intact
@@ -141,7 +141,7 @@ def _past(bad: list[tuple[int, int]], at: int) -> int:
     return at
 
 
-def _read_frames(
+def read_frames(
     descriptor: int, at: int, stop: int, until: int | None, max_bytes: int
 ) -> tuple[Chunk | None, bool]:
     """The verified records between two offsets, and whether the first bytes there were intact."""

@@ -5,7 +5,11 @@ A record is a protobuf message, so that ClickHouse can insert a byte range of th
     09 <arrived_at, fixed64>      10 <sequence, varint>       1a <len> <tenant>
     38 <items, varint>            spans or log records; left out when none or unknown
     22 <len> <request bytes>      traces, if any              2a <len> <request bytes>   logs, if any
-    32 <len> <reject>             any number                  7d <CRC-32, fixed32>       always last
+    32 <len> <reject>             any number                  42 <len> <note>            any number
+    7d <CRC-32, fixed32>          always last
+
+A note is what a person or a rule decided about runs that are stored: a flag, a hold, a deletion. It lies in the log
+like what was sent, so that a rebuild honours it.
 
 The OTLP bytes inside are the sender's, untouched and never parsed here. The checksum covers every byte of the
 record before its own tag.
@@ -18,7 +22,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, Buffer, delimited, read_varint, varint
+from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, Buffer, delimited, read_varint, varint
 
 # Tag and four bytes of the checksum.
 TRAILER_BYTES = 5
@@ -45,6 +49,14 @@ class Reject:
     sample: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A decision about stored runs: `kind` says which, `body` is its JSON."""
+
+    kind: str
+    body: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A record as it was read back. `arrived_at` is Unix ns; `traces` and `logs` are request bytes or None.
@@ -59,6 +71,7 @@ class Record:
     logs: bytes | None = None
     rejects: list[Reject] = field(default_factory=list)
     items: int = 0
+    notes: list[Note] = field(default_factory=list)
 
 
 def encode(
@@ -70,6 +83,7 @@ def encode(
     logs: bytes | None = None,
     rejects: Sequence[Reject] = (),
     items: int = 0,
+    notes: Sequence[Note] = (),
 ) -> tuple[list[bytes], int]:
     """A record with its length in front, as parts to write one after the other, and their total size.
 
@@ -84,6 +98,9 @@ def encode(
             parts[-1] += varint(number << 3 | DELIMITED) + varint(len(request))
             parts += [request, b""]
     parts[-1] += b"".join(delimited(6, _encode_reject(reject)) for reject in rejects)
+    parts[-1] += b"".join(
+        delimited(8, delimited(1, note.kind.encode()) + delimited(2, note.body)) for note in notes
+    )
     checksum = 0
     length = TRAILER_BYTES
     for part in parts:
@@ -114,6 +131,15 @@ def header_of(data: Buffer, start: int, end: int) -> tuple[int, int] | None:
     return int.from_bytes(data[start + 1 : start + 9], "little"), sequence[0]
 
 
+def tenant_at(data: Buffer, start: int, end: int) -> str:
+    """Whose the record that starts at `start` is, by its own account."""
+    sequence = read_varint(data, start + 10, end)
+    length = read_varint(data, sequence[1] + 1, end) if sequence is not None else None
+    if length is None:
+        return ""
+    return bytes(data[length[1] : length[1] + length[0]]).decode(errors="replace")
+
+
 def items_at(data: Buffer, start: int, end: int) -> int:
     """How many spans or log records the record that starts at `start` holds, by its own account."""
     sequence = read_varint(data, start + 10, end)
@@ -137,12 +163,16 @@ def decode(data: bytes) -> Record:
     tenant = ""
     payload: dict[int, bytes] = {}
     rejects: list[Reject] = []
+    notes: list[Note] = []
     for number, value in _fields(data):
         if isinstance(value, bytes):
             if number == 3:
                 tenant = value.decode()
             elif number == 6:
                 rejects.append(_decode_reject(value))
+            elif number == 8:
+                said = {key: text for key, text in _fields(value) if isinstance(text, bytes)}
+                notes.append(Note(said.get(1, b"").decode(), said.get(2, b"")))
             else:
                 payload[number] = value
         elif number == 1:
@@ -159,6 +189,7 @@ def decode(data: bytes) -> Record:
         logs=payload.get(5),
         rejects=rejects,
         items=items,
+        notes=notes,
     )
 
 

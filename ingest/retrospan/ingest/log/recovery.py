@@ -13,6 +13,7 @@ from pathlib import Path
 
 from retrospan.ingest.log.archive import DIRECTORY, archived_in, opened
 from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.removed import Removed
 from retrospan.ingest.log.segment import Segment, Survey, begins_with, segments_in, survey
 
 
@@ -60,7 +61,8 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     they are read again, not here.
     """
     recovery = Recovery()
-    segments = _all_segments(directory, files, recovery)
+    removed = Removed.read(directory / DIRECTORY)
+    segments = _all_segments(directory, files, recovery, removed)
     last_sequence = last_arrived_at = 0
     for position, segment in enumerate(segments):
         newest = position == len(segments) - 1
@@ -71,14 +73,14 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
             continue
         if segment.packed:
             # Verified when it was archived, and again when it is read.
-            _note_missing(recovery, segment, segment.first - last_sequence - 1 if last_sequence else 0)
+            _note_missing(recovery, segment, removed.missing(last_sequence, segment.first))
             if segment.size == 0:
                 _note_missing(recovery, segment, segment.last - segment.first + 1)
             last_sequence = segment.last
             continue
         with opened(segment) as descriptor:
             found = survey(descriptor, first=segment.first, before=before, size=segment.size)
-        _note_gap(recovery, segment, found, last_sequence)
+        _note_gap(recovery, segment, found, removed.missing(last_sequence, segment.first))
         if newest:
             _cut_tail(segment, found, files, recovery)
             if found.last is not None:
@@ -101,7 +103,7 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     return Recovered(kept, recovery, last_sequence, last_arrived_at)
 
 
-def _all_segments(directory: Path, files: Files, recovery: Recovery) -> list[Segment]:
+def _all_segments(directory: Path, files: Files, recovery: Recovery, removed: Removed) -> list[Segment]:
     """Plain and archived segments in order. Of one that is there as both, the plain one counts, unless it is shorter:
     then the log was copied while the segment was written, and the archive after that.
 
@@ -118,18 +120,20 @@ def _all_segments(directory: Path, files: Files, recovery: Recovery) -> list[Seg
             recovery.reasons.append(f"{segment.path.name} holds the records from {segment.first} on")
         if segment.first == named or segment.first not in plain:
             plain[segment.first] = segment
-    archived = {segment.first: segment for segment in archived_in(directory)}
+    archived: dict[int, Segment] = {}
+    for segment in archived_in(directory):
+        if removed.holds(segment.first, segment.last):
+            files.remove(segment.path)  # it was to go when the process died
+        else:
+            archived[segment.first] = segment
     for first, segment in archived.items():
         if first in plain and plain[first].size < segment.size:
             del plain[first]
     return [segment for _, segment in sorted((archived | plain).items())]
 
 
-def _note_gap(recovery: Recovery, segment: Segment, found: Survey, last_sequence: int) -> None:
-    """Count the sequences missing before and inside a segment."""
-    missing = 0
-    if last_sequence:
-        missing += segment.first - last_sequence - 1
+def _note_gap(recovery: Recovery, segment: Segment, found: Survey, missing: int) -> None:
+    """Count the sequences missing inside a segment, with those `missing` before it."""
     if found.last is not None:
         missing += found.last.sequence - segment.first + 1 - found.records
     _note_missing(recovery, segment, missing)

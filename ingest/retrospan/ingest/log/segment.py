@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from retrospan.ingest.log.record import TRAILER_BYTES, checksum_holds, header_of
-from retrospan.ingest.otlp.wire import Buffer, read_varint
+from retrospan.schemas.wire import Buffer, read_varint
 
 SUFFIX = ".seg"
 _NAME = re.compile(r"\d{20}\.seg")

@@ -27,11 +27,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from retrospan.ingest.log.archive import opened, pack
+from retrospan.ingest.log.archive import DIRECTORY, opened, pack
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.reading import Chunk, Readable, Reader
-from retrospan.ingest.log.record import Reject, encode
+from retrospan.ingest.log.record import Note, Reject, encode
 from retrospan.ingest.log.recovery import Recovered, Recovery, recover
+from retrospan.ingest.log.removed import Removed
+from retrospan.ingest.log.rewriting import Rewritten
 from retrospan.ingest.log.segment import Segment, segment_path, survey
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
 
@@ -117,6 +119,7 @@ class WriteAheadLog:
         logs: bytes | None = None,
         rejects: Sequence[Reject] = (),
         items: int = 0,
+        notes: Sequence[Note] = (),
     ) -> int:
         """Write one record and return its sequence, once its bytes are on disk (fdatasync).
 
@@ -126,7 +129,9 @@ class WriteAheadLog:
             LogFull: the log is at its limit or the disk below its low-water mark; nothing was written.
             LogFailed: the disk failed, or the log is closed; whether the record is on disk is unknown.
         """
-        later = self.append_later(tenant=tenant, traces=traces, logs=logs, rejects=rejects, items=items)
+        later = self.append_later(
+            tenant=tenant, traces=traces, logs=logs, rejects=rejects, items=items, notes=notes
+        )
         return later.result()
 
     def append_later(
@@ -137,6 +142,7 @@ class WriteAheadLog:
         logs: bytes | None = None,
         rejects: Sequence[Reject] = (),
         items: int = 0,
+        notes: Sequence[Note] = (),
     ) -> Future[int]:
         """As `append`, with a future; LogFull and a log that has failed already are raised at once."""
         durable: Future[int] = Future()
@@ -153,6 +159,7 @@ class WriteAheadLog:
                 logs=logs,
                 rejects=rejects,
                 items=items,
+                notes=notes,
             )
             self._require_room(size)
             self._queue.append(_Entry(self._next, parts, size, durable))
@@ -237,6 +244,38 @@ class WriteAheadLog:
             self._bytes += packed - segment.size
         self._files.remove(plain)
         return True
+
+    def archived(self, loaded_sequence: int) -> list[Segment]:
+        """The archived segments whose records are all loaded, oldest first; never the newest of the log."""
+        with self._lock:
+            return [s for s in self._segments[:-1] if s.packed and s.last <= loaded_sequence]
+
+    def put_back(self, rewritten: Rewritten) -> None:
+        """Put the new content of an archived segment in its place, or remove the segment when nothing is left.
+
+        Raises OSError when the disk refuses; the segment stays as it was, or is removed at the next start.
+        """
+        segment, folder = rewritten.segment, self.directory / DIRECTORY
+        if rewritten.path is None:
+            removed = Removed.read(folder)
+            removed.add(segment.first, segment.last)
+            removed.write(folder, self._files)
+            with self._reading, self._lock:
+                self._segments.remove(segment)
+                self._bytes -= segment.disk_bytes
+            self._files.remove(segment.path)
+            return
+        plain = Segment(path=rewritten.path, first=segment.first, last=segment.last, size=rewritten.size)
+        with self._reading:
+            # One who reads the old content meanwhile has its own descriptor; the next one opens the new.
+            target, packed = pack(plain, self._files, folder)
+            made = Segment(
+                path=target, first=segment.first, last=segment.last, size=rewritten.size, packed=packed
+            )
+            with self._lock:
+                self._segments[self._segments.index(segment)] = made
+                self._bytes += packed - segment.disk_bytes
+        self._files.remove(rewritten.path)
 
     def close(self) -> None:
         """Write what was accepted, then stop; later appends raise LogFailed. Harmless when repeated."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from retrospan.ingest.otlp.json_fields import Codec, Encoder, kind_of
 from retrospan.ingest.otlp.split import Faults, Salvaged
-from retrospan.ingest.otlp.wire import delimited
 from retrospan.schemas.errors import BadRequest
+from retrospan.schemas.wire import delimited
 
 # How text that is no Unicode becomes bytes: a lone surrogate written as an escape, or bytes that are no UTF-8.
 _CODEC = Codec("surrogatepass")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from retrospan.ingest.otlp import lean
-from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, VARINT, varint
+from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, varint
 
 # From a JSON value to a field's bytes behind its tag.
 Encoder: TypeAlias = Callable[[object], bytes]

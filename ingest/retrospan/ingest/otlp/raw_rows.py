@@ -14,8 +14,8 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
-from retrospan.ingest.otlp.wire import FIXED32, FIXED64, VARINT, delimited, varint
 from retrospan.schemas.raw import Event, Link, RawLog, RawSpan, Triple
+from retrospan.schemas.wire import FIXED32, FIXED64, VARINT, delimited, varint
 
 _UINT64 = (1 << 64) - 1
 _Row = TypeVar("_Row", RawSpan, RawLog)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from retrospan.ingest.otlp.wire import delimited, varint
 from retrospan.schemas.errors import (
     BadRequest,
     Forbidden,
@@ -24,6 +23,7 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     UnsupportedMedia,
 )
+from retrospan.schemas.wire import delimited, varint
 
 INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED = 3, 5, 7, 8
 UNIMPLEMENTED, INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 12, 13, 14, 16

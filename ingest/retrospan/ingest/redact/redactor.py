@@ -12,11 +12,11 @@ from typing import Any
 
 from retrospan.ingest.config import RedactionSettings
 from retrospan.ingest.otlp import lean
-from retrospan.ingest.otlp.wire import delimited
-from retrospan.ingest.redact.messages import LOG, RESOURCE, SCOPE, SPAN, Message
-from retrospan.ingest.redact.walk import Walk, mark, marked
 from retrospan.schemas.redaction.matching import Matcher, Taken
+from retrospan.schemas.redaction.messages import LOG, RESOURCE, SCOPE, SPAN, Message
 from retrospan.schemas.redaction.rules import Rules
+from retrospan.schemas.redaction.walk import Walk, mark, marked
+from retrospan.schemas.wire import delimited
 
 WITHHELD = "withheld"
 _NAME = b"[withheld]"

@@ -22,6 +22,8 @@ from retrospan.ingest.cli.main import main
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.receive.intake import Intake
+from retrospan.ingest.retention.burial import Burial
+from retrospan.ingest.retention.receipts import Receipts
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
 When = Literal["before", "half-way", "meanwhile", "after"]
@@ -63,6 +65,20 @@ FAILPOINTS: dict[str, Failpoint] = {
     "run pointed to": Failpoint(EmbeddedStore, "insert", "after", "canon_runs"),
 }
 """By name, in the order of a record's life."""
+
+RETENTION_FAILPOINTS: dict[str, Failpoint] = {
+    "receipt unwritten": Failpoint(Receipts, "write", "before", ""),
+    "receipt written": Failpoint(Receipts, "write", "after", ""),
+    "run hidden": Failpoint(Burial, "_hide", "after", ""),
+    "spans deleted": Failpoint(Burial, "_delete", "after", "raw_spans"),
+    "steps deleted": Failpoint(Burial, "_delete", "after", "canon_steps"),
+    "receipt carried out": Failpoint(Burial, "bury", "after", ""),
+    "removal noted": Failpoint(Files, "_rename", "after", "removed"),
+    "archive not removed": Failpoint(Files, "_unlink", "before", _ARCHIVE),
+    "archive unchanged": Failpoint(Files, "_rename", "before", _ARCHIVE),
+    "archive replaced": Failpoint(Files, "_rename", "after", _ARCHIVE),
+}
+"""Likewise, in the order of a run's end."""
 
 
 def arm(point: Failpoint, times: int) -> None:
@@ -110,6 +126,8 @@ def _is_about(point: Failpoint, arguments: tuple[Any, ...]) -> bool:
             return path.name.endswith(point.about)
         case [int(descriptor), *_]:
             return os.readlink(f"/proc/self/fd/{descriptor}").endswith(point.about)
+        case [_, str(), str(table), *_] if point.about:
+            return table == point.about
         case [str(statement), *_] if point.about:
             return statement.split()[:3] == ["INSERT", "INTO", point.about]
         case _:
@@ -122,7 +140,7 @@ def _die() -> None:
 
 def _run(words: Sequence[str]) -> int:
     name, times, *command = words
-    arm(FAILPOINTS[name], int(times))
+    arm((FAILPOINTS | RETENTION_FAILPOINTS)[name], int(times))
     return main(command)
 
 

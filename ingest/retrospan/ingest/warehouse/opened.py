@@ -39,6 +39,11 @@ class OpenWarehouse(Warehouse, Protocol):
         ...
 
     @property
+    def log_number(self) -> int:
+        """Which of the logs that fill it is this process's."""
+        ...
+
+    @property
     def share(self) -> Share | None:
         """Which runs are this process's to interpret; None for all of them."""
         ...
@@ -71,6 +76,7 @@ def open_warehouse(config: Config, engine_bytes: int, *, guarded: bool) -> OpenW
 class _Embedded:
     shared = False
     share = None
+    log_number = 0
 
     def __init__(self, config: Config, engine_bytes: int) -> None:
         self._warehouse = EmbeddedWarehouse(
@@ -105,7 +111,8 @@ class _Server:
 
     def __init__(self, config: Config, guarded: bool) -> None:
         self._identity = LogIdentity.of(config.data) if config.role != "interpret" else None
-        server = _server_of(config, self._identity.number if self._identity else 0)
+        self.log_number = self._identity.number if self._identity else 0
+        server = _server_of(config, self.log_number)
         self._warehouse = server
         self.probe: Warehouse = _server_of(
             replace(config, server=replace(config.server, timeout_seconds=PROBE_SECONDS))

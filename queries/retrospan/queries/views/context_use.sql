@@ -37,7 +37,7 @@ SELECT
     c.lost_hashes AS lost_messages,
     c.agent_name AS agent_name,
     c.context_tokens AS context_tokens,
-    m.latest.1 AS compaction,
+    CAST(m.latest.1, 'LowCardinality(Nullable(String))') AS compaction,
     m.latest.2 AS tokens_before,
     m.latest.3 AS tokens_after
 FROM canon_model_calls AS c

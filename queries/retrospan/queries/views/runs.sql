@@ -28,8 +28,8 @@
 --   output_tokens Nullable(UInt64): tokens answered
 --   trace_ids Array(String): traces the run lies in
 --   dialects Array(String): instrumentations that described it
---   flagged Bool: marked as worth keeping
---   held Bool: under a hold that forbids deletion
+--   flagged Bool: marked as worth keeping, by the agent or by `retrospan flag`, which has the last word
+--   held Bool: under a hold, set by `retrospan hold`, that forbids deletion
 --   interpreted_by LowCardinality(String): version of the interpretation
 -- example: SELECT run_id, agent_name, outcome, duration_ms FROM runs ORDER BY started_at DESC LIMIT 50
 SELECT
@@ -70,8 +70,32 @@ SELECT
     output_tokens,
     trace_ids,
     CAST(canon_runs.dialects, 'Array(String)') AS dialects,
-    flagged,
-    CAST(false, 'Bool') AS held,
+    CAST(
+        if(
+            (tenant, run_id) IN (SELECT tenant, run_id FROM run_marks WHERE mark = 'flag'),
+            (tenant, run_id) IN
+            (
+                SELECT tenant, run_id
+                FROM run_marks
+                WHERE mark = 'flag'
+                GROUP BY tenant, run_id
+                HAVING argMax(is_set, (at, sequence))
+            ),
+            canon_runs.flagged
+        ),
+        'Bool'
+    ) AS flagged,
+    CAST(
+        (tenant, run_id) IN
+        (
+            SELECT tenant, run_id
+            FROM run_marks
+            WHERE mark = 'hold'
+            GROUP BY tenant, run_id
+            HAVING argMax(is_set AND (isNull(until) OR until > now64(9, 'UTC')), (at, sequence))
+        ),
+        'Bool'
+    ) AS held,
     interpreted_by
 FROM canon_runs FINAL
 WHERE NOT deleted

@@ -188,6 +188,9 @@ BUILTIN: dict[str, tuple[Finder, ...]] = {
     "card": (_CARD,),
 }
 
+# The rules about persons; the others are about secrets.
+PERSONAL = ("email", "card")
+
 # Names under which credentials travel, in attributes and in JSON alike. `-` and `_` are the same here.
 BUILTIN_KEYS: dict[str, tuple[str, ...]] = {
     "credential": (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 
 from retrospan.schemas.redaction.builtin import Finder
+from retrospan.schemas.redaction.hints import Hints
 from retrospan.schemas.redaction.rules import Rules, alike
 
 MOST_NESTED = 8
@@ -84,28 +85,23 @@ class Matcher:
         # A key whose glob has no literal text may be anything: then every text must be walked.
         self._key_hints = _shortest(hints) if all(len(hint) > 1 for hint in hints) else ("",)
         self._has_keys = bool(hints)
-        self._key_bytes = tuple(hint.encode() for hint in self._key_hints) if hints else ()
-        self._hinted: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = tuple(
-            (tuple(hint.encode() for hint in finder.hints or ("",)), finder.loose) for finder in self._finders
+        # None: whatever it is, it must be walked.
+        self._key_bytes = None if "" in self._key_hints else Hints(hint.encode() for hint in self._key_hints)
+        self._hint_bytes = Hints(hint.encode() for finder in self._finders for hint in finder.hints)
+        self._hinted: tuple[tuple[frozenset[bytes], re.Pattern[bytes] | None], ...] = tuple(
+            (frozenset(hint.encode() for hint in finder.hints), finder.loose) for finder in self._finders
         )
         self._keys: dict[str, str | None] = {}
         self._clean: dict[str, str] = {}
 
     def may_hold(self, data: bytes) -> bool:
         """Whether bytes that hold texts might hold anything to take out. Never False where there is something."""
-        low = data.translate(_LOWER)
+        found = self._hint_bytes.all_in(data.translate(_LOWER))
         for hints, loose in self._hinted:
-            for hint in hints:
-                if hint in low:
-                    break
-            else:
-                continue
-            if loose is None or loose.search(data):
+            if (not hints or not found.isdisjoint(hints)) and (loose is None or loose.search(data)):
                 return True
-        if self._key_bytes:
-            same = data.translate(_ALIKE)
-            if any(hint in same for hint in self._key_bytes):
-                return True
+        if self._has_keys and (self._key_bytes is None or self._key_bytes.any_in(data.translate(_ALIKE))):
+            return True
         return bool(_HIDDEN.search(data))
 
     def rule_for(self, path: str) -> str | None:

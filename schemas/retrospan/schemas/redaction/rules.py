@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import cast
 
 from retrospan.schemas.errors import ConfigError
-from retrospan.schemas.redaction.builtin import BUILTIN, BUILTIN_KEYS, Finder
+from retrospan.schemas.redaction.builtin import BUILTIN, BUILTIN_KEYS, PERSONAL, Finder
 from retrospan.schemas.redaction.patterns import PatternRefused, accept
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
@@ -67,6 +67,11 @@ class Rules:
     def builtin(cls) -> Rules:
         """Every built-in rule."""
         return cls._of(tuple(BUILTIN) + tuple(BUILTIN_KEYS), (), ())
+
+    @classmethod
+    def secrets(cls) -> Rules:
+        """The built-in rules but those about persons."""
+        return cls._of(tuple(name for name in (*BUILTIN, *BUILTIN_KEYS) if name not in PERSONAL), (), ())
 
     @classmethod
     def read(cls, file: Path) -> Rules:

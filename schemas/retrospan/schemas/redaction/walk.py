@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from retrospan.ingest.otlp.wire import DELIMITED, FIXED32, FIXED64, VARINT, delimited, read_varint
-from retrospan.ingest.redact.messages import Message
 from retrospan.schemas.attributes import REDACTED
 from retrospan.schemas.redaction.matching import Matcher, Taken, TooDeep, is_marker, marker
+from retrospan.schemas.redaction.messages import Message
+from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, delimited, read_varint
 
 _MOST_NESTED = 100
 # AnyValue's members.

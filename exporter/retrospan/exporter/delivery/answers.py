@@ -1,0 +1,112 @@
+"""What a receiver's answer to a request means for the request."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from math import isnan
+from typing import Protocol
+
+from retrospan.schemas.redaction.walk import NotWalkable, fields
+from retrospan.schemas.wire import read_varint
+
+# Longer than this no receiver is believed.
+_LONGEST_WAIT_SECONDS = 300.0
+_LONGEST_REASON = 300
+
+
+class Fate(Enum):
+    """What becomes of a request."""
+
+    DELIVERED = "delivered"
+    LATER = "later"
+    """The receiver is away or busy: the same request may pass later."""
+    BLOCKED = "blocked"
+    """Wrong address or token: it passes once somebody has set that right."""
+    TOO_LARGE = "too large"
+    REFUSED = "refused"
+    """The receiver will never take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The fate of a request; `reason` is for a person; `wait_seconds` is what the receiver asked for, if it did."""
+
+    fate: Fate
+    reason: str = ""
+    wait_seconds: float | None = None
+    rejected_spans: int = 0
+
+
+class Transport(Protocol):
+    """A way to one receiver. Used from one thread."""
+
+    target: str
+    """The address, as a person knows it."""
+
+    def send(self, body: bytes) -> Answer:
+        """Send an ExportTraceServiceRequest. Never raises."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def delivered(body: bytes) -> Answer:
+    """The answer behind an ExportTraceServiceResponse: {1 partial_success {1 rejected_spans, 2 error_message}}."""
+    rejected, message = 0, ""
+    try:
+        for outer in fields(body):
+            for each in fields(outer.content) if outer.number == 1 else ():
+                if each.number == 1:
+                    rejected = (read_varint(each.content, 0, len(each.content)) or (0, 0))[0]
+                elif each.number == 2:
+                    message = each.content.decode(errors="replace")
+    except NotWalkable:
+        pass
+    return Answer(Fate.DELIVERED, shortened(message), rejected_spans=rejected)
+
+
+def status_message(body: bytes) -> str:
+    """The message of a google.rpc.Status {1 code, 2 message}; '' where the bytes are none."""
+    try:
+        found = [each.content.decode() for each in fields(body) if each.number == 2 and each.wire_type == 2]
+    except ValueError:
+        return ""
+    return shortened(found[-1]) if found else ""
+
+
+def retry_info_seconds(body: bytes) -> float | None:
+    """The delay of a google.rpc.RetryInfo {1 Duration {1 seconds, 2 nanos}}."""
+    try:
+        delays = [each.content for each in fields(body) if each.number == 1]
+        parts = {each.number: read_varint(each.content, 0, len(each.content)) for each in fields(delays[-1])}
+    except (NotWalkable, IndexError):
+        return None
+    seconds, nanos = parts.get(1) or (0, 0), parts.get(2) or (0, 0)
+    return _believed(seconds[0] + nanos[0] / 1e9)
+
+
+def retry_after_seconds(text: str | None) -> float | None:
+    """What HTTP's Retry-After says: seconds, or a date."""
+    if not text:
+        return None
+    try:
+        return _believed(float(text))
+    except ValueError:
+        pass
+    try:
+        return _believed(parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def shortened(text: str) -> str:
+    """One line of bounded length."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * _LONGEST_REASON]).split())
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
+
+
+def _believed(seconds: float) -> float | None:
+    return min(max(seconds, 0.0), _LONGEST_WAIT_SECONDS) if not isnan(seconds) else None

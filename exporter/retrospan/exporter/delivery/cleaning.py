@@ -1,0 +1,81 @@
+"""Secrets are taken out of spans, resources and scopes before they leave the process, by the collector's own rules.
+
+It fails closed: a span that cannot be searched to the end keeps its ids, times, kind and status code, and
+`retrospan.redacted` says that the rest is withheld.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from retrospan.schemas.redaction.matching import Matcher
+from retrospan.schemas.redaction.messages import RESOURCE, SCOPE, SPAN, Message
+from retrospan.schemas.redaction.rules import Rules
+from retrospan.schemas.redaction.walk import Walk, fields, mark, marked
+from retrospan.schemas.wire import delimited
+
+_STATUS, _CODE = 15, 3
+# Ids, times, kind, flags and the dropped counts.
+_KEPT = frozenset({1, 2, 4, 6, 7, 8, 10, 12, 14, 16})
+_WITHHELD = mark([{"path": "*", "rule": "withheld"}])
+
+
+def chosen_rules(choice: str | os.PathLike[str] | Rules) -> Rules | None:
+    """The rules behind `secrets`, `all`, `off` or a TOML file. Raises ConfigError for a file that cannot be used."""
+    if isinstance(choice, Rules):
+        return choice
+    if choice == "off":
+        return None
+    if choice == "secrets":
+        return Rules.secrets()
+    return Rules.builtin() if choice == "all" else Rules.read(Path(choice))
+
+
+class Cleaner:
+    """Applies rules to what is encoded; `values` counts what it took out."""
+
+    def __init__(self, rules: Rules | None) -> None:
+        self._matcher = None if rules is None else Matcher(rules)
+        self.values = 0
+        self.withheld = 0
+
+    def span(self, data: bytes) -> bytes:
+        return self._clean(data, SPAN)
+
+    def resource(self, data: bytes) -> bytes:
+        return self._clean(data, RESOURCE)
+
+    def scope(self, data: bytes) -> bytes:
+        return self._clean(data, SCOPE)
+
+    def _clean(self, data: bytes, shape: Message) -> bytes:
+        if self._matcher is None or not data:
+            return data
+        try:
+            if not self._matcher.may_hold(data):
+                return data
+            walk = Walk(self._matcher)
+            new = walk.message(data, shape)
+            if new is data:
+                return data
+            new = marked(new, shape.attributes, walk.taken)
+        except (ValueError, RecursionError, MemoryError):
+            self.withheld += 1
+            return _withheld(data, shape)
+        self.values += walk.taken.values
+        return new
+
+
+def _withheld(data: bytes, shape: Message) -> bytes:
+    kept = b""
+    if shape is SPAN:
+        for each in fields(data):
+            if each.number in _KEPT:
+                kept += each.whole
+            elif each.number == _STATUS:
+                kept += delimited(
+                    _STATUS, b"".join(f.whole for f in fields(each.content) if f.number == _CODE)
+                )
+        kept += delimited(5, b"[withheld]")
+    return kept + delimited(shape.attributes, _WITHHELD)

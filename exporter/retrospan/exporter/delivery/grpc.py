@@ -1,0 +1,87 @@
+"""OTLP over gRPC. The only module that knows grpcio, which the extra `[grpc]` installs."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import grpc
+
+from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened
+from retrospan.exporter.settings import Settings
+from retrospan.schemas.redaction.walk import NotWalkable, fields
+
+_EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+_BLOCKED = {"UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED", "NOT_FOUND"}
+_REFUSED = {"INVALID_ARGUMENT", "FAILED_PRECONDITION", "ALREADY_EXISTS"}
+_SIZE_WORDS = ("larger than max", "too large", "request_bytes", "exceeds")
+
+
+class GrpcTransport:
+    """Calls one address over a channel that is kept. Made before a fork it must not be used after it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.target = settings.endpoint
+        self._settings = settings
+        self._metadata = tuple((name.lower(), value) for name, value in settings.headers.items())
+        address = urlsplit(settings.endpoint)
+        place = address.netloc or settings.endpoint
+        options = (("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1))
+        compression = grpc.Compression.Gzip if settings.compression == "gzip" else None
+        if settings.insecure:
+            self._channel = grpc.insecure_channel(place, options, compression)
+        else:
+            self._channel = grpc.secure_channel(place, _credentials(settings), options, compression)
+        self._export = self._channel.unary_unary(_EXPORT)
+
+    def send(self, body: bytes) -> Answer:
+        try:
+            reply = self._export(body, timeout=self._settings.timeout_seconds, metadata=self._metadata)
+        except grpc.RpcError as error:
+            return _answer(error)
+        except Exception as error:  # noqa: BLE001
+            return Answer(Fate.BLOCKED, shortened(f"{type(error).__name__}: {error}"))
+        return delivered(bytes(reply))
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+def _credentials(settings: Settings) -> Any:
+    def read(path: str | None) -> bytes | None:
+        if not path:
+            return None
+        with open(path, "rb") as file:
+            return file.read()
+
+    return grpc.ssl_channel_credentials(
+        read(settings.certificate), read(settings.client_key), read(settings.client_certificate)
+    )
+
+
+def _answer(error: Any) -> Answer:
+    code, details = error.code().name, error.details() or ""
+    reason = shortened(f"gRPC {code}: {details}")
+    wait = _wait(dict(error.trailing_metadata() or ()))
+    if code == "RESOURCE_EXHAUSTED" and wait is None and any(word in details for word in _SIZE_WORDS):
+        return Answer(Fate.TOO_LARGE, reason)
+    if "http1.x server" in details or "HTTP/2" in details:
+        return Answer(Fate.BLOCKED, "what answers there speaks HTTP (4318); OTLP over gRPC is on 4317")
+    if code in _BLOCKED:
+        return Answer(Fate.BLOCKED, reason)
+    return Answer(Fate.REFUSED, reason) if code in _REFUSED else Answer(Fate.LATER, reason, wait)
+
+
+def _wait(trailers: dict[str, Any]) -> float | None:
+    """RetryInfo stands in a trailer of its own, or among the details of a Status {3 Any {1 type, 2 value}}."""
+    if info := trailers.get("google.rpc.retryinfo-bin"):
+        return retry_info_seconds(bytes(info))
+    try:
+        for detail in fields(bytes(trailers.get("grpc-status-details-bin") or b"")):
+            if detail.number == 3:
+                parts = {each.number: each.content for each in fields(detail.content)}
+                if parts.get(1, b"").endswith(b"google.rpc.RetryInfo"):
+                    return retry_info_seconds(parts.get(2, b""))
+    except NotWalkable:
+        pass
+    return None

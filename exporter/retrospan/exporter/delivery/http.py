@@ -1,0 +1,135 @@
+"""OTLP over HTTP, protobuf. The only module that knows `requests` and HTTP's codes."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from http.client import BadStatusLine, RemoteDisconnected
+from importlib.metadata import entry_points, version
+
+import requests
+
+from retrospan.exporter.delivery.answers import (
+    Answer,
+    Fate,
+    delivered,
+    retry_after_seconds,
+    shortened,
+    status_message,
+)
+from retrospan.exporter.settings import Settings
+
+_LATER = {408, 429, 500, 502, 503, 504}
+_BLOCKED = {401, 402, 403, 404, 405, 407, 415, 421}
+_TOO_LARGE = 413
+_SHOWN_BODY = 2_000
+
+
+class HttpTransport:
+    """Posts to one URL over a connection that is kept."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.target = settings.endpoint
+        self._settings = settings
+        self._headers = {
+            "User-Agent": f"retrospan-exporter/{version('retrospan')}",
+            **settings.headers,
+            "Content-Type": "application/x-protobuf",
+        }
+        if settings.compression != "none":
+            self._headers["Content-Encoding"] = settings.compression
+        self._session = _session(settings.credential_provider)
+        if settings.client_certificate:
+            key = settings.client_key
+            self._session.cert = (settings.client_certificate, key) if key else settings.client_certificate
+
+    def send(self, body: bytes) -> Answer:
+        try:
+            reply = self._post(body)
+        except requests.exceptions.SSLError as error:
+            return Answer(Fate.BLOCKED, f"TLS: {_said(error)}")
+        except requests.exceptions.Timeout:
+            return Answer(Fate.LATER, f"no answer within {self._settings.timeout_seconds:g} s")
+        except requests.exceptions.ConnectionError as error:
+            return _unreachable(error)
+        except Exception as error:  # noqa: BLE001
+            # A URL that cannot be used, a proxy's trouble, an adapter of the user's own.
+            return Answer(Fate.BLOCKED, shortened(f"{type(error).__name__}: {error}"))
+        return self._answer(reply)
+
+    def _post(self, body: bytes) -> requests.Response:
+        return self._session.post(
+            self.target,
+            data=self._compressed(body),
+            headers=self._headers,
+            timeout=self._settings.timeout_seconds,
+            # Given here it is stronger than REQUESTS_CA_BUNDLE.
+            verify=self._settings.certificate or True,
+            allow_redirects=False,
+        )
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _compressed(self, body: bytes) -> bytes:
+        if self._settings.compression == "gzip":
+            return gzip.compress(body, 6)
+        return zlib.compress(body) if self._settings.compression == "deflate" else body
+
+    @staticmethod
+    def _answer(reply: requests.Response) -> Answer:
+        code = reply.status_code
+        if 200 <= code < 300:
+            return delivered(reply.content)
+        said = status_message(reply.content) or shortened(reply.text[:_SHOWN_BODY])
+        reason = f"HTTP {code} {reply.reason or ''}".strip() + (f": {said}" if said else "")
+        if code == _TOO_LARGE:
+            return Answer(Fate.TOO_LARGE, reason)
+        if code in _LATER:
+            return Answer(Fate.LATER, reason, retry_after_seconds(reply.headers.get("Retry-After")))
+        if code in _BLOCKED or 300 <= code < 400:
+            return Answer(Fate.BLOCKED, reason)
+        return Answer(Fate.REFUSED, reason)
+
+
+def _session(provider: str | None) -> requests.Session:
+    session = requests.Session()
+    if provider:
+        found = list(entry_points(group="opentelemetry_otlp_credential_provider", name=provider))
+        if not found:
+            raise LookupError(f"there is no OTLP credential provider {provider!r}")
+        made = found[0].load()()
+        if not isinstance(made, requests.Session):
+            raise TypeError(f"the credential provider {provider!r} makes no requests.Session")
+        return made
+    # Otherwise ~/.netrc would be read for each request, and what it says put in the place of the token.
+    session.auth = _as_it_is
+    return session
+
+
+def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """The error that requests and urllib3 wrapped into each other."""
+    seen: set[int] = set()
+    at = error
+    while id(at) not in seen:
+        seen.add(id(at))
+        inner = [each for each in at.args if isinstance(each, BaseException)]
+        reason = getattr(at, "reason", None)
+        at = reason if isinstance(reason, BaseException) else inner[-1] if inner else at.__cause__ or at
+    return at
+
+
+def _unreachable(error: BaseException) -> Answer:
+    inner = _innermost(error)
+    if isinstance(inner, BadStatusLine) and not isinstance(inner, RemoteDisconnected):
+        return Answer(Fate.BLOCKED, "what answers there does not speak HTTP/1: gRPC is on 4317, HTTP on 4318")
+    return Answer(Fate.LATER, _said(error))
+
+
+def _said(error: BaseException) -> str:
+    inner = _innermost(error)
+    return shortened(str(inner) or type(inner).__name__)

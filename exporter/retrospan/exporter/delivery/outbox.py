@@ -1,0 +1,153 @@
+"""Requests that wait for delivery, in order: in the spool where there is one, else in memory.
+
+Where the spool is full or cannot be written, a request waits in memory between those on disk, so that the order
+stays. What waits in memory counts against the memory for waiting spans.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from retrospan.exporter.delivery.notices import say
+from retrospan.exporter.delivery.requests import Request
+from retrospan.exporter.delivery.spool import Damaged, Spool, Spooled, SpoolFull
+
+
+@dataclass(slots=True)
+class Item:
+    """A request that waits. `spans` is 0 until an adopted file was read; `own`: its spans ended in this process."""
+
+    request: Request | None
+    spooled: Spooled | None
+    spans: int
+    own: bool = True
+
+
+class Outbox:
+    """Filled by one thread, emptied by another."""
+
+    def __init__(self, spool: Spool | None, account: Callable[[int], None]) -> None:
+        """`account` is told of bytes taken up (positive) and given back (negative) in memory."""
+        self._spool = spool
+        self._account = account
+        self._items: deque[Item] = deque()
+        self._filled = threading.Condition()
+        self._said_full = self._said_broken = False
+        self._adopted: dict[str, int] = {}
+
+    def put(self, request: Request, held: int = 0) -> None:
+        """Take a request, whose spans have taken up `held` bytes until now. Never blocks, never raises."""
+        item = Item(request, None, request.spans)
+        if self._spool is not None and (spooled := self._written(self._spool, request)):
+            item = Item(None, spooled, request.spans)
+        self._account((0 if item.request is None else len(request.body)) - held)
+        with self._filled:
+            self._items.append(item)
+            self._filled.notify()
+
+    def head(self, seconds: float) -> Item | None:
+        """The oldest item, which stays; None if there is none within so many seconds."""
+        with self._filled:
+            if not self._items:
+                self._filled.wait(seconds)
+            return self._items[0] if self._items else None
+
+    def nudge(self) -> None:
+        """End a wait in `head`."""
+        with self._filled:
+            self._filled.notify_all()
+
+    def read(self, item: Item) -> Request | None:
+        """The request of an item; None, and said, where its file is lost or damaged."""
+        if item.request is not None:
+            return item.request
+        assert item.spooled is not None and self._spool is not None
+        try:
+            body, item.spans = self._spool.read(item.spooled)
+        except FileNotFoundError:
+            return None
+        except Damaged as error:
+            say(f"{error}. It is put aside, as .damaged.")
+            self._try(partial(self._spool.put_aside, item.spooled))
+            return None
+        except OSError as error:
+            say(f"the spool cannot be read: {error}.")
+            return None
+        return Request(body, item.spans)
+
+    def done(self, item: Item) -> None:
+        """Forget the oldest item: it was delivered, or never will be."""
+        with self._filled:
+            self._items.popleft()
+        if item.request is not None:
+            self._account(-len(item.request.body))
+        if item.spooled is not None and self._spool is not None:
+            spooled = item.spooled
+            self._try(partial(self._spool.remove, spooled))
+            if spooled.owner in self._adopted:
+                self._adopted[spooled.owner] -= 1
+                if not self._adopted[spooled.owner]:
+                    del self._adopted[spooled.owner]
+                    self._try(partial(self._spool.release, spooled.owner))
+
+    def adopt(self) -> None:
+        """Put what processes that are gone left in the spool in front: it is older."""
+        if self._spool is None:
+            return
+        try:
+            found = self._spool.adopt()
+        except OSError:
+            return
+        for spooled in found:
+            self._adopted[spooled.owner] = self._adopted.get(spooled.owner, 0) + 1
+        with self._filled:
+            self._items.extendleft(Item(None, spooled, 0, own=False) for spooled in reversed(found))
+
+    def persist(self) -> None:
+        """At the end: what waits in memory goes to the spool, where it has room again."""
+        if self._spool is None:
+            return
+        with self._filled:
+            for item in self._items:
+                if item.request is not None and (spooled := self._written(self._spool, item.request)):
+                    self._account(-len(item.request.body))
+                    item.spooled, item.request = spooled, None
+
+    def left(self) -> tuple[int, int]:
+        """How many of this process's spans wait in memory, and in the spool."""
+        with self._filled:
+            items = [item for item in self._items if item.own]
+        kept = sum(item.spans for item in items if item.spooled is not None)
+        return sum(item.spans for item in items) - kept, kept
+
+    def close(self) -> None:
+        if self._spool is not None:
+            self._try(self._spool.close)
+
+    def leave_to_parent(self) -> None:
+        if self._spool is not None:
+            self._spool.leave_to_parent()
+
+    def _written(self, spool: Spool, request: Request) -> Spooled | None:
+        try:
+            return spool.write(request.body, request.spans)
+        except SpoolFull as error:
+            if not self._said_full:
+                say(f"the spool is full: {error}. Spans wait in memory until it has room.")
+            self._said_full = True
+        except OSError as error:
+            if not self._said_broken:
+                say(f"the spool cannot be written: {error}. Spans wait in memory instead.")
+            self._said_broken = True
+        return None
+
+    @staticmethod
+    def _try(do: Callable[[], object]) -> None:
+        try:
+            do()
+        except OSError as error:
+            say(f"the spool cannot be kept in order: {error}.")

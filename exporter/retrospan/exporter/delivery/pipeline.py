@@ -1,0 +1,251 @@
+"""From the end of a span to its delivery, and everything around: start, fork, flush, shutdown, counts.
+
+Two daemon threads per process do the work. After a fork the child begins with nothing that is the parent's, and its
+threads start with its first span. All of it is bounded: memory and spool by size, `flush` and `shutdown` by time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from opentelemetry import context, trace
+from opentelemetry.sdk.trace import ReadableSpan
+
+from retrospan.exporter.delivery import notices
+from retrospan.exporter.delivery.answers import Transport
+from retrospan.exporter.delivery.backlog import Backlog
+from retrospan.exporter.delivery.cleaning import Cleaner
+from retrospan.exporter.delivery.encoder import Encoder
+from retrospan.exporter.delivery.notices import Counts, Losses, say
+from retrospan.exporter.delivery.outbox import Outbox
+from retrospan.exporter.delivery.sender import Sender
+from retrospan.exporter.delivery.spool import Spool
+from retrospan.exporter.settings import MIB, Settings
+from retrospan.schemas.redaction.rules import Rules
+
+
+class Pipeline:
+    """Takes spans and delivers them. Nothing here raises into the agent once it is made."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        rules: Rules | None,
+        make_transport: Callable[[], Transport],
+        *,
+        behind_batches: bool = False,
+    ) -> None:
+        """`behind_batches`: spans come out of a batch processor of the SDK, whose provider ends it, and then this."""
+        self._behind_batches = behind_batches
+        self._settings, self._make_transport = settings, make_transport
+        self._cleaner = Cleaner(rules)
+        self._closed = False
+        self._begin(probes=True)
+        _LIVING.add(self)
+        if not behind_batches:
+            atexit.register(_shut_down, weakref.ref(self))
+        self._end_with_multiprocessing()
+
+    def _begin(self, *, probes: bool) -> None:
+        self._probes = probes
+        self._losses = Losses()
+        self._backlog = Backlog(self._settings.memory_bytes)
+        self._finished = self._delivered = 0
+        self._progress = threading.Condition()
+        self._starting = threading.RLock()
+        self._outbox: Outbox | None = None
+        self._encoder: Encoder | None = None
+        self._sender: Sender | None = None
+
+    def start(self) -> None:
+        """Start the threads, if they do not run."""
+        with self._starting:
+            if self._sender is not None or self._closed:
+                return
+            outbox = Outbox(self._opened_spool(), self._backlog.account)
+            encoder = Encoder(
+                self._settings,
+                self._cleaner,
+                self._backlog,
+                outbox,
+                self._losses,
+                lambda spans: self._note(spans, 0),
+            )
+            limit = self._settings.memory_bytes / MIB
+            where = (
+                f"in {self._settings.spool}"
+                if self._settings.spool
+                else f"in memory ({limit:.4g} MiB at most)"
+            )
+            sender = Sender(
+                outbox,
+                self._make_transport,
+                self._settings.endpoint,
+                self._losses,
+                self._note,
+                keeps=where,
+                probes=self._probes,
+            )
+            sender.encoded = encoder.ended.is_set
+            self._outbox, self._encoder, self._sender = outbox, encoder, sender
+            for name, run in (("retrospan-encode", encoder.run), ("retrospan-send", sender.run)):
+                threading.Thread(name=name, target=_suppressed, args=(run,), daemon=True).start()
+
+    def accept(self, span: ReadableSpan) -> None:
+        """Take a span that has ended. Waits for nothing."""
+        try:
+            if self._closed:
+                self._losses.add(notices.AFTER_SHUTDOWN, 1)
+                self._losses.tell()
+            elif not self._backlog.put(span):
+                self._losses.add(notices.MEMORY_FULL, 1)
+            elif self._sender is None:
+                self.start()
+        except Exception as error:  # noqa: BLE001
+            notices.logger.debug("a span was not taken", exc_info=error)
+            self._losses.add(notices.UNENCODABLE, 1)
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until what ended before was delivered; False when it was not within so many seconds."""
+        sender = self._sender
+        if sender is None or self._closed:
+            return not self._waiting()
+        deadline, wanted = time.monotonic() + timeout, self._backlog.accepted
+        sender.urgent_until = max(sender.urgent_until, deadline)
+        sender.stir.set()
+        self._backlog.wake()
+        with self._progress:
+            return self._progress.wait_for(lambda: self._finished >= wanted, max(0.0, timeout))
+
+    def shutdown(self, timeout: float | None = None) -> bool:
+        """Take no more spans, deliver what waits, and stop; True when all was delivered.
+
+        Args:
+            timeout: seconds at most; without it, the setting `exit_seconds`.
+        """
+        with self._starting:
+            if self._closed:
+                return not self._losses.total
+            self._closed = True
+        outbox, encoder, sender = self._outbox, self._encoder, self._sender
+        if outbox is None or encoder is None or sender is None:
+            return True
+        deadline = time.monotonic() + (self._settings.exit_seconds if timeout is None else timeout)
+        encoder.closing.set()
+        sender.closing.set()
+        self._backlog.wake()
+        sender.stir.set()
+        # Even with no time left what waits is encoded: the spool keeps it.
+        encoder.ended.wait(max(deadline - time.monotonic(), 2.0 if self._settings.spool else 0.0))
+        outbox.nudge()
+        sender.ended.wait(max(0.0, deadline - time.monotonic()))
+        sender.given_up.set()
+        sender.stir.set()
+        self._settle(outbox, sender)
+        return self._finished >= self._backlog.accepted and not self._losses.total
+
+    def _settle(self, outbox: Outbox, sender: Sender) -> None:
+        """Count and say what was not delivered."""
+        # A sender that still waits for an answer is left to it; the process may end meanwhile.
+        sender.ended.wait(0.05)
+        outbox.persist()
+        _, kept = outbox.left()
+        self._losses.add(notices.SHUT_DOWN, self._waiting() - kept)
+        outbox.close()
+        if kept:
+            say(f"{kept} span(s) wait in {self._settings.spool} for the next process that uses it.")
+        self._losses.tell_all()
+
+    def counts(self) -> Counts:
+        """What became of this process's spans so far."""
+        encoder, sender = self._encoder, self._sender
+        return Counts(
+            accepted=self._backlog.accepted,
+            delivered=self._delivered,
+            waiting=self._waiting(),
+            lost=self._losses.by_reason(),
+            reduced=(encoder.reduced if encoder else 0) + (sender.reduced if sender else 0),
+            redacted_values=self._cleaner.values,
+            withheld_spans=self._cleaner.withheld,
+        )
+
+    def begin_in_child(self) -> None:
+        """After a fork: nothing of the parent's is sent, and no lock of its is waited for."""
+        outbox = self._outbox
+        self._begin(probes=False)
+        if outbox is not None:
+            outbox.leave_to_parent()
+        self._end_with_multiprocessing()
+
+    def end_with_child(self) -> None:
+        """At the end of a child of multiprocessing."""
+        flush = getattr(trace.get_tracer_provider(), "force_flush", None) if self._behind_batches else None
+        if flush is not None:
+            flush()
+        self.shutdown()
+
+    def _waiting(self) -> int:
+        return max(0, self._backlog.accepted - self._finished)
+
+    def _note(self, spans: int, delivered: int) -> None:
+        with self._progress:
+            self._finished += spans
+            self._delivered += delivered
+            self._progress.notify_all()
+
+    def _opened_spool(self) -> Spool | None:
+        if self._settings.spool is None:
+            return None
+        try:
+            return Spool(self._settings.spool, self._settings.spool_bytes)
+        except OSError as error:
+            say(f"the spool {self._settings.spool} cannot be used: {error}. Spans wait in memory instead.")
+            return None
+
+    def _end_with_multiprocessing(self) -> None:
+        """Children of multiprocessing end without `atexit`; they have a list of their own, emptied at their start."""
+        util: Any = sys.modules.get("multiprocessing.util")
+        if util is not None:
+            util.register_after_fork(self, _finish_with_child)
+            _finish_with_child(self)
+
+
+_LIVING: weakref.WeakSet[Pipeline] = weakref.WeakSet()
+
+
+def _begin_in_child() -> None:
+    for pipeline in list(_LIVING):
+        pipeline.begin_in_child()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
+
+
+def _finish_with_child(pipeline: Pipeline) -> None:
+    util: Any = sys.modules["multiprocessing.util"]
+    util.Finalize(None, _end_with_child, args=(weakref.ref(pipeline),), exitpriority=-10)
+
+
+def _end_with_child(pipeline: weakref.ref[Pipeline]) -> None:
+    living = pipeline()
+    if living is not None:
+        living.end_with_child()
+
+
+def _shut_down(pipeline: weakref.ref[Pipeline]) -> None:
+    living = pipeline()
+    if living is not None:
+        living.shutdown()
+
+
+def _suppressed(run: Callable[[], None]) -> None:
+    """Run with instrumentation off: the exporter's own requests are nobody's spans."""
+    context.attach(context.set_value(context._SUPPRESS_INSTRUMENTATION_KEY, True))
+    run()

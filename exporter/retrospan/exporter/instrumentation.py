@@ -1,0 +1,256 @@
+"""`instrument()`: one call in the agent, and every span of the process goes to Retrospan.
+
+It wires a tracer provider, delivery and the hooks of frameworks, honours every `OTEL_*` variable, and adds itself to
+a provider that exists already instead of replacing it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from opentelemetry import trace
+from opentelemetry.sdk import environment_variables as names
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.util.types import AttributeValue
+
+from retrospan.exporter import hooks
+from retrospan.exporter.delivery.answers import Transport
+from retrospan.exporter.delivery.cleaning import chosen_rules
+from retrospan.exporter.delivery.notices import Counts, say
+from retrospan.exporter.delivery.pipeline import Pipeline
+from retrospan.exporter.processor import PipelineProcessor
+from retrospan.exporter.settings import VARIABLES, Settings
+from retrospan.schemas.errors import ConfigError, MissingExtra
+from retrospan.schemas.redaction.rules import Rules
+
+
+class Instrumentation:
+    """What `instrument()` gives back: the provider, and a hand on delivery."""
+
+    def __init__(self, provider: trace.TracerProvider, pipeline: Pipeline | None) -> None:
+        self.provider = provider
+        """Where tracers come from; also the global one, unless another was set before."""
+        self._pipeline = pipeline
+
+    @property
+    def enabled(self) -> bool:
+        """False where a variable (`OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER=none`) has switched export off."""
+        return self._pipeline is not None
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until every span that has ended is delivered; False when it was not within `timeout` seconds.
+
+        It blocks: in an event loop, `await asyncio.to_thread(instrumentation.flush)`.
+        """
+        return self._pipeline is None or self._pipeline.flush(timeout)
+
+    def shutdown(self, timeout: float = 5.0) -> bool:
+        """Deliver what waits, within `timeout` seconds, and stop; True when all was delivered. Called at the end of
+        the process by itself."""
+        return self._pipeline is None or self._pipeline.shutdown(timeout)
+
+    def counts(self) -> Counts:
+        """What became of this process's spans so far."""
+        if self._pipeline is None:
+            return Counts(
+                accepted=0, delivered=0, waiting=0, lost={}, reduced=0, redacted_values=0, withheld_spans=0
+            )
+        return self._pipeline.counts()
+
+
+_lock = threading.RLock()
+_pipeline: Pipeline | None = None
+_instrumentation: Instrumentation | None = None
+
+
+def instrument(
+    *,
+    service_name: str | None = None,
+    endpoint: str | None = None,
+    token: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    protocol: Literal["http/protobuf", "grpc"] | None = None,
+    resource: Mapping[str, AttributeValue] | None = None,
+    spool: str | os.PathLike[str] | None = None,
+    redaction: str | os.PathLike[str] | Rules | None = None,
+    frameworks: Literal["auto"] | Sequence[str] | None = None,
+    provider: TracerProvider | None = None,
+    memory_bytes: int | str | None = None,
+    spool_bytes: int | str | None = None,
+) -> Instrumentation:
+    """Send every span of this process to Retrospan. A second call changes nothing and returns the same.
+
+    Args:
+        service_name: `service.name` of the resource, where a new provider is made.
+        endpoint: base URL of the collector, such as http://127.0.0.1:4318.
+        token: bearer token that may send.
+        headers: further headers of each request.
+        protocol: http/protobuf, or grpc (needs the extra `[grpc]`).
+        resource: further attributes of the resource, where a new provider is made.
+        spool: directory in which spans wait on disk until they are delivered.
+        redaction: `secrets`, `all` (personal data as well), `off`, a rules file, or rules.
+        frameworks: names of frameworks whose hooks are installed; `auto`: of those that the process imports; an
+            empty list: of none.
+        provider: the provider to add to, instead of the global one.
+        memory_bytes: what spans that wait may take in memory.
+        spool_bytes: what the spool's directory may hold.
+
+    What is not given here comes from variables: docs/exporter.md lists them.
+
+    Raises:
+        ConfigError: an argument cannot be used.
+        MissingExtra: protocol="grpc" without grpcio.
+    """
+    global _instrumentation
+    with _lock:
+        if _instrumentation is not None:
+            return _instrumentation
+        arguments = {
+            "endpoint": endpoint,
+            "token": token,
+            "headers": headers,
+            "protocol": protocol,
+            "spool": spool,
+            "memory_bytes": memory_bytes,
+            "spool_bytes": spool_bytes,
+        }
+        zero_code = _pipeline is not None
+        pipeline = current_pipeline(arguments, redaction)
+        chosen = _provider(provider, service_name, resource or {}, pipeline)
+        if pipeline is not None:
+            if not zero_code:
+                chosen = _attach(chosen, pipeline)
+            pipeline.start()
+            hooks.install(hooks.chosen(frameworks, os.environ.get(VARIABLES["frameworks"])))
+        _instrumentation = Instrumentation(chosen, pipeline)
+        return _instrumentation
+
+
+def current_pipeline(
+    arguments: Mapping[str, object],
+    redaction: str | os.PathLike[str] | Rules | None = None,
+    *,
+    behind_batches: bool = False,
+) -> Pipeline | None:
+    """The process's one pipeline, made on the first call; None where export is switched off.
+
+    Raises ConfigError and MissingExtra for arguments only.
+    """
+    global _pipeline
+    with _lock:
+        if _pipeline is not None or _switched_off(os.environ):
+            return _pipeline
+        settings = Settings.read(arguments, os.environ, say)
+        rules = _rules(redaction, settings)
+        try:
+            # Loaded here, on the agent's start, and not later beside its work.
+            _load_transport(settings)
+        except MissingExtra as error:
+            if arguments.get("protocol") is not None:
+                raise
+            say(f"{error} No spans are sent until then.")
+            return None
+        _pipeline = Pipeline(
+            settings, rules, lambda: _made_transport(settings), behind_batches=behind_batches
+        )
+        return _pipeline
+
+
+def _switched_off(environ: Mapping[str, str]) -> bool:
+    if environ.get(names.OTEL_SDK_DISABLED, "").strip().lower() == "true":
+        return True
+    return environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none"
+
+
+def _rules(redaction: str | os.PathLike[str] | Rules | None, settings: Settings) -> Rules | None:
+    if redaction is not None:
+        return chosen_rules(redaction)
+    try:
+        return chosen_rules(settings.redaction)
+    except ConfigError as error:
+        # Closed rather than open: what the file would have taken out may be what these take out.
+        say(f"{VARIABLES['redaction']}: {error} All built-in rules are applied instead.")
+        return Rules.builtin()
+
+
+def _load_transport(settings: Settings) -> None:
+    if settings.protocol == "grpc":
+        try:
+            import retrospan.exporter.delivery.grpc
+        except ImportError as error:
+            raise MissingExtra("grpc", module="grpc") from error
+    else:
+        import retrospan.exporter.delivery.http  # noqa: F401
+
+
+def _made_transport(settings: Settings) -> Transport:
+    if settings.protocol == "grpc":
+        from retrospan.exporter.delivery.grpc import GrpcTransport
+
+        return GrpcTransport(settings)
+    from retrospan.exporter.delivery.http import HttpTransport
+
+    return HttpTransport(settings)
+
+
+def _provider(
+    given: TracerProvider | None,
+    service_name: str | None,
+    attributes: Mapping[str, AttributeValue],
+    pipeline: Pipeline | None,
+) -> trace.TracerProvider:
+    """The provider to add to: the one given, the one that is set, or a new one that is then set."""
+    if given is not None:
+        return given
+    existing = trace.get_tracer_provider()
+    if not isinstance(existing, trace.ProxyTracerProvider) or pipeline is None:
+        return existing
+    named = {"service.name": service_name} if service_name else {}
+    made = TracerProvider(
+        resource=Resource.create({**attributes, **named}),
+        sampler=None if os.environ.get(names.OTEL_TRACES_SAMPLER) else ALWAYS_ON,
+        span_limits=_limits(os.environ),
+    )
+    trace.set_tracer_provider(made)
+    return made
+
+
+def _attach(provider: trace.TracerProvider, pipeline: Pipeline) -> trace.TracerProvider:
+    add = getattr(provider, "add_span_processor", None)
+    if add is None:
+        say(
+            f"the tracer provider that is set ({type(provider).__module__}.{type(provider).__qualname__}) takes no span "
+            "processor: its spans are not sent. Call instrument() before it is set, or give provider=."
+        )
+    else:
+        add(PipelineProcessor(pipeline))
+    return provider
+
+
+def _limits(environ: Mapping[str, str]) -> SpanLimits:
+    """No limits but those that a variable sets: what is cut off in the agent nobody can ask for later."""
+
+    def limit(*variables: str) -> int | None:
+        return None if any(variable in environ for variable in variables) else SpanLimits.UNSET
+
+    count, length = names.OTEL_ATTRIBUTE_COUNT_LIMIT, names.OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT
+    try:
+        return SpanLimits(
+            max_attributes=limit(count),
+            max_events=limit(names.OTEL_SPAN_EVENT_COUNT_LIMIT),
+            max_links=limit(names.OTEL_SPAN_LINK_COUNT_LIMIT),
+            max_span_attributes=limit(names.OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT, count),
+            max_event_attributes=limit(names.OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT, count),
+            max_link_attributes=limit(names.OTEL_LINK_ATTRIBUTE_COUNT_LIMIT, count),
+            max_attribute_length=limit(length),
+            max_span_attribute_length=limit(names.OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT, length),
+        )
+    except ValueError as error:
+        say(f"a limit of OpenTelemetry cannot be used: {error}. Nothing is limited.")
+        unset = SpanLimits.UNSET
+        return SpanLimits(unset, unset, unset, unset, unset, unset, unset, unset)

@@ -1,0 +1,51 @@
+"""Recording: what an agent says of itself, one line each, on whatever span is current.
+
+`run`, `step` and `effect` open spans: context managers and decorators, for plain, async and generator functions. The
+others add to the span that is there, whoever opened it. With no OpenTelemetry SDK set up all of them do nothing, at
+little cost. None raises into the agent.
+"""
+
+from retrospan.exporter.recording.effects import Effect, effect, idempotency_key
+from retrospan.exporter.recording.encoding import json_text, limit_values
+from retrospan.exporter.recording.events import (
+    approve,
+    checkpoint,
+    compaction,
+    correct,
+    decide,
+    derive,
+    observe,
+    output,
+    use,
+)
+from retrospan.exporter.recording.lineage import RunReference
+from retrospan.exporter.recording.runs import Run, current_run, run
+from retrospan.exporter.recording.scopes import carrier, joined
+from retrospan.exporter.recording.states import state
+from retrospan.exporter.recording.steps import Step, step
+
+__all__ = [
+    "Effect",
+    "Run",
+    "RunReference",
+    "Step",
+    "approve",
+    "carrier",
+    "checkpoint",
+    "compaction",
+    "correct",
+    "current_run",
+    "decide",
+    "derive",
+    "effect",
+    "idempotency_key",
+    "joined",
+    "json_text",
+    "limit_values",
+    "observe",
+    "output",
+    "run",
+    "state",
+    "step",
+    "use",
+]

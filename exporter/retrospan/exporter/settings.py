@@ -1,0 +1,217 @@
+"""The exporter's settings, read once at the start. Order: argument, variable, default.
+
+An argument that cannot be used raises ConfigError: it is a mistake in the program. A variable that cannot be used is
+said in one line and its default taken: nobody's agent may fail to start over it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from opentelemetry.util.re import parse_env_headers
+
+from retrospan.schemas.errors import ConfigError
+
+MIB = 1 << 20
+VARIABLES = {
+    "token": "RETROSPAN_TOKEN",
+    "protocol": "RETROSPAN_EXPORTER_PROTOCOL",
+    "spool": "RETROSPAN_EXPORTER_SPOOL",
+    "spool_bytes": "RETROSPAN_EXPORTER_SPOOL_BYTES",
+    "memory_bytes": "RETROSPAN_EXPORTER_MEMORY_BYTES",
+    "request_bytes": "RETROSPAN_EXPORTER_REQUEST_BYTES",
+    "span_bytes": "RETROSPAN_EXPORTER_SPAN_BYTES",
+    "delay_seconds": "RETROSPAN_EXPORTER_DELAY_SECONDS",
+    "exit_seconds": "RETROSPAN_EXPORTER_EXIT_SECONDS",
+    "redaction": "RETROSPAN_EXPORTER_REDACTION",
+    "frameworks": "RETROSPAN_EXPORTER_FRAMEWORKS",
+}
+_HTTP, _GRPC = "http/protobuf", "grpc"
+_DEFAULTS = {_HTTP: "http://localhost:4318", _GRPC: "http://localhost:4317"}
+_COMPRESSIONS = ("none", "gzip", "deflate")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmg])(?:i?b)?|b)?", re.IGNORECASE)
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where spans go and what may be used for it. Sizes in bytes, times in seconds."""
+
+    endpoint: str
+    """A URL: of the traces path with HTTP, of the host and port with gRPC."""
+    protocol: str = _HTTP
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout_seconds: float = 10.0
+    compression: str = "none"
+    certificate: str | None = None
+    client_certificate: str | None = None
+    client_key: str | None = None
+    credential_provider: str | None = None
+    insecure: bool = False
+    spool: Path | None = None
+    spool_bytes: int = 1024 * MIB
+    memory_bytes: int = 64 * MIB
+    """For spans that wait, together."""
+    request_bytes: int = 1_000_000
+    """How full a request is made: far below what any receiver takes, and little to copy at once."""
+    span_bytes: int = 60 * MIB
+    """A larger span loses its largest values."""
+    delay_seconds: float = 1.0
+    """How long a span waits for others."""
+    exit_seconds: float = 5.0
+    """How long the end of the process may wait for delivery."""
+    redaction: str = "secrets"
+
+    @classmethod
+    def read(
+        cls,
+        arguments: Mapping[str, object],
+        environ: Mapping[str, str],
+        say: Callable[[str], None],
+    ) -> Settings:
+        """Put the settings together. Raises ConfigError for an argument; `say` is told of a variable."""
+        sources = _Sources(arguments, environ, say)
+        protocol = sources.protocol()
+        endpoint = sources.endpoint(protocol)
+        spool = sources.own("spool", str, "")
+        defaults = cls(endpoint=endpoint)
+        return cls(
+            endpoint=endpoint,
+            protocol=protocol,
+            headers=sources.headers(),
+            timeout_seconds=sources.otel("TIMEOUT", _seconds, defaults.timeout_seconds),
+            compression=sources.otel("COMPRESSION", _one_of(_COMPRESSIONS), defaults.compression),
+            certificate=sources.text("CERTIFICATE"),
+            client_certificate=sources.text("CLIENT_CERTIFICATE"),
+            client_key=sources.text("CLIENT_KEY"),
+            credential_provider=environ.get("OTEL_PYTHON_EXPORTER_OTLP_HTTP_TRACES_CREDENTIAL_PROVIDER")
+            or environ.get("OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER"),
+            insecure=not endpoint.lower().startswith("https:") and sources.otel("INSECURE", _boolean, True),
+            spool=Path(spool) if spool else None,
+            spool_bytes=sources.own("spool_bytes", _size, defaults.spool_bytes),
+            memory_bytes=sources.own("memory_bytes", _size, defaults.memory_bytes),
+            request_bytes=sources.own("request_bytes", _size, defaults.request_bytes),
+            span_bytes=sources.own("span_bytes", _size, defaults.span_bytes),
+            # What the spool shall keep is to be there soon.
+            delay_seconds=sources.own("delay_seconds", _seconds, 0.1 if spool else defaults.delay_seconds),
+            exit_seconds=sources.own("exit_seconds", _seconds, defaults.exit_seconds),
+            redaction=sources.own("redaction", str, defaults.redaction),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    arguments: Mapping[str, object]
+    environ: Mapping[str, str]
+    say: Callable[[str], None]
+
+    def own(self, name: str, read: Callable[[object], Value], default: Value) -> Value:
+        given = self.arguments.get(name)
+        if given is not None:
+            try:
+                return read(os.fspath(given) if isinstance(given, os.PathLike) else given)
+            except ValueError as error:
+                raise ConfigError(f"{name}={given!r}: {error}.") from error
+        return self._variable(VARIABLES[name], read, default)
+
+    def otel(self, name: str, read: Callable[[object], Value], default: Value) -> Value:
+        """A variable of the OTLP exporters: for traces, or for all."""
+        for variable in (f"OTEL_EXPORTER_OTLP_TRACES_{name}", f"OTEL_EXPORTER_OTLP_{name}"):
+            if self.environ.get(variable):
+                return self._variable(variable, read, default)
+        return default
+
+    def text(self, name: str) -> str | None:
+        return self.otel(name, str, "") or None
+
+    def protocol(self) -> str:
+        given = self.arguments.get("protocol")
+        if given is not None and given not in _DEFAULTS:
+            raise ConfigError(f"protocol={given!r}: there are {_HTTP!r} and {_GRPC!r}.")
+        if given is not None:
+            return str(given)
+        read = _one_of(tuple(_DEFAULTS))
+        return self._variable(VARIABLES["protocol"], read, "") or self.otel("PROTOCOL", read, _HTTP)
+
+    def endpoint(self, protocol: str) -> str:
+        given, path = self.arguments.get("endpoint"), "" if protocol == _GRPC else "/v1/traces"
+        if given is not None:
+            text = str(given).strip()
+            if urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).netloc:
+                raise ConfigError(f"endpoint={text!r}: a URL such as {_DEFAULTS[protocol]} is wanted.")
+            return _with_path(text, path)
+        if whole := self.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+            return whole.strip()
+        return _with_path(
+            (self.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or _DEFAULTS[protocol]).strip(), path
+        )
+
+    def headers(self) -> dict[str, str]:
+        variable = self.environ.get("OTEL_EXPORTER_OTLP_TRACES_HEADERS") or self.environ.get(
+            "OTEL_EXPORTER_OTLP_HEADERS", ""
+        )
+        found = dict(parse_env_headers(variable, liberal=True))
+        given = self.arguments.get("headers")
+        if isinstance(given, Mapping):
+            found.update({str(name).lower(): str(value) for name, value in given.items()})
+        token = self.arguments.get("token")
+        if token is not None or "authorization" not in found:
+            token = token or self.environ.get(VARIABLES["token"])
+            if token:
+                found["authorization"] = f"Bearer {token}"
+        return found
+
+    def _variable(self, variable: str, read: Callable[[object], Value], default: Value) -> Value:
+        text = self.environ.get(variable, "").strip()
+        if not text:
+            return default
+        try:
+            return read(text)
+        except ValueError as error:
+            self.say(f"{variable}={text!r} cannot be used: {error}. Taken instead: {default!r}")
+            return default
+
+
+def _with_path(base: str, path: str) -> str:
+    base = base.rstrip("/")
+    return base if base.endswith(path) else base + path
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        word = str(value).strip().lower()
+        if word not in words:
+            raise ValueError(f"there are {', '.join(words)}")
+        return word
+
+    return read
+
+
+def _boolean(value: object) -> bool:
+    return str(value).strip().lower() == "true"
+
+
+def _seconds(value: object) -> float:
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e7:
+        raise ValueError("a number of seconds is wanted")
+    return seconds
+
+
+def _size(value: object) -> int:
+    match = _SIZE.fullmatch(str(value).strip())
+    size = int(float(match[1]) * _UNITS.get((match[2] or "").lower(), 1)) if match else 0
+    if size < 1:
+        raise ValueError("a size is wanted, such as 64 MiB")
+    return size

@@ -1,0 +1,54 @@
+"""What `opentelemetry-instrument` loads when `OTEL_TRACES_EXPORTER` names retrospan: no line of the agent changes.
+
+OpenTelemetry's configurator loads this module before it makes the tracer provider, and only when it was asked for by
+name. The limits of a provider that somebody else makes can be raised by variables alone, so they are set here, where
+nobody has set them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from opentelemetry.sdk import environment_variables as names
+
+from retrospan.exporter import hooks
+from retrospan.exporter.instrumentation import current_pipeline
+from retrospan.exporter.processor import PipelineExporter
+from retrospan.exporter.settings import VARIABLES
+
+_NO_LIMIT = str(2**31 - 1)
+_RAISED = {
+    names.OTEL_ATTRIBUTE_COUNT_LIMIT: _NO_LIMIT,
+    names.OTEL_SPAN_EVENT_COUNT_LIMIT: _NO_LIMIT,
+    names.OTEL_SPAN_LINK_COUNT_LIMIT: _NO_LIMIT,
+    # The batch processor in front hands spans over as fast as it can; it must not drop any before.
+    names.OTEL_BSP_MAX_QUEUE_SIZE: "16384",
+    names.OTEL_BSP_SCHEDULE_DELAY: "500",
+    names.OTEL_TRACES_SAMPLER: "always_on",
+}
+
+for _name, _value in _RAISED.items():
+    os.environ.setdefault(_name, _value)
+
+
+def _variables_at_start() -> set[str]:
+    """The names of the variables that the process was started with."""
+    pairs = Path("/proc/self/environ").read_bytes().split(b"\0")
+    return {pair.partition(b"=")[0].decode(errors="replace") for pair in pairs}
+
+
+# OpenTelemetry's distro puts `grpc` where nobody has said anything.
+if names.OTEL_EXPORTER_OTLP_PROTOCOL not in _variables_at_start():
+    os.environ.setdefault(VARIABLES["protocol"], "http/protobuf")
+
+
+class Exporter(PipelineExporter):
+    """The entry point `retrospan` of `opentelemetry_traces_exporter`. Settings come from variables."""
+
+    def __init__(self) -> None:
+        pipeline = current_pipeline({}, behind_batches=True)
+        super().__init__(pipeline)
+        if pipeline is not None:
+            pipeline.start()
+            hooks.install(hooks.chosen(None, os.environ.get(VARIABLES["frameworks"])))

@@ -1,0 +1,220 @@
+{{- define "retrospan.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Short enough for the pod's ordinal, the claim's name and the suffixes of Jobs. */}}
+{{- define "retrospan.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- $name := include "retrospan.name" . }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What never changes from release to release: selectors are made of it. */}}
+{{- define "retrospan.selectors" -}}
+app.kubernetes.io/name: {{ include "retrospan.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "retrospan.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "retrospan.selectors" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "retrospan.image" -}}
+{{- printf "%s:%s" .Values.image.repository (default (printf "%s-%s" .Chart.AppVersion .Values.mode) .Values.image.tag) }}
+{{- end }}
+
+{{- define "retrospan.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "retrospan.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "retrospan.tokensSecret" -}}
+{{- default (printf "%s-tokens" (include "retrospan.fullname" .)) .Values.tokens.existingSecret }}
+{{- end }}
+
+{{- define "retrospan.scheme" -}}
+{{- if .Values.tls.existingSecret }}https{{ else }}http{{ end }}
+{{- end }}
+
+{{/* One value as TOML writes it. Helm hands numbers over as floats. */}}
+{{- define "retrospan.tomlValue" -}}
+{{- if kindIs "string" . }}{{ . | toJson }}
+{{- else if kindIs "float64" . }}{{ if eq . (floor .) }}{{ printf "%.0f" . }}{{ else }}{{ . }}{{ end }}
+{{- else }}{{ . }}
+{{- end }}
+{{- end }}
+
+{{/* A tree of settings, two levels deep, as TOML: first what has no section. */}}
+{{- define "retrospan.toml" -}}
+{{- range $key := keys . | sortAlpha }}
+{{- $value := index $ $key }}
+{{- if not (kindIs "map" $value) }}
+{{ $key }} = {{ include "retrospan.tomlValue" $value }}
+{{- end }}
+{{- end }}
+{{- range $key := keys . | sortAlpha }}
+{{- $value := index $ $key }}
+{{- if kindIs "map" $value }}
+
+[{{ $key }}]
+{{- range $name := keys $value | sortAlpha }}
+{{ $name }} = {{ include "retrospan.tomlValue" (index $value $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Mebibytes in a quantity such as 20Gi. */}}
+{{- define "retrospan.mebibytes" -}}
+{{- $number := regexFind "^[0-9]+(\\.[0-9]+)?" . | float64 }}
+{{- $unit := regexFind "[A-Za-z]+$" . }}
+{{- $factors := dict "Mi" 1.0 "Gi" 1024.0 "Ti" 1048576.0 "M" 0.953674 "G" 953.674316 "T" 953674.316406 }}
+{{- printf "%.0f" (mulf $number (index $factors $unit)) }}
+{{- end }}
+
+{{- define "retrospan.listen" -}}
+{{- if contains ":" .Values.listen }}[{{ .Values.listen }}]{{ else }}{{ .Values.listen }}{{ end }}
+{{- end }}
+
+{{/* The settings that every process of the release has: a dict as YAML. */}}
+{{- define "retrospan.settings" -}}
+sql: {{ printf "%s:8123" (include "retrospan.listen" .) | quote }}
+tokens: /etc/retrospan/tokens/tokens.toml
+{{- if .Values.tls.existingSecret }}
+tls:
+  certificate: /etc/retrospan/tls/tls.crt
+  key: /etc/retrospan/tls/tls.key
+{{- end }}
+{{- if eq .Values.mode "server" }}
+{{- with .Values.warehouse }}
+warehouse: {{ printf "clickhouse%s://%s:%v" (ternary "s" "" .secure) .host (default (ternary 8443 8123 .secure) (int .port)) | quote }}
+server:
+  user: {{ .user | quote }}
+  {{- if .cluster }}
+  cluster: {{ .cluster | quote }}
+  {{- end }}
+  {{- if .caSecret }}
+  ca: /etc/retrospan/warehouse/{{ .caKey }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "retrospan.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "retrospan.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{/* What a process of the collector or the interpreter is told by variables. */}}
+{{- define "retrospan.env" -}}
+{{- if and (eq .Values.mode "server") .Values.warehouse.existingSecret }}
+- name: RETROSPAN_SERVER_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ .Values.warehouse.existingSecret }}, key: {{ .Values.warehouse.passwordKey }}}}
+{{- end }}
+- {name: HOME, value: /tmp}
+{{- end }}
+
+{{- define "retrospan.mounts" -}}
+- {name: config, mountPath: /etc/retrospan/config, readOnly: true}
+- {name: tokens, mountPath: /etc/retrospan/tokens, readOnly: true}
+- {name: tmp, mountPath: /tmp}
+{{- if .Values.tls.existingSecret }}
+- {name: tls, mountPath: /etc/retrospan/tls, readOnly: true}
+{{- end }}
+{{- if .Values.warehouse.caSecret }}
+- {name: warehouse, mountPath: /etc/retrospan/warehouse, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "retrospan.volumes" -}}
+- name: config
+  configMap: {name: {{ include "retrospan.fullname" . }}}
+- name: tokens
+  secret:
+    secretName: {{ include "retrospan.tokensSecret" . }}
+    defaultMode: 0440
+    items: [{key: tokens.toml, path: tokens.toml}]
+- name: tmp
+  emptyDir: {}
+{{- if .Values.tls.existingSecret }}
+- name: tls
+  secret: {secretName: {{ .Values.tls.existingSecret }}, defaultMode: 0440}
+{{- end }}
+{{- if .Values.warehouse.caSecret }}
+- name: warehouse
+  secret: {secretName: {{ .Values.warehouse.caSecret }}, defaultMode: 0440}
+{{- end }}
+{{- end }}
+
+{{/* Alive: it answers at all. Neither ClickHouse nor lag nor a full disk is healed by a restart. */}}
+{{- define "retrospan.probes" -}}
+{{- $scheme := include "retrospan.scheme" . | upper }}
+startupProbe:
+  httpGet: {path: /health/live, port: sql, scheme: {{ $scheme }}}
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 120
+livenessProbe:
+  httpGet: {path: /health/live, port: sql, scheme: {{ $scheme }}}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /health/ready, port: sql, scheme: {{ $scheme }}}
+  periodSeconds: 5
+  timeoutSeconds: 3
+  failureThreshold: 2
+{{- end }}
+
+{{/* How a pod that only asks reaches the collector; expects a dict of root, host and the token's key. */}}
+{{- define "retrospan.clientEnv" -}}
+- {name: RETROSPAN_URL, value: "{{ include "retrospan.scheme" .root }}://{{ .host }}:8123"}
+- name: RETROSPAN_TOKEN
+  valueFrom: {secretKeyRef: {name: {{ include "retrospan.tokensSecret" .root }}, key: {{ .key }}}}
+{{- if .root.Values.tls.existingSecret }}
+- {name: RETROSPAN_CA, value: /etc/retrospan/tls/ca.crt}
+{{- end }}
+- {name: HOME, value: /tmp}
+{{- end }}
+
+{{- define "retrospan.clientMounts" -}}
+- {name: tmp, mountPath: /tmp}
+{{- if .Values.tls.existingSecret }}
+- {name: tls, mountPath: /etc/retrospan/tls, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "retrospan.clientVolumes" -}}
+- name: tmp
+  emptyDir: {}
+{{- if .Values.tls.existingSecret }}
+- name: tls
+  secret:
+    secretName: {{ .Values.tls.existingSecret }}
+    defaultMode: 0440
+    items: [{key: ca.crt, path: ca.crt}]
+{{- end }}
+{{- end }}

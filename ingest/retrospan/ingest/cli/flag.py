@@ -1,0 +1,33 @@
+"""`retrospan flag RUN`: marks a run as worth keeping, or takes the mark away."""
+
+from __future__ import annotations
+
+import argparse
+
+from retrospan.ingest.cli.arguments import Help, Parser
+from retrospan.ingest.cli.marking import add_mark_arguments, mark
+from retrospan.ingest.cli.screen import Screen
+
+HELP = Help(
+    job="Mark a run as worth keeping: it stays as long as the policy keeps flagged runs.",
+    exits="0 done, 2 wrong use or trouble",
+    examples=(
+        'retrospan flag last --reason "wrong refund"',
+        "retrospan flag 4bf92f35 --remove",
+        'retrospan sql "SELECT run_id FROM runs WHERE flagged"',
+    ),
+    more="Has the last word over what the agent said. Kept in the log, so that a rebuild keeps it.",
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    add_mark_arguments(parser)
+    parser.flags.add_argument("--remove", action="store_true", help="take the flag away")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    seen = mark(arguments, "flag", {"remove": bool(arguments.remove)})
+    if not arguments.json:
+        state = "is flagged" if seen["set"] else "is no longer flagged"
+        Screen.open(arguments.color).line(f"run {seen['run']} {state}")
+    return 0

@@ -1,0 +1,132 @@
+"""`retrospan retention plan|apply`: says what would go by the policy, or lets it go."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from retrospan.ingest.cli.arguments import Help, Parser, add_color_flag, moment
+from retrospan.ingest.cli.marking import who
+from retrospan.ingest.cli.moments import Moment
+from retrospan.ingest.cli.progress import Progress
+from retrospan.ingest.cli.screen import Screen
+from retrospan.ingest.cli.table import Column, show_table
+from retrospan.ingest.cli.text import count, counted, size
+from retrospan.ingest.cli.values import dump
+from retrospan.ingest.cli.warehouse import Warehouse
+from retrospan.schemas.errors import ConfigError, PermanentError
+
+HELP = Help(
+    job="Say what goes by the policy (plan), or let exactly that go (apply), with a receipt for each deletion.",
+    exits="0 planned or done, 2 wrong use or trouble, such as a policy that is refused",
+    examples=(
+        "retrospan retention plan",
+        "retrospan retention plan --policy keep.toml --at 2026-12-24",
+        "retrospan retention apply --json",
+    ),
+    sql="SELECT deleted_at, what, subject, rule, spans FROM retention_log ORDER BY log, number",
+    more="Without --policy: the policy of the collector's settings, or the defaults (docs/retention.md). What is held,\n"
+    "and what held, flagged and golden runs rest on, stays. Safe to stop, and to begin again.",
+)
+
+
+_COLUMNS = (
+    Column("class"),
+    Column("rule", text=True, priority=1),
+    Column("runs", right=True),
+    Column("spans", right=True),
+    Column("size", right=True),
+    Column("last arrival", priority=2),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    parser.inputs.add_argument("action", choices=("plan", "apply"), metavar="ACTION", help="plan or apply")
+    add = parser.flags.add_argument
+    add("--policy", metavar="FILE", help="a TOML file of rules, instead of the collector's")
+    add("--at", type=moment, metavar="TIME", help="plan only: what would go at TIME (RFC 3339)")
+    parser.output.add_argument(
+        "--json", action="store_true", help="each run that goes, the progress and the summary, JSON lines"
+    )
+    add_color_flag(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    screen = Screen.open(arguments.color)
+    seen: dict[str, object] = {}
+    with Progress(screen) as progress:
+        for told in Warehouse.from_environ(os.environ).admin("retention", _asked(arguments)):
+            if "error" in told:
+                raise PermanentError(f"retention {arguments.action}: {told['error']}")
+            if arguments.json:
+                screen.data(dump(told) + "\n")
+            else:
+                progress.tell(told)
+            seen |= {name: told[name] for name in ("summary", "done") if name in told}
+    summary = seen.get("summary")
+    if seen.get("done") is not True or not isinstance(summary, dict):
+        raise PermanentError(
+            "the collector went away before it was done. What has a receipt is gone; ask again for the rest."
+        )
+    if not arguments.json:
+        _show(screen, summary, arguments.action)
+    return 0
+
+
+def _asked(arguments: argparse.Namespace) -> dict[str, object]:
+    asked: dict[str, object] = {"action": arguments.action, "listed": bool(arguments.json)}
+    if arguments.policy:
+        try:
+            asked["policy"] = Path(arguments.policy).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read {arguments.policy}: {error}.") from error
+        asked["file"] = arguments.policy
+    if arguments.action == "apply":
+        asked["by"] = who()
+    if arguments.at:
+        asked["at"] = int(arguments.at)
+    return asked
+
+
+def _show(screen: Screen, summary: dict[str, object], action: str) -> None:
+    groups = summary["groups"]
+    rows = [group for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
+    if rows:
+        show_table(screen, _COLUMNS, [_cells(row) for row in rows])
+    verb = "would go" if action == "plan" else "deleted"
+    screen.line(f"{verb}: {counted(_whole(summary, 'runs'), 'run')} under {summary['policy']}")
+    for name, words in _NOTES:
+        if number := _whole(summary, name):
+            screen.line((f"  {count(number)} {words}", "dim"))
+    if freed := _whole(summary, "archive_bytes"):
+        screen.line((f"  {size(freed)} of the log's archive given back", "dim"))
+
+
+_NOTES = (
+    ("pinned", "due runs stay: what is held, flagged or golden rests on them"),
+    ("returned", "runs that were due got new spans: they go later"),
+    ("partitions", "days of a table dropped as a whole"),
+    ("segments_removed", "segments of the log removed"),
+    ("segments_rewritten", "segments of the log rewritten"),
+)
+
+
+def _cells(group: dict[str, object]) -> list[str]:
+    return [
+        str(group["class"]),
+        str(group["rule"]),
+        count(_whole(group, "runs")),
+        count(_whole(group, "spans")),
+        size(_whole(group, "bytes")),
+        f"{_day(group, 'oldest')} … {_day(group, 'newest')}",
+    ]
+
+
+def _day(group: dict[str, object], name: str) -> str:
+    return Moment(_whole(group, name)).rfc3339()[:10]
+
+
+def _whole(told: dict[str, object], name: str) -> int:
+    value = told.get(name)
+    return value if isinstance(value, int) else 0

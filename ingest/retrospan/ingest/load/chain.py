@@ -1,0 +1,81 @@
+"""The chain of loaded batches: each batch that is in the warehouse leaves a row there, linked to the one before."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import replace
+
+from retrospan.ingest.load.batches import Content
+from retrospan.ingest.load.ledger import Batch, Head, Ledger
+from retrospan.ingest.log.record import tenant_at
+from retrospan.ingest.warehouse.rows import encode_rows, insert_encoded
+from retrospan.schemas.kept import LoadedBatch, hash_of_link
+from retrospan.schemas.sequences import base_of
+from retrospan.schemas.store import Store
+
+_TIMES = frozenset({"loaded_at"})
+
+
+class Chains:
+    """The heads of the chains, as the ledger has them. Safe to share between threads."""
+
+    def __init__(self, ledger: Ledger, turn: threading.RLock) -> None:
+        """`turn` is held by whoever writes into the ledger or inserts a batch."""
+        self.turn = turn
+        self._ledger = ledger
+
+    @property
+    def epoch(self) -> int:
+        """Which chain of batches is the newest."""
+        return self._ledger.epoch
+
+    @property
+    def batches(self) -> Head:
+        """The last batch of the epoch."""
+        return self._ledger.batches
+
+    @property
+    def receipts(self) -> Head:
+        """The last receipt that the log is known to hold."""
+        return self._ledger.receipts
+
+    @property
+    def buried(self) -> int:
+        """What the receipts up to this number name is gone from the tables."""
+        return self._ledger.buried
+
+    def note_receipt(self, head: Head) -> None:
+        """Note the last receipt that the log holds; returns once that is on disk."""
+        with self.turn:
+            self._ledger.note_receipt(head)
+
+    def note_buried(self, number: int) -> None:
+        """Note that what the receipts up to this number name is gone from the tables."""
+        with self.turn:
+            self._ledger.note_buried(number)
+
+
+def insert_link(store: Store, ledger: Ledger, log: int, batch: Batch, content: Content) -> Head:
+    """Write the row of a batch that was just inserted; returns its place in the chain, for the ledger.
+
+    A batch that is repeated after a crash leaves the same row again, which counts once.
+    """
+    tenants = {tenant_at(content.data, frame.body, frame.end) for frame in content.frames}
+    row = LoadedBatch(
+        tenant=tenants.pop() if len(tenants) == 1 else "",
+        log=log,
+        epoch=ledger.epoch,
+        number=ledger.batches.number + 1,
+        first_record=base_of(log) + batch.first,
+        last_record=base_of(log) + batch.last,
+        records=len(content.frames),
+        items=batch.items,
+        bytes=len(content.data),
+        content_hash=hashlib.sha256(content.data).hexdigest(),
+        loaded_at=batch.begun_at,
+        previous_hash=ledger.batches.hash,
+    )
+    row = replace(row, batch_hash=hash_of_link(row))
+    insert_encoded(store, encode_rows("loaded_batches", [row], _TIMES))
+    return Head(row.number, row.batch_hash)

@@ -1,0 +1,150 @@
+"""Takes the bytes of what was deleted out of the log's archive, segment by segment.
+
+A segment of which nothing is kept goes; any other is written anew without what was deleted. The receipt, with the hash
+of the content before and after, is durable before the file changes. The newest part of the log, which is not archived
+yet, is left for the next time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from retrospan.ingest.log.archive import opened
+from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.reading import read_frames
+from retrospan.ingest.log.rewriting import Rewritten, drop, rewrite
+from retrospan.ingest.log.segment import Segment
+from retrospan.ingest.retention.cleansing import cleansed
+from retrospan.ingest.retention.receipts import Receipts
+from retrospan.ingest.retention.statements import load
+from retrospan.schemas.kept import Receipt
+from retrospan.schemas.sequences import base_of
+from retrospan.schemas.store import Store
+
+Report = Callable[[Mapping[str, object]], None]
+Told = tuple[int, str, str]
+"""What receipts say of a segment: the newest's time (Unix ns), and its hashes before and after."""
+_AT_ONCE = 4 << 20
+
+
+class ArchivedLog(Protocol):
+    """What is asked of the write-ahead log."""
+
+    def archived(self, loaded_sequence: int) -> list[Segment]: ...
+
+    def put_back(self, rewritten: Rewritten) -> None: ...
+
+
+class Cleansing:
+    """Goes over the archive of one log."""
+
+    def __init__(self, log: ArchivedLog, receipts: Receipts, files: Files | None = None) -> None:
+        self._log = log
+        self._receipts = receipts
+        self._files = files or Files()
+
+    def run(
+        self,
+        store: Store,
+        loaded: int,
+        before: int,
+        now: int,
+        by: str,
+        report: Report,
+        go_on: Callable[[], None],
+    ) -> dict[str, int]:
+        """Cleanse every segment whose last record arrived before a time (Unix ns) and that holds what was deleted.
+
+        Returns how many segments were removed and rewritten, and how many bytes of disk that gave back.
+        """
+        done = {"segments_removed": 0, "segments_rewritten": 0, "archive_bytes": 0}
+        log_number = self._receipts.log_number
+        told = {
+            cast(str, row[0]): (cast(int, row[1]), cast(str, row[2]), cast(str, row[3]))
+            for row in store.rows(load("receipts_of_segments"), {"log": log_number})
+        }
+        segments = self._log.archived(loaded)
+        for place, segment in enumerate(segments):
+            go_on()
+            report({"phase": "archive", "done": place, "total": len(segments), "unit": "segments"})
+            base = base_of(log_number)
+            rows = store.rows(
+                load("graves_between"), {"first": base + segment.first, "last": base + segment.last}
+            )
+            known = told.get(segment.path.name)
+            if not rows or not self._is_due(segment, max(cast(int, row[3]) for row in rows), known, before):
+                continue
+            graves = {
+                (cast(str, row[0]), bytes.fromhex(cast(str, row[1]))): cast(int, row[2]) for row in rows
+            }
+            rewritten = rewrite(segment, lambda data, graves=graves: cleansed(data, graves), self._files)  # type: ignore[misc]  # a default makes it keep its own
+            if not rewritten.changed:
+                continue
+            self._put_back(rewritten, known, now, by, done)
+        return done
+
+    def _is_due(self, segment: Segment, newest: int, known: Told | None, before: int) -> bool:
+        """Whether something was deleted since the segment was cleansed last, or its receipt waits to be carried out."""
+        digest, last_arrival = _looked_at(segment)
+        if last_arrival >= before:
+            return False
+        return known is None or newest > known[0] or digest == known[1]
+
+    def _put_back(
+        self, rewritten: Rewritten, known: Told | None, now: int, by: str, done: dict[str, int]
+    ) -> None:
+        segment = rewritten.segment
+        try:
+            # A process that died in between has written this receipt already.
+            if known is None or known[1:] != (rewritten.hash_before, rewritten.hash_after):
+                self._receipts.write("default", [_receipt(rewritten, now, by)])
+            before = segment.disk_bytes
+            self._log.put_back(rewritten)
+        finally:
+            drop(rewritten, self._files)
+        done["segments_removed" if rewritten.path is None else "segments_rewritten"] += 1
+        left = segment.path.stat().st_size if rewritten.path is not None else 0
+        done["archive_bytes"] += before - left
+
+
+def _looked_at(segment: Segment) -> tuple[str, int]:
+    """The hash of a segment's content, and when its last record arrived (Unix ns)."""
+    digest, newest, at = hashlib.sha256(), 0, 0
+    with opened(segment) as descriptor:
+        while at < segment.size:
+            chunk, _ = read_frames(descriptor, at, segment.size, None, _AT_ONCE)
+            if chunk is None:
+                break
+            digest.update(chunk.data)
+            newest = max([newest, *(frame.arrived_at for frame in chunk.frames())])
+            at += len(chunk.data)
+    return digest.hexdigest(), newest
+
+
+def _receipt(rewritten: Rewritten, now: int, by: str) -> Receipt:
+    segment = rewritten.segment
+    return Receipt(
+        tenant="",
+        log=0,
+        number=0,
+        what="segment",
+        subject=segment.path.name,
+        run_class="",
+        rule="what it held was deleted" if rewritten.path is None else "part of what it held was deleted",
+        deleted_at=now,
+        by=by,
+        last_arrival=0,
+        trace_ids=(),
+        first_records=(segment.first,),
+        last_records=(segment.last,),
+        spans=0,
+        log_records=0,
+        arrivals=0,
+        rows=0,
+        bytes=segment.size - rewritten.size,
+        content_hash=rewritten.hash_before,
+        hash_after=rewritten.hash_after,
+        previous_hash="",
+    )

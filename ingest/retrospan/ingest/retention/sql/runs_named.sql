@@ -1,0 +1,35 @@
+-- title: some runs
+-- params: tenant String, run_ids Array(String), now Int64 (Unix ns)
+-- returns: tenant, run_id, run_kind, outcome, agent_name, environment, is_flagged, is_held, arrived_ns, trace_ids
+SELECT
+    tenant,
+    run_id,
+    run_kind,
+    canon_runs.outcome AS outcome,
+    ifNull(agent_name, '') AS agent_name,
+    ifNull(environment, '') AS environment,
+    if(
+        (tenant, run_id) IN (SELECT tenant, run_id FROM run_marks WHERE mark = 'flag'),
+        (tenant, run_id) IN
+        (
+            SELECT tenant, run_id
+            FROM run_marks
+            WHERE mark = 'flag'
+            GROUP BY tenant, run_id
+            HAVING argMax(is_set, (at, sequence))
+        ),
+        canon_runs.flagged
+    ) AS is_flagged,
+    (tenant, run_id) IN
+    (
+        SELECT tenant, run_id
+        FROM run_marks
+        WHERE mark = 'hold'
+        GROUP BY tenant, run_id
+        HAVING argMax(is_set AND (isNull(until) OR until > fromUnixTimestamp64Nano({now:Int64}, 'UTC')), (at, sequence))
+    ) AS is_held,
+    toUnixTimestamp64Nano(arrived_at) AS arrived_ns,
+    trace_ids
+FROM canon_runs FINAL
+WHERE NOT deleted AND tenant = {tenant:String} AND run_id IN {run_ids:Array(String)}
+ORDER BY run_id

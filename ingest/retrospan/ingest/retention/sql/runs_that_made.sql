@@ -1,0 +1,7 @@
+-- title: runs that made some things, as stated or matched by id
+-- params: tenant String, things Array(String) (references)
+-- returns: run_id
+SELECT DISTINCT run_id
+FROM canon_edges
+WHERE tenant = {tenant:String} AND subject IN {things:Array(String)} AND evidence IN ('stated', 'matched')
+ORDER BY run_id

@@ -1,0 +1,87 @@
+"""One question to a collector over HTTP: how values are written, and what its refusals mean."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from urllib.parse import SplitResult, urlencode, urlsplit
+
+from retrospan.queries.credentials import Credentials
+from retrospan.schemas.errors import CollectorUnreachable, SqlError
+
+Value = str | int | float | bool | datetime | Sequence[str]
+
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\b": "\\b", "\f": "\\f"}
+)
+
+
+class Client:
+    """Asks one collector over HTTP: a connection per question."""
+
+    def __init__(self, url: SplitResult, source: str, timeout: float, credentials: Credentials) -> None:
+        self._url = url
+        self._source = source
+        self._timeout = timeout
+        self._headers = credentials.headers()
+        self._context = credentials.context() if url.scheme == "https" else None
+
+    def ask(self, query: str, parameters: Mapping[str, Value], strings: bool) -> bytes:
+        """Return an Arrow stream, with ClickHouse strings as text or as bytes."""
+        told = {f"param_{name}": _written(value) for name, value in parameters.items()}
+        told |= {"default_format": "ArrowStream", "output_format_arrow_string_as_string": str(int(strings))}
+        connection = self._connection()
+        try:
+            target = f"{self._url.path or '/'}?{urlencode(told)}"
+            connection.request("POST", target, query.encode(), self._headers)
+            response = connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise CollectorUnreachable(
+                f"cannot reach the collector at {self._url.geturl()} ({reason}; from {self._source}). "
+                "Start one: retrospan serve"
+            ) from error
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise _refused(response.status, body.decode(errors="replace"))
+        return body
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port = self._url.hostname or "", self._url.port
+        if self._context is None:
+            return http.client.HTTPConnection(host, port, timeout=self._timeout)
+        return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._context)
+
+
+def parts_of(text: str) -> SplitResult | None:
+    """The parts of a collector's address; None when it is none."""
+    try:
+        parts = urlsplit(text if "//" in text else f"http://{text}")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if usable else None
+
+
+def _refused(status: int, message: str) -> SqlError:
+    code = re.match(r"Code: (\d+)\. (?:DB::Exception: )?", message)
+    if code is None:
+        return SqlError(f"HTTP {status}: {message.strip()[:500]}")
+    return SqlError(message[code.end() :].strip(), code=int(code[1]))
+
+
+def _written(value: Value) -> str:
+    """A value as ClickHouse reads a parameter."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, str):
+        return value.translate(_ESCAPES)
+    if isinstance(value, int | float):
+        return repr(value)
+    return "[" + ",".join("'" + part.translate(_ESCAPES).replace("'", "\\'") + "'" for part in value) + "]"

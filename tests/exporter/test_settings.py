@@ -1,0 +1,87 @@
+"""Argument before variable before default; who may break the start, and who may not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from retrospan.exporter.settings import Settings
+from retrospan.schemas.errors import ConfigError
+
+
+def read(arguments: Mapping[str, object] | None = None, **environ: str) -> tuple[Settings, list[str]]:
+    said: list[str] = []
+    return Settings.read(arguments or {}, environ, said.append), said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "endpoint"),
+    [
+        ({}, {}, "http://localhost:4318/v1/traces"),
+        ({}, {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "http://localhost:4317"),
+        ({}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:1/"}, "http://c:1/v1/traces"),
+        ({}, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:1/x"}, "http://c:1/x"),
+        ({"endpoint": "https://a"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b"}, "https://a/v1/traces"),
+        ({"endpoint": "https://a/v1/traces"}, {}, "https://a/v1/traces"),
+        ({"endpoint": "http://a:1", "protocol": "grpc"}, {}, "http://a:1"),
+    ],
+)
+def test_endpoint(arguments: dict[str, object], environ: dict[str, str], endpoint: str) -> None:
+    assert read(arguments, **environ)[0].endpoint == endpoint
+
+
+def test_a_token_is_a_header_unless_the_headers_have_one() -> None:
+    assert read(RETROSPAN_TOKEN="a")[0].headers == {"authorization": "Bearer a"}
+    headers = "authorization=Bearer%20b,x=1"
+    given = read(RETROSPAN_TOKEN="a", OTEL_EXPORTER_OTLP_HEADERS=headers)[0].headers
+    assert given == {"authorization": "Bearer b", "x": "1"}
+    given = read({"token": "c"}, OTEL_EXPORTER_OTLP_HEADERS=headers)[0].headers
+    assert given["authorization"] == "Bearer c"
+
+
+def test_tls_is_never_switched_off_by_a_variable_for_https() -> None:
+    assert not read(OTEL_EXPORTER_OTLP_ENDPOINT="https://c", OTEL_EXPORTER_OTLP_INSECURE="true")[0].insecure
+    assert read(OTEL_EXPORTER_OTLP_ENDPOINT="http://c")[0].insecure
+
+
+def test_sizes_and_times() -> None:
+    settings, said = read(
+        {"spool": Path("/s"), "memory_bytes": "2 MiB"}, RETROSPAN_EXPORTER_SPOOL_BYTES="1.5k"
+    )
+    assert (settings.spool, settings.memory_bytes, settings.spool_bytes) == (Path("/s"), 2 << 20, 1536)
+    assert settings.delay_seconds == 0.1 and read()[0].delay_seconds == 1.0
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("RETROSPAN_EXPORTER_MEMORY_BYTES", "lots"),
+        ("RETROSPAN_EXPORTER_SPOOL_BYTES", "0"),
+        ("RETROSPAN_EXPORTER_DELAY_SECONDS", "-1"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "nan"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_said_and_the_default_taken(variable: str, text: str) -> None:
+    settings, said = read(None, **{variable: text})
+    assert settings == read()[0]
+    (line,) = said
+    assert variable in line and text in line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"endpoint": "localhost:4318"},
+        {"protocol": "http/json"},
+        {"memory_bytes": "lots"},
+        {"spool_bytes": -1},
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_an_error(arguments: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(arguments))):
+        read(arguments)

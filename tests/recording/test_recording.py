@@ -1,0 +1,407 @@
+"""Each call of the recording interface, and what it puts on which span."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from fix_spans import Sent, events, said, span_id, trace_id
+from opentelemetry import context, trace
+from opentelemetry.sdk.trace import TracerProvider
+
+from retrospan.exporter import recording as r
+from retrospan.schemas import attributes as names
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    yield
+    assert trace.get_current_span() is trace.INVALID_SPAN
+    assert context.get_current() == {}
+
+
+@dataclass
+class Basket:
+    items: int = 0
+
+
+def test_a_run_names_itself_and_its_parts_belong_to_it(sent: Sent) -> None:
+    with r.run("clerk", kind="test", version="1.2", conversation="c", input="hello", flagged=True) as run:
+        with r.step("look", 1, 2):
+            pass
+        run.answer("bye")
+    root, step = sent.named("invoke_agent clerk"), sent.named("look")
+    assert run.id == f"{trace_id(root):032x}" == said(root, names.RUN_ID) == said(root, names.RUN_ORIGIN)
+    assert said(root, names.RUN_KIND) == "test" and said(root, names.RUN_FLAGGED) is True
+    assert said(root, "gen_ai.input.messages")[0]["parts"][0]["content"] == "hello"
+    assert said(root, "gen_ai.output.messages")[0]["parts"][0]["content"] == "bye"
+    assert step.parent is not None and step.parent.span_id == span_id(root)
+    assert dict(step.attributes or {}) == {
+        names.STEP_NAME: "look",
+        names.STEP_INDEX: 1,
+        names.STEP_TOTAL: 2,
+    }
+
+
+def test_a_run_inside_a_run_is_part_of_it_and_one_in_a_foreign_trace_is_not_the_trace(sent: Sent) -> None:
+    with r.run("outer") as outer, r.run("inner") as inner:
+        assert inner.id == outer.id == r.current_run()
+    with trace.get_tracer_provider().get_tracer("web").start_as_current_span("request"):
+        with r.run("first") as first:
+            pass
+        with r.run("second") as second:
+            pass
+    assert len({first.id, second.id, f"{trace_id(sent.named('request')):032x}"}) == 3
+
+
+@pytest.mark.parametrize("kind", ["resumes", "retries", "forks", "replays"])
+@pytest.mark.parametrize("by", ["reference", "id"])
+def test_a_run_descends_from_another(sent: Sent, kind: str, by: str) -> None:
+    with r.run("clerk", id="first run", origin="zero") as first:
+        pass
+    given = first.reference if by == "reference" else first.id
+    with r.run("clerk", at_step=3, patch=[{"op": "remove", "path": "/x"}], **{kind: given}) as second:  # type: ignore[arg-type]
+        pass
+    root = sent.spans[-1]
+    (link,) = root.links
+    assert dict(link.attributes or {}) == {names.LINK_TYPE: kind, names.RUN_ID: "first run"}
+    assert link.context.is_valid
+    if by == "reference":
+        assert link.context.span_id == span_id(sent.spans[0])
+    keeps = kind in ("resumes", "retries")
+    assert second.origin == (("zero" if by == "reference" else "first run") if keeps else second.id)
+    assert (said(root, names.FORK_STEP), said(root, names.FORK_PATCH)) == (
+        3,
+        [{"op": "remove", "path": "/x"}],
+    )
+
+
+def test_the_state_is_taken_before_and_after(sent: Sent) -> None:
+    basket = Basket()
+    with r.step("add", state=basket, schema="basket@1"):
+        basket.items = 3
+    with r.step("look", state=lambda: {"n": basket.items}):
+        basket.items = 4
+    with r.step("say") as step:
+        step.state({"a": 1}, {"a": 2})
+        r.state(schema="x@2", patch=[{"op": "add", "path": "/b", "value": 1}])
+    added = sent.named("add")
+    assert (said(added, names.STATE_BEFORE), said(added, names.STATE_AFTER)) == ({"items": 0}, {"items": 3})
+    assert said(added, names.STATE_SCHEMA) == "basket@1"
+    assert said(sent.named("look"), names.STATE_AFTER) == {"n": 4}
+    assert said(sent.named("say"), names.STATE_AFTER) == {"a": 2}
+    assert said(sent.named("say"), names.STATE_PATCH)[0]["path"] == "/b"
+
+
+def test_what_is_no_object_becomes_a_state_with_one_key(sent: Sent) -> None:
+    with r.step("list"):
+        r.state(before=[1, 2], after=None)
+    assert said(sent.named("list"), names.STATE_BEFORE) == {"value": [1, 2]}
+    assert said(sent.named("list"), names.STATE_AFTER) == {"value": None}
+
+
+def test_decorators_find_the_state_among_the_arguments(sent: Sent) -> None:
+    @r.step(state="state", returns="delta")
+    def node(model: str, state: dict[str, int]) -> dict[str, int]:
+        return {"b": 2}
+
+    @r.step("whole", state="state", returns="state")
+    async def whole(state: Basket) -> Basket:
+        return Basket(state.items + 1)
+
+    @r.step("own", 4, attempt=2, backoff_ms=50, state="state")
+    def own(state: dict[str, int]) -> None:
+        state["n"] += 1
+
+    assert node("m", {"a": 1}) == {"b": 2}
+    assert asyncio.run(whole(Basket(1))) == Basket(2)
+    own({"n": 1})
+    own({"n": 5})
+    assert said(sent.named("node"), names.STATE_AFTER) == {"a": 1, "b": 2}
+    assert said(sent.named("whole"), names.STATE_AFTER) == {"items": 2}
+    assert [said(span, names.STATE_AFTER) for span in sent.spans[-2:]] == [{"n": 2}, {"n": 6}]
+    assert said(sent.spans[-1], names.ATTEMPT) == 2 and said(sent.spans[-1], names.BACKOFF_MS) == 50
+
+
+def test_a_generator_s_span_is_current_only_while_it_runs(sent: Sent) -> None:
+    inside: list[bool] = []
+
+    def note() -> None:
+        inside.append(trace.get_current_span().is_recording())
+
+    @r.step("count")
+    def count() -> Iterator[Any]:
+        note()
+        got = yield 1
+        note()
+        try:
+            yield got
+        except KeyError:
+            note()
+            yield "caught"
+
+    counting = count()
+    assert next(counting) == 1
+    note()
+    assert counting.send("sent") == "sent"  # type: ignore[attr-defined]
+    note()
+    assert counting.throw(KeyError()) == "caught"  # type: ignore[attr-defined]
+    note()
+    assert list(counting) == []
+
+    @r.step("acount")
+    async def acount() -> AsyncIterator[int]:
+        note()
+        yield 1
+        note()
+        yield 2
+
+    async def read() -> None:
+        async for _ in acount():
+            note()
+            await asyncio.sleep(0)
+
+    asyncio.run(read())
+    assert inside == [True, False] * 5
+    assert [span.name for span in sent.spans] == ["count", "acount"]
+
+
+def test_a_generator_left_alone_ends_its_span(sent: Sent) -> None:
+    @r.step("left")
+    def left() -> Iterator[int]:
+        yield 1
+        yield 2
+
+    for _ in left():
+        break
+    assert sent.named("left").status.is_unset
+
+
+def test_an_exception_passes_and_is_on_the_span(sent: Sent) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    with pytest.raises(Mute), r.step("fails", state={"a": 1}):
+        raise Mute
+    fails = sent.named("fails")
+    assert not fails.status.is_ok and not fails.status.is_unset
+    assert said(fails, names.STATE_AFTER) == {"a": 1}
+
+
+def test_statements_are_events_of_the_current_span_whoever_opened_it(sent: Sent) -> None:
+    with trace.get_tracer_provider().get_tracer("foreign").start_as_current_span("theirs"):
+        r.decide("route", "refund", options=["refund", "deny"], rationale="late", confidence=1)
+        seen = r.observe(
+            "config/acme",
+            {"rate": 100, "region": None},
+            source="api",
+            valid_from=datetime(2026, 1, 1, tzinfo=UTC),
+        )
+        r.correct(("config", "a/b"), {"rate": 50}, id="fix", reason="typo")
+        r.use("config/acme", "rate", observation=seen)
+        r.derive("output:2841", f"observation:{seen}", role="basis")
+        made = r.output()
+        r.compaction("summary", tokens_before=900, tokens_after=100)
+        r.approve("approved", approver="ann", explanation="fine")
+    span = sent.named("theirs")
+    (decision,) = events(span, names.DECISION)
+    assert (decision[names.DECISION_CHOSEN], decision[names.DECISION_CONFIDENCE]) == ("refund", 1.0)
+    assert json.loads(decision[names.DECISION_OPTIONS]) == ["refund", "deny"]
+    first, second = events(span, names.OBSERVATION)
+    assert first[names.OBSERVATION_ID] == seen and json.loads(first[names.CHANGES]) == {
+        "rate": 100,
+        "region": None,
+    }
+    assert first[names.VALID_FROM] == "2026-01-01T00:00:00Z" and names.CORRECTION not in first
+    assert (second[names.ENTITY_TYPE], second[names.ENTITY_ID], second[names.OBSERVATION_ID]) == (
+        "config",
+        "a/b",
+        "fix",
+    )
+    assert second[names.CORRECTION] is True and names.PRIORITY not in second
+    (used,) = events(span, names.USE)
+    assert (used[names.FIELD], used[names.OBSERVATION_ID]) == ("rate", seen)
+    (edge,) = events(span, names.DERIVATION)
+    assert (edge[names.RELATION], edge[names.SUBJECT], edge[names.ROLE]) == (
+        "wasDerivedFrom",
+        "output:2841",
+        "basis",
+    )
+    assert said(span, names.OUTPUT_ID) == made
+    assert events(span, names.COMPACTION)[0][names.COMPACTION_TOKENS_AFTER] == 100
+    assert events(span, names.APPROVAL)[0][names.APPROVAL_APPROVER] == "ann"
+
+
+def test_what_is_said_outside_of_every_span_gets_one(sent: Sent) -> None:
+    r.observe("config/acme", {"rate": 1})
+    assert events(sent.named("observation"), names.OBSERVATION)
+
+
+def test_checkpoints_of_a_run_are_a_chain(sent: Sent) -> None:
+    with r.run("clerk"):
+        with r.step("a"):
+            one = r.checkpoint(trigger="step")
+        two = r.checkpoint("mine")
+    assert events(sent.named("a"), names.CHECKPOINT) == [
+        {names.CHECKPOINT_ID: one, names.CHECKPOINT_TRIGGER: "step"}
+    ]
+    (second,) = events(sent.named("invoke_agent clerk"), names.CHECKPOINT)
+    assert (two, second[names.CHECKPOINT_PARENT]) == ("mine", one)
+
+
+def test_the_key_of_an_effect_outlives_retries_and_resumes(sent: Sent) -> None:
+    keys: list[str] = []
+    for attempt, before in ((1, None), (2, None), (1, "run;origin;0-0")):
+        with (
+            r.run(
+                "clerk", id="again" if before else "run", origin=None if before else "origin", resumes=before
+            ),
+            r.step("mail", 6, attempt=attempt),
+            r.effect("send_email", {"to": "a", "n": 1}) as sending,
+        ):
+            keys.append(sending.key)
+            sending.result("sent")
+    assert keys == [keys[0]] * 3
+    assert keys[0].split(":")[:3] == ["origin", "6", "send_email"] and len(keys[0].split(":")[3]) == 32
+    span = sent.spans[0]
+    assert span.name == "execute_tool send_email"
+    assert said(span, names.IDEMPOTENCY_KEY) == keys[0]
+    assert (said(span, names.EFFECT), said(span, names.EFFECT_STATUS)) == ("write", "executed")
+    assert said(span, "gen_ai.tool.call.arguments") == {"to": "a", "n": 1}
+    assert said(span, "gen_ai.tool.call.result") == '"sent"'
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ValueError(), "failed"), (TimeoutError(), "unknown"), (ConnectionResetError(), "unknown"), (KeyboardInterrupt(), "unknown")],
+)  # fmt: skip
+def test_the_status_of_an_effect_tells_failed_from_not_known(
+    sent: Sent, error: BaseException, status: str
+) -> None:
+    @r.effect(effect="destructive")
+    def drop(table: str) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        drop("orders")
+    span = sent.named("execute_tool drop")
+    assert said(span, names.EFFECT_STATUS) == status
+    assert said(span, "gen_ai.tool.call.arguments") == {"table": "orders"}
+
+
+def test_an_effect_that_was_done_before_is_skipped_and_a_read_has_no_key(sent: Sent) -> None:
+    with r.effect("pay", 1) as pay:
+        pay.skip("receipt")
+    with r.effect("look", effect="read"):
+        pass
+    assert said(sent.named("execute_tool pay"), names.EFFECT_STATUS) == "skipped"
+    assert said(sent.named("execute_tool look"), names.IDEMPOTENCY_KEY) is None
+
+
+def test_the_span_of_a_tool_of_another_instrumentation_is_annotated(sent: Sent) -> None:
+    tracer = trace.get_tracer_provider().get_tracer("framework")
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "pay"}
+    with (
+        tracer.start_as_current_span("execute_tool pay", attributes=attributes),
+        r.effect("pay", {"n": 1}),
+        r.effect("inner"),
+    ):
+        pass
+    assert [span.name for span in sent.spans] == ["execute_tool inner", "execute_tool pay"]
+    assert said(sent.spans[1], names.EFFECT_STATUS) == "executed"
+
+
+_CHILD = """
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(formatter=lambda span: span.to_json(indent=None) + chr(10))))
+trace.set_tracer_provider(provider)
+from retrospan.exporter.recording import effect, joined, step
+with joined(), step("child", 2), effect("send", 1):
+    pass
+"""
+
+
+def test_a_child_process_and_a_thread_are_part_of_the_run(sent: Sent) -> None:
+    with r.run("clerk", id="a;run,with=signs", origin="zero"):
+        given = r.carrier()
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD],
+            env={**os.environ, **given},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+        def work() -> None:
+            assert r.current_run() is None
+            with r.joined(given), r.step("thread"):
+                assert r.current_run() == "a;run,with=signs"
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    root = sent.named("invoke_agent clerk")
+    tool, step = (json.loads(line) for line in done.stdout.splitlines())
+    assert step["attributes"][names.RUN_ID] == "a;run,with=signs"
+    assert step["attributes"][names.RUN_ORIGIN] == "zero"
+    assert int(step["parent_id"], 16) == span_id(root)
+    assert names.RUN_ID not in tool["attributes"], "the span above it is here and has it"
+    assert tool["attributes"][names.IDEMPOTENCY_KEY].startswith("zero:2:send:")
+    thread_step = sent.named("thread")
+    assert thread_step.parent is not None and thread_step.parent.span_id == span_id(root)
+
+
+def test_without_a_provider_everything_is_quiet_and_ids_work(no_provider: None) -> None:
+    class Loud:
+        def __iter__(self) -> Any:
+            raise AssertionError("nobody keeps it, so nobody looks at it")
+
+    with r.run("clerk", state=Loud()) as run, r.step("s", 1, state=Loud()):
+        assert run.id and r.current_run() == run.id
+        r.decide("a", "b")
+        r.observe("a/b", {"c": Loud()})
+        assert r.checkpoint() and r.output()
+        with r.effect("pay", {"n": 1}) as pay:
+            assert pay.key.startswith(f"{run.id}:1:pay:")
+        assert r.carrier().keys() == {"BAGGAGE"}
+
+
+@pytest.mark.parametrize("bad", [None, 3, "no slash", ("one",), object()], ids=str)
+def test_wrong_use_never_reaches_the_agent(sent: Sent, bad: Any) -> None:
+    with r.run(bad, resumes=bad, at_step=bad), r.step(bad, bad, state=bad):
+        r.observe(bad, bad)
+        r.decide(bad, bad, options=bad, confidence=bad)
+        r.use(bad)
+        r.derive(bad, bad, bad)
+        r.state(bad, bad, patch=bad, schema=bad)
+        r.checkpoint(bad)
+        with r.effect(bad, bad):
+            pass
+    assert sent.spans
+
+
+def test_a_provider_that_comes_later_is_used(monkeypatch: pytest.MonkeyPatch, no_provider: None) -> None:
+    with r.step("before"):
+        pass
+    from fix_spans import Sent as Kept
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+    kept, provider = Kept(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    with r.step("after"):
+        pass
+    assert [span.name for span in kept.spans] == ["after"]

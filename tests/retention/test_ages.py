@@ -1,0 +1,73 @@
+"""Which runs go at which age, and that a plan is what apply does."""
+
+from __future__ import annotations
+
+import pytest
+from keeping import DAYS, KINDS, Keeper, agent_run, trace_of
+
+from retrospan.ingest.interpret.worker import TABLES
+from retrospan.ingest.retention.evidence import key_of
+from retrospan.schemas.errors import ConfigError
+
+
+def expected(numbers: int, days: float) -> list[str]:
+    """Which of the runs are kept at an age of so many days."""
+    return sorted(
+        trace_of(f"{kind}-{number}")
+        for kind in KINDS
+        for number in range(numbers)
+        if (limit := DAYS[kind]) is None or limit > days
+    )
+
+
+def each_age(keeper: Keeper, numbers: int) -> None:
+    """The right runs go at 1, 7, 30 and 90 days, and what apply deletes is what plan said."""
+    keeper.send([agent_run(f"{kind}-{n}", kind) for n in range(numbers) for kind in KINDS], together=5)
+    keeper.settle()
+    everything = expected(numbers, 0)
+    assert keeper.traces() == everything
+    assert keeper.plan() == []
+    for days in (0.9, 1, 7, 29.9, 30, 90):
+        keeper.after(days)
+        before, kept = keeper.traces(), expected(numbers, days)
+        due = sorted(set(before) - set(kept))
+        assert keeper.plan() == due
+        assert keeper.traces() == before, "a plan changes nothing"
+        assert keeper.apply() == due
+        assert keeper.traces() == kept
+        assert keeper.runs() == sorted(set(kept) - {trace_of(f"other-{n}") for n in range(numbers)})
+    assert keeper.plan() == keeper.apply() == []
+    assert keeper.traces() == expected(numbers, 1e6), "what is golden stays"
+    for name, table in TABLES.items():
+        assert_no_row_of(keeper, table, key_of(name), set(everything) - set(keeper.traces()))
+    assert all(not checked.wrong for checked in keeper.verify())
+    assert not keeper.loader.missing_rows(), "what was deleted does not count as lost"
+
+
+def assert_no_row_of(keeper: Keeper, table: str, key: str, gone: set[str]) -> None:
+    """No row of what was deleted is left, but the one that hides a run for another day."""
+    hides = "deleted" if table == "canon_runs" else "0"
+    rows = keeper.rows(f"SELECT {key}, {hides} FROM {table}")
+    assert not {name for name, hidden in rows if not hidden} & gone, table
+
+
+def test_the_right_runs_go_at_each_age(keeper: Keeper) -> None:
+    each_age(keeper, 6)
+
+
+@pytest.mark.long
+def test_the_right_runs_of_two_thousand_go_at_each_age(keeper: Keeper) -> None:
+    each_age(keeper, 223)
+
+
+def test_a_clock_that_was_set_back_is_refused(keeper: Keeper) -> None:
+    keeper.send([agent_run("a", "ok")])
+    keeper.settle()
+    keeper.after(-3)
+    with pytest.raises(ConfigError, match="Set the clock right"):
+        keeper.apply()
+    keeper.after(8)
+    assert keeper.apply() == [trace_of("a")]
+    keeper.after(2)
+    with pytest.raises(ConfigError, match="the last deletion was at"):
+        keeper.apply()

@@ -1,0 +1,90 @@
+"""`verify` names the first row that was edited, removed, added or moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from keeping import Keeper, agent_run
+
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+
+TABLES = {"receipts": "receipts", "batches": "loaded_batches"}
+
+
+@pytest.fixture(scope="module")
+def chained(engine: EmbeddedWarehouse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
+    """A keeper with eight receipts and as many batches or more; a test puts back what it changes."""
+    store = engine.connect()
+    from retrospan.schemas.migrate import DATABASE, Migrations
+
+    Migrations(store).apply()
+    for (name,) in store.rows(
+        "SELECT name FROM system.tables WHERE database = {database:String} AND engine LIKE '%MergeTree%' "
+        "AND name != 'schema_migrations'",
+        {"database": DATABASE},
+    ):
+        store.command("TRUNCATE TABLE {name:Identifier}", {"name": str(name)})
+    store.close()
+    keeper = Keeper(engine, tmp_path_factory.mktemp("chained"))
+    for number in range(8):
+        keeper.send([agent_run(f"run-{number}", "ok")])
+        keeper.settle()
+    keeper.after(8)
+    assert len(keeper.apply()) == 8
+    yield keeper
+    keeper.close()
+
+
+CHANGES = {
+    "edit": "ALTER TABLE {table:Identifier} UPDATE tenant = 'other' WHERE number = 4",
+    "edit the last": "ALTER TABLE {table:Identifier} UPDATE bytes = bytes + 1 WHERE number = 8",
+    "delete": "ALTER TABLE {table:Identifier} DELETE WHERE number = 4",
+    "delete the first": "ALTER TABLE {table:Identifier} DELETE WHERE number = 1",
+    "delete to the end": "ALTER TABLE {table:Identifier} DELETE WHERE number >= 6",
+    "insert": "INSERT INTO {table:Identifier} SELECT * REPLACE(bytes + 5 AS bytes) FROM {table:Identifier} WHERE number = 4",
+}
+PLACES = {
+    "edit": 4,
+    "edit the last": 8,
+    "delete": 4,
+    "delete the first": 1,
+    "delete to the end": 6,
+    "insert": 4,
+}
+
+
+@pytest.mark.parametrize("chain", ["receipts", "batches"])
+def test_each_way_of_tampering_is_named(chained: Keeper, chain: str) -> None:
+    table = TABLES[chain]
+    assert all(not checked.wrong for checked in chained.verify())
+    assert chained.rows(f"SELECT max(number) >= 8 FROM {table}") == [[1]]
+    store = chained.warehouse.connect()
+    store.command(f"CREATE TABLE kept AS {table}")
+    store.command(f"INSERT INTO kept SELECT * FROM {table}")
+    try:
+        for change, place in PLACES.items():
+            store.command(CHANGES[change], {"table": table}, {"mutations_sync": 1})
+            (found,) = [checked for checked in chained.verify() if checked.chain == chain]
+            assert found.wrong and found.at == place, (change, found)
+            put_back(store, table)
+        # Reordered: 4 and 5 change places, each with the number of the other.
+        store.command("TRUNCATE TABLE {table:Identifier}", {"table": table})
+        store.command(
+            f"INSERT INTO {table} SELECT * REPLACE(transform(number, [4, 5], [5, 4], number) AS number) FROM kept"
+        )
+        (found,) = [checked for checked in chained.verify() if checked.chain == chain]
+        assert found.wrong and found.at == 4, found
+        put_back(store, table)
+        assert all(not checked.wrong for checked in chained.verify())
+    finally:
+        store.command("DROP TABLE kept")
+        store.close()
+
+
+def put_back(store: object, table: str) -> None:
+    from retrospan.ingest.warehouse.embedded import EmbeddedStore
+
+    assert isinstance(store, EmbeddedStore)
+    store.command("TRUNCATE TABLE {table:Identifier}", {"table": table})
+    store.command(f"INSERT INTO {table} SELECT * FROM kept")
