@@ -33,7 +33,6 @@ QUESTIONS = (
     ["trace", "last"],
     ["diff", "7f3e", "b83f"],
     ["loops"],
-    ["drift", "--baseline", "7d..1d", "--candidate", "1d.."],
     ["entity", "record/C-1042"],
     ["sql", "SELECT 1"],
     ["doctor", "--run", "last"],
