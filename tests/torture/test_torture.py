@@ -111,8 +111,13 @@ def test_an_interrupt_while_a_collector_is_being_started_leaves_none(
             started.append(self)
 
     monkeypatch.setattr(session, "Victim", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        Torture(tmp_path, 1, 60.0, lambda _: None).run()
+    # A process of pytest-xdist ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Torture(tmp_path, 1, 60.0, lambda _: None).run()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert [victim.ended for victim in started] == [True]
 
 
