@@ -81,6 +81,8 @@ class Torture:
         self._pause = threading.Event()
         # An interrupt comes to the main thread: never between the start of a process and the note of it.
         self._starter = ThreadPoolExecutor(1, "torture-starter")
+        # Its thread is there from now on: interrupted while it is made, it would not be waited for.
+        self._starter.submit(int).result()
         self._exporters = [
             Exporter(
                 number, seed, "http" if number % 2 else "grpc", lambda: self._addresses,
