@@ -97,6 +97,11 @@ FORBIDDEN = [
     ("WITH x AS (SELECT 1) INSERT INTO runs SELECT * FROM x", "read-only"),
     ("WITH 1 AS x INSERT runs SELECT x", "INSERT is refused"),
     ("EXPLAIN AST WITH x AS (SELECT 1) INSERT runs SELECT * FROM x", "INSERT is refused"),
+    ("EXPLAIN SELECT * FROM run_diff(a = 'r', b = 's')", "its plan cannot be printed"),
+    (
+        "EXPLAIN PLAN indexes = 1 WITH x AS (SELECT * FROM `run_divergence`(a = 'r', b = 's')) SELECT 1",
+        "is refused",
+    ),
     ("EXPLAIN INSERT INTO runs VALUES (1)", "EXPLAIN is for SELECT only"),
     ("EXPLAIN TABLE OVERRIDE mysql('h', 'd', 't', 'u', 'p') PARTITION BY 1", "EXPLAIN is for SELECT only"),
     ("SELECT 1 PARALLEL WITH DROP TABLE runs", "PARALLEL WITH is refused"),

@@ -51,7 +51,6 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
         "SELECT * FROM retries WHERE run_id = 'r'",
         "SELECT * FROM model_calls WHERE run_id IN ('r', 's')",
         "SELECT * FROM run_state(run_id = 'r', step = 1)",
-        "SELECT * FROM run_diff(a = 'r', b = 's')",  # and so run_divergence, which EXPLAIN takes minutes to print
     ],
 )
 def test_a_run_filter_reaches_every_key(told: EmbeddedStore, query: str) -> None:
