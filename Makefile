@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
-.PHONY: help demo test test-long check bench bench-retention flood format clean
+.PHONY: help demo test test-long soak check bench bench-retention flood format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -13,10 +13,13 @@ demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what ha
 	@$(BIN)/retrospan demo
 
 test: $(BIN)/.ready  ## run the tests (a few minutes)
-	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
+	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
-test-long: $(BIN)/.ready  ## run the long tests as well: kill -9 under load, the whole collector per dialect
-	@$(BIN)/pytest -q
+test-long: $(BIN)/.ready  ## run the long tests as well: kill -9 under load, a real OpenTelemetry Collector
+	@$(BIN)/pytest -q -m "not soak"
+
+soak: $(BIN)/.ready  ## run what takes longest: hundreds of examples per dialect, runs of 50,000 spans, the image
+	@$(BIN)/pytest -q -m soak
 
 check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyright
 	@$(BIN)/ruff check .

@@ -12,7 +12,7 @@ import pytest
 from bench.long_run import LongRun, requests_of
 from fix_collector import Served
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.soak
 
 SPANS = 50_000
 #: A model call and a tool call for every three spans; the last answer asks for no tool.

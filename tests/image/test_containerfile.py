@@ -85,7 +85,7 @@ def test_chart_and_image_agree() -> None:
     assert {"embedded", "server"} <= set(PROJECT["optional-dependencies"])
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("parts", ["server", "embedded"])
 def test_the_build_stage_builds(tmp_path: Path, parts: str) -> None:
     program = build(tmp_path, parts)
