@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import otlp_requests as make
@@ -23,7 +24,7 @@ def body(number: int) -> bytes:
 
 @pytest.mark.parametrize(
     ("small", "large"),
-    [("size=24m", "size=1g"), ("size=1g,nr_inodes=1500", "size=1g,nr_inodes=100000")],
+    [("size=24m", "size=1g"), ("size=1g,nr_inodes=100000", "size=1g,nr_inodes=100000")],
     ids=["bytes", "inodes"],
 )
 def test_r08_a_disk_that_fills_under_the_tables_costs_no_span_and_mends_without_a_restart(
@@ -34,6 +35,10 @@ def test_r08_a_disk_that_fills_under_the_tables_costs_no_span_and_mends_without_
         collector = Served(tmp_path / "data", tmp_path / "stderr.txt")
         try:
             sent = 0
+            if "inodes" in small:
+                # As many as the empty tables take differs from release to release.
+                taken = os.statvfs(warehouse).f_files - os.statvfs(warehouse).f_ffree
+                assert mount("-o", f"remount,size=1g,nr_inodes={taken + 200}", str(warehouse)).returncode == 0
 
             def is_full() -> bool:
                 nonlocal sent

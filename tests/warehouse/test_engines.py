@@ -107,6 +107,10 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_traces",
         "canon_model_calls_local",
         "canon_model_calls",
+        "canon_steps_local",
+        "canon_steps",
+        "canon_model_calls_local",
+        "canon_model_calls",
         "landing",
     ]
 

@@ -14,7 +14,6 @@ HELP = Help(
     examples=(
         'retrospan flag last --reason "wrong refund"',
         "retrospan flag 4bf92f35 --remove",
-        'retrospan sql "SELECT run_id FROM runs WHERE flagged"',
     ),
     more="Has the last word over what the agent said. Kept in the log, so that a rebuild keeps it.",
 )
