@@ -11,9 +11,9 @@ import sys
 import threading
 from pathlib import Path
 
-LOADING = 10
-INTERPRETING = 15
-ARCHIVING = 19
+LOADING = 5
+INTERPRETING = 10
+ARCHIVING = 15
 
 
 def give_way(niceness: int) -> None:
