@@ -127,12 +127,13 @@ def test_sql_clients_read_and_cannot_write(served: Served, recordings: dict[str,
     served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
         "genai-openai.span_and_event/normal",
-        pytest.param("genai-openai.responses/multiturn", marks=pytest.mark.long),
-        pytest.param("langgraph-openinference/tool_error", marks=pytest.mark.long),
+        "genai-openai.responses/multiturn",
+        "langgraph-openinference/tool_error",
     ],
 )
 def test_ten_orders_with_duplicates_give_equal_rows(
