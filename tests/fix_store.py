@@ -24,9 +24,10 @@ def warehouse(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
     """The engine with every table there and empty; `warehouse.connect()` gives further connections."""
     store = engine.connect()
     Migrations(store).apply()
+    # Only what holds something: to empty sixty empty tables takes most of a second.
     for (name,) in store.rows(
-        "SELECT name FROM system.tables WHERE database = {database:String} AND engine LIKE '%MergeTree%' "
-        "AND name != 'schema_migrations'",
+        "SELECT DISTINCT table FROM system.parts WHERE database = {database:String} AND active "
+        "AND table != 'schema_migrations'",
         {"database": DATABASE},
     ):
         store.command("TRUNCATE TABLE {name:Identifier}", {"name": str(name)})

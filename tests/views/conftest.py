@@ -11,17 +11,11 @@ from story import Ask
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries.catalogue import install
-from retrospan.queries.catalogue import views as all_views
 
 
 @pytest.fixture
 def views(store: EmbeddedStore) -> Iterator[EmbeddedStore]:
-    # Emptied tables keep their views, and to make them all anew takes seconds.
-    [[there]] = store.rows(
-        "SELECT count() FROM system.tables WHERE database = currentDatabase() AND engine = 'View'"
-    )
-    if there != len(all_views()):
-        install(store)
+    install(store)
     yield store
 
 

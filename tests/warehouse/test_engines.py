@@ -22,7 +22,7 @@ every_form = pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 
 def made(form: Form) -> list[str]:
     """Every statement by which a warehouse of this form is made."""
-    views = [f"CREATE OR REPLACE VIEW {view.name} AS\n{view.statement}" for view in catalogue.views()]
+    views = [view.definition for view in catalogue.views()]
     return [shaped for text in [*(s for _, _, s in shipped()), *views] for shaped in form.shaped(text)]
 
 
@@ -51,9 +51,7 @@ def test_every_table_with_rows_is_replicated_and_remembers_batches_for_a_week(fo
 
 
 def test_a_plain_server_gets_the_files_as_they_are() -> None:
-    assert made(PLAIN) == [s for _, _, s in shipped()] + [
-        f"CREATE OR REPLACE VIEW {view.name} AS\n{view.statement}" for view in catalogue.views()
-    ]
+    assert made(PLAIN) == [s for _, _, s in shipped()] + [view.definition for view in catalogue.views()]
 
 
 def test_a_replicated_database_takes_no_cluster_and_no_path() -> None:

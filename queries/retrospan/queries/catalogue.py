@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 
 from retrospan.schemas.engines import PLAIN, Form
@@ -26,6 +27,7 @@ from retrospan.schemas.store import Store
 
 _FIELD = re.compile(r"^-- (title|params|returns|note|example):\s*(.*)$")
 _COLUMN = re.compile(r"^--   (\w+) (\S.*?): (\S.*)$")
+_READ_COMMENTS = "SELECT name, comment FROM system.tables WHERE database = currentDatabase() AND engine = 'View'"
 _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")
 
 
@@ -62,6 +64,17 @@ class View:
     def sources(self) -> frozenset[str]:
         """Every name that the statement reads from: tables, views, and its own common table expressions."""
         return frozenset(_SOURCE.findall(_without_comments(self.statement)))
+
+    @property
+    def definition(self) -> str:
+        """The statement that creates it."""
+        comment = self.comment.replace("\\", "\\\\").replace("'", "\\'")
+        return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.statement}\nCOMMENT '{comment}'"
+
+    @property
+    def comment(self) -> str:
+        """What ClickHouse shows beside the view: its title, and which version of the statement it is."""
+        return f"{self.title} [{sha256(self.statement.encode()).hexdigest()[:12]}]"
 
 
 def read_view(name: str, text: str) -> View:
@@ -136,10 +149,15 @@ def load(name: str) -> View:
 def install(store: Store, form: Form = PLAIN) -> None:
     """Create every view in the store's database, replacing what an earlier release left. The tables must exist.
 
-    Safe to repeat, and safe while readers query: each view is replaced as a whole. `form` is how tables are made there.
+    Safe to repeat, and safe while readers query: each view is replaced as a whole. Its comment is its title and a hash
+    of how it was made. A single server's view that is there just so is left as it is; elsewhere a replica may lack it.
+    `form` is how tables are made there.
     """
+    comments = {} if form.replicated else {str(name): str(said) for name, said in store.rows(_READ_COMMENTS)}
     for view in views():
-        for statement in form.shaped(f"CREATE OR REPLACE VIEW {view.name} AS\n{view.statement}"):
+        if comments.get(view.name) == view.comment:
+            continue
+        for statement in form.shaped(view.definition):
             store.command(statement)
 
 

@@ -1,8 +1,8 @@
 """Brings the tables of a warehouse to what this release needs. Called by the loader at start and by `migrate`.
 
 Migrations are the numbered `.sql` files beside this module: one statement each, append-only, forward-only. Each
-is noted in `schema_migrations` as running before its statement and as applied after it. A crash in between
-leaves it running, and the next start runs it again: every statement can be run twice.
+is noted in `schema_migrations` as running before the first statement and as applied after the last. A crash in
+between leaves them running, and the next start runs them again: every statement can be run twice.
 """
 
 from __future__ import annotations
@@ -32,9 +32,14 @@ ENGINE = ReplacingMergeTree(version)
 ORDER BY number
 """
 
-_NOTE_STATE = """
+_NOTE_STATES = """
 INSERT INTO schema_migrations (number, name, state, version, statement_hash)
-SELECT {number:UInt32}, {name:String}, {state:String}, {version:UInt64}, {statement_hash:String}
+SELECT noted.1, noted.2, {state:String}, noted.3, noted.4
+FROM
+(
+    SELECT arrayJoin(arrayZip(
+        {numbers:Array(UInt32)}, {names:Array(String)}, {versions:Array(UInt64)}, {hashes:Array(String)})) AS noted
+)
 """
 
 _READ_STATES = "SELECT number, name, state, version FROM schema_migrations FINAL ORDER BY number"
@@ -90,26 +95,34 @@ class Migrations:
         release; SqlError when a statement fails, which leaves it marked running.
         """
         pending = self.pending()
-        if dry_run:
+        if dry_run or not pending:
             return pending
         for statement in self._form.shaped(_CREATE_STATE):
             self._store.command(statement)
-        for migration in pending:
-            self._note(migration, "running", migration.version + 1)
-            for statement in self._form.shaped(migration.statement):
-                self._store.command(statement)
-            self._note(migration, "applied", migration.version + 2)
+        # Noted all at once: a note for each takes as long as the statements themselves.
+        self._note(pending, "running", 1)
+        done = 0
+        try:
+            for migration in pending:
+                for statement in self._form.shaped(migration.statement):
+                    self._store.command(statement)
+                done += 1
+        finally:
+            self._note(pending[:done], "applied", 2)
         return pending
 
-    def _note(self, migration: Migration, state: str, version: int) -> None:
+    def _note(self, migrations: Sequence[Migration], state: str, later: int) -> None:
+        """Note a state of migrations; `later` is by how much it is newer than what was read of them."""
+        if not migrations:
+            return
         self._store.command(
-            _NOTE_STATE,
+            _NOTE_STATES,
             {
-                "number": migration.number,
-                "name": migration.name,
+                "numbers": [migration.number for migration in migrations],
+                "names": [migration.name for migration in migrations],
+                "versions": [migration.version + later for migration in migrations],
+                "hashes": [migration.statement_hash for migration in migrations],
                 "state": state,
-                "version": version,
-                "statement_hash": migration.statement_hash,
             },
         )
 

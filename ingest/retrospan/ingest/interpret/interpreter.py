@@ -95,6 +95,7 @@ class Interpreter:
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
+        self._begun = True  # False while what is unread is not known: the warehouse is away
         self.turn = threading.Lock()
         """Held while runs are read and their rows written: who deletes rows of runs takes it meanwhile."""
 
@@ -107,6 +108,7 @@ class Interpreter:
             finally:
                 store.close()
         except WarehouseUnavailable as cause:
+            self._begun = False
             _LOG.warning("interpretation begins once the warehouse answers: %.300s", cause)
         if self._share is not None:
             self._share.start()
@@ -165,9 +167,9 @@ class Interpreter:
 
     @property
     def lag_traces(self) -> int:
-        """How many traces wait or are being read."""
+        """How many traces wait or are being read; 1 at least while the warehouse has not told what waits."""
         with self._changed:
-            return self._pending()
+            return self._pending() + (not self._begun)
 
     @property
     def lag_seconds(self) -> float:
@@ -249,6 +251,7 @@ class Interpreter:
         self._readings.stop()
         self._under_way = None
         with self._changed:
+            self._begun = False
             self._busy = 0
 
     def _begin(self, store: Store) -> None:
@@ -262,6 +265,7 @@ class Interpreter:
             self._touch(rows, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
+            self._begun = True
 
     def _unread(self, store: Store) -> list[list[object]]:
         """Rows of traces that nothing has read, the oldest, as many as may wait."""

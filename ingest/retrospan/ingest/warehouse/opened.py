@@ -97,6 +97,8 @@ class _Embedded:
         return self._warehouse.connect(limits)
 
     def prepare(self) -> None:
+        # The engine ends with its last connection, and would load every table again for the next: this one stays.
+        self._warehouse.connect()
         _prepare(self._warehouse)
 
     def reader_of(self, tenant: str) -> Store:
