@@ -27,7 +27,9 @@ from retrospan.schemas.store import Store
 
 _FIELD = re.compile(r"^-- (title|params|returns|note|example):\s*(.*)$")
 _COLUMN = re.compile(r"^--   (\w+) (\S.*?): (\S.*)$")
-_READ_COMMENTS = "SELECT name, comment FROM system.tables WHERE database = currentDatabase() AND engine = 'View'"
+_READ_COMMENTS = (
+    "SELECT name, comment FROM system.tables WHERE database = currentDatabase() AND engine = 'View'"
+)
 _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")
 
 

@@ -156,6 +156,9 @@ class Node(Spanning):
     def named(self) -> str:
         return str(self._task.name)
 
+    def again(self) -> Node:
+        return Node(self._graph, self._task, self._config, self._attempt)
+
     def attributes(self) -> dict[str, Any]:
         known = self._config.get("metadata") or {}
         names = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
@@ -50,7 +51,7 @@ def fail(span: Span, error: BaseException) -> None:
         span.set_status(Status(StatusCode.ERROR, type(error).__name__))
 
 
-class Spanning:
+class Spanning(ABC):
     """Opens a span, makes it the current one, and ends it. Each use is a new object; as a decorator, each call is.
 
     Subclasses say what the span is called, what it carries as it begins, and what more as it ends. Nothing they do
@@ -64,8 +65,9 @@ class Spanning:
         """The OpenTelemetry span, once the block has begun."""
         self._token: Any = None
 
+    @abstractmethod
     def named(self) -> str:
-        raise NotImplementedError
+        """Return what the span is called."""
 
     def attributes(self) -> dict[str, Any]:
         """Return what the span carries as it begins. Called only when somebody keeps it."""
@@ -81,9 +83,9 @@ class Spanning:
     def ended(self, error: BaseException | None) -> None:
         """Called after the block, before the span ends."""
 
+    @abstractmethod
     def again(self) -> Self:
         """Return an object like this one, for the next call of a decorated function."""
-        raise NotImplementedError
 
     def called(
         self, function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]

@@ -13,7 +13,7 @@ from typing import cast
 from retrospan.ingest.retention.candidate import Candidate
 from retrospan.ingest.retention.policy import Policy
 from retrospan.ingest.retention.statements import load
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Store
 
 PAGE = 1000
 _FAR = 2**62
@@ -55,37 +55,46 @@ class Units:
 
     def chosen(self) -> Iterator[Candidate]:
         """Yield the runs that somebody chose to keep and that are not due."""
-        tenant, run_id = "", ""
-        while True:
-            rows = self._store.rows(
-                load("runs_chosen"), {"tenant": tenant, "run_id": run_id, "now": self._now, "limit": PAGE}
-            )
-            for run in map(_candidate, rows):
+        for page in self._pages(chosen=True):
+            for run in page:
                 due_at = self._policy.judge(run).due_at
                 if due_at is None or due_at > self._now:
                     yield run
-            if len(rows) < PAGE:
-                return
-            tenant, run_id = cast(str, rows[-1][0]), cast(str, rows[-1][1])
 
     def _runs(self, before: int) -> Iterator[list[Unit]]:
-        tenant, run_id = "", ""
-        while True:
-            rows = self._store.rows(
-                load("runs_after"),
-                {"tenant": tenant, "run_id": run_id, "before": before, "now": self._now, "limit": PAGE},
-            )
+        for page in self._pages(before):
             by_tenant: dict[str, list[Candidate]] = {}
-            for run in map(_candidate, rows):
+            for run in page:
                 due_at = self._policy.judge(run).due_at
                 if due_at is not None and due_at <= self._now:
                     by_tenant.setdefault(run.tenant, []).append(run)
             for owner, runs in by_tenant.items():
                 if units := self._joined(owner, runs):
                     yield units
-            if len(rows) < PAGE:
+
+    def _pages(self, before: int = _FAR, *, chosen: bool = False) -> Iterator[list[Candidate]]:
+        """Yield runs whose last arrival is before a time, in order; with `chosen` only what is kept on purpose."""
+        tenant, run_id = "", ""
+        while page := self._judged(tenant, run_id, [], before, chosen):
+            yield page
+            if len(page) < PAGE:
                 return
-            tenant, run_id = cast(str, rows[-1][0]), cast(str, rows[-1][1])
+            tenant, run_id = page[-1].tenant, page[-1].run_id
+
+    def _judged(
+        self, tenant: str, run_id: str, run_ids: Sequence[str], before: int = _FAR, chosen: bool = False
+    ) -> list[Candidate]:
+        """The runs after one, or those of these ids, as the policy needs them."""
+        asked: Parameters = {
+            "tenant": tenant,
+            "run_id": run_id,
+            "run_ids": list(run_ids),
+            "before": before,
+            "chosen": chosen,
+            "now": self._now,
+            "limit": max(PAGE, len(run_ids)),
+        }
+        return [_candidate(row) for row in self._store.rows(load("runs_judged"), asked)]
 
     def _joined(self, tenant: str, runs: Sequence[Candidate]) -> list[Unit]:
         """Put each run together with those that share a trace with it; what is not due as a whole is left out.
@@ -116,10 +125,7 @@ class Units:
             others = {name for trace in at.trace_ids for name in lying.get(trace, [])} - members.keys()
             unknown = sorted(others - known.keys())
             if unknown:
-                rows = self._store.rows(
-                    load("runs_named"), {"tenant": run.tenant, "run_ids": unknown, "now": self._now}
-                )
-                known |= {other.run_id: other for other in map(_candidate, rows)}
+                known |= {other.run_id: other for other in self._judged(run.tenant, "", unknown)}
             for name in others & known.keys():
                 members[name] = known[name]
                 waiting.append(known[name])
