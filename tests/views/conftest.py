@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from story import Ask
 
+from retrospan.ingest.answer.inlining import inlined
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries.catalogue import install
 
@@ -21,10 +22,10 @@ def views(store: EmbeddedStore) -> Iterator[EmbeddedStore]:
 
 @pytest.fixture
 def ask(views: EmbeddedStore) -> Ask:
-    """Run a SELECT with parameters; its rows as dictionaries."""
+    """Run a SELECT with parameters, as the SQL port would; its rows as dictionaries."""
 
     def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
-        found = views.query(statement, parameters, output_format="JSONEachRow")
+        found = views.query(inlined(statement), parameters, output_format="JSONEachRow")
         return [json.loads(line) for line in found.splitlines()]
 
     return rows

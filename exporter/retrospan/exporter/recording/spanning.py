@@ -77,22 +77,22 @@ class Spanning(ABC):
         """Return the context of the block; `at` has the span as the current one."""
         return at
 
-    def begun(self) -> None:
+    def begun(self) -> None:  # noqa: B027 (most have nothing to do here)
         """Called once the span is there, before the block."""
 
-    def ended(self, error: BaseException | None) -> None:
+    def ended(self, error: BaseException | None) -> None:  # noqa: B027 (most have nothing to do here)
         """Called after the block, before the span ends."""
 
     @abstractmethod
     def again(self) -> Self:
         """Return an object like this one, for the next call of a decorated function."""
 
-    def called(
+    def called(  # noqa: B027 (most have nothing to do here)
         self, function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> None:
         """Called before a decorated function, before the span begins."""
 
-    def returned(self, value: object) -> None:
+    def returned(self, value: object) -> None:  # noqa: B027 (most have nothing to do here)
         """Called after a decorated function, before the span ends."""
 
     def __enter__(self) -> Self:

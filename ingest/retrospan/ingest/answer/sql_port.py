@@ -24,6 +24,7 @@ from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.formats import content_type
 from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, Guard, Statement
 from retrospan.ingest.answer.http_server import HttpServer, Request, Response, text
+from retrospan.ingest.answer.inlining import inlined
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
 from retrospan.ingest.config import Address, Limits, TlsSettings
@@ -318,7 +319,7 @@ class SqlPort:
             store = self._reader_of(tenant)
             try:
                 store.keep(self._settings(statement, url))
-                return store.query(statement.sql, parameters, output_format=output_format)
+                return store.query(inlined(statement.sql), parameters, output_format=output_format)
             except (SqlError, WarehouseUnavailable) as error:
                 # A limit that was hit (time, memory) is no refusal to the store; to a client it is ClickHouse's error.
                 found = re.search(r"Code: (\d+).*", str(error), re.DOTALL)

@@ -535,34 +535,6 @@ LEFT ANY JOIN
     GROUP BY o.observation_id
     UNION ALL
     SELECT
-        ('', concat('observation:', replaceAll(replaceAll(o.observation_id, '%', '%25'), '/', '%2F'))) AS node,
-        '' AS role,
-        concat(
-            any(o.entity_type),
-            '/',
-            any(o.entity_id),
-            ' ',
-            substringUTF8(arrayStringConcat(groupArray(concat(o.field, ' = ', ifNull(o.value, 'null'))), ', '), 1, 120)
-        ) AS words
-    FROM canon_observations AS o
-    INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
-    GROUP BY o.observation_id
-    UNION ALL
-    SELECT
-        ('', concat('observation:', replaceAll(replaceAll(o.observation_id, '%', '%25'), '/', '%2F'))) AS node,
-        '' AS role,
-        concat(
-            any(o.entity_type),
-            '/',
-            any(o.entity_id),
-            ' ',
-            substringUTF8(arrayStringConcat(groupArray(concat(o.field, ' = ', ifNull(o.value, 'null'))), ', '), 1, 120)
-        ) AS words
-    FROM canon_observations AS o
-    INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
-    GROUP BY o.observation_id
-    UNION ALL
-    SELECT
         (run_id, concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F'))) AS node,
         '' AS role,
         concat('run of ', ifNull(agent_name, 'an unnamed agent'), ': ', substringUTF8(ifNull(input, ''), 1, 120)) AS words
