@@ -15,6 +15,8 @@ from retrospan.schemas.migrate import DATABASE, Migrations
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedWarehouse]:
     """The engine on disk. Tests that write use `warehouse` or `store`, which start from fresh tables."""
     warehouse = EmbeddedWarehouse(tmp_path_factory.mktemp("engine") / "warehouse", memory_bytes=4 << 30)
+    # The engine ends with its last connection and loads every table again for the next: this one stays.
+    warehouse.connect()
     yield warehouse
     warehouse.close()
 

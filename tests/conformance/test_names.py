@@ -122,6 +122,7 @@ def test_r42_no_answer_is_a_page(collector: Served, form: str) -> None:
     assert headers["X-Content-Type-Options"] == "nosniff"
 
 
+@pytest.mark.long
 def test_r34_a_million_attribute_keys_make_no_column_and_no_file_each(collector: Served) -> None:
     collector.wait_idle()
     columns = "SELECT toUInt32(count()) AS n FROM system.columns WHERE database = 'retrospan'"

@@ -53,6 +53,7 @@ def same_end(tmp_path: Path, number: int, points: list[tuple[str, int]]) -> None
     assert len(end["runs"]) == 2 * number + 2, "flagged and golden ones"
 
 
+@pytest.mark.long
 def test_the_end_is_the_same_after_kills(tmp_path: Path) -> None:
     same_end(tmp_path, 3, [("receipt written", 1), ("spans deleted", 1), ("archive not removed", 1)])
 

@@ -49,6 +49,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, Any
     return {tenant: _run("ask", str(directory), tenant, given=runs) for tenant in ("", "acme", "globex")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tenant", ["acme", "globex"])
 def test_r38_no_view_and_no_table_shows_a_row_of_another_tenant(
     seen: Mapping[str, dict[str, Any]], tenant: str
@@ -74,6 +75,7 @@ def _filled(seen: Mapping[str, dict[str, Any]]) -> set[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tenant", ["acme", "globex"])
 def test_r38_a_run_of_another_tenant_is_a_run_that_is_not_there(
     seen: Mapping[str, dict[str, Any]], tenant: str
