@@ -18,7 +18,8 @@ from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.cli.warehouse import Warehouse
-from retrospan.ingest.config import Address, Limits
+from retrospan.ingest.config import Limits
+from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import connect
 from retrospan.schemas.errors import ConfigError, PermanentError, SqlError

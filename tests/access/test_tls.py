@@ -23,7 +23,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from retrospan.ingest.access.tls import grpc_credentials, server_context
 from retrospan.ingest.answer.http_server import HttpServer, Response, text
 from retrospan.ingest.cli.warehouse import Warehouse
-from retrospan.ingest.config import Address, TlsSettings
+from retrospan.ingest.config import TlsSettings
+from retrospan.ingest.setting_values import Address
 from retrospan.queries import connect
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError
 

@@ -13,7 +13,8 @@ import pytest
 
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.config import Address, Limits
+from retrospan.ingest.config import Limits
+from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import PermanentError
 

@@ -15,7 +15,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 
 from retrospan.ingest.answer.metrics import METRICS
 from retrospan.ingest.answer.metrics_target import endpoint, require_foreign
-from retrospan.ingest.config import Address, Config
+from retrospan.ingest.config import Config
+from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import ConfigError
 
 LOOP = "genai-openai.span_and_event/loop"

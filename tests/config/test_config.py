@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.config import MIB, Address, Config, parse_address, parse_bytes, variable
+from retrospan.ingest.config import Config, variable
+from retrospan.ingest.setting_values import MIB, Address, parse_address, parse_bytes
 from retrospan.schemas.errors import ConfigError
 
 

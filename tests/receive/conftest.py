@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.config import Address, Limits
+from retrospan.ingest.config import Limits
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
+from retrospan.ingest.setting_values import Address
 
 REQUEST_BYTES = 200_000
 

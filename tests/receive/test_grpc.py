@@ -23,8 +23,8 @@ from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from retrospan.ingest.config import Address
 from retrospan.ingest.receive.grpc import GrpcReceiver
+from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import PortInUse
 
 from .conftest import REQUEST_BYTES, Station

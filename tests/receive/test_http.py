@@ -23,8 +23,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 
-from retrospan.ingest.config import Address
 from retrospan.ingest.receive.http import LARGEST_AT_ONCE, HttpReceiver
+from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import PortInUse
 
 from .conftest import REQUEST_BYTES, Answer, Station

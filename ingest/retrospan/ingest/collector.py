@@ -25,7 +25,7 @@ from retrospan.ingest.answer.metrics import rendered
 from retrospan.ingest.answer.metrics_target import require_foreign
 from retrospan.ingest.answer.observed import Observed, Parts, release
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.config import Address, Config
+from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.interpreter import Interpreter
 from retrospan.ingest.interpret.selection import EVERYTHING, Selection
 from retrospan.ingest.load.checking import detached_parts, drop_detached
@@ -47,6 +47,7 @@ from retrospan.ingest.retention.marks import Marks
 from retrospan.ingest.retention.retention import Retention
 from retrospan.ingest.retention.schedule import Schedule
 from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.opened import open_warehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 

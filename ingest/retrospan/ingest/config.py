@@ -15,31 +15,23 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, get_args
 
+from retrospan.ingest.setting_values import (
+    GIB,
+    KIB,
+    MIB,
+    Address,
+    as_address,
+    parse_bytes,
+    parse_count,
+    parse_flag,
+    parse_path,
+    parse_seconds,
+)
 from retrospan.ingest.warehouse.address import parse_server
 from retrospan.schemas.errors import ConfigError
 
 Role = Literal["all", "receive", "interpret"]
-KIB, MIB, GIB = 1024, 1024**2, 1024**3
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(b|kib|mib|gib|kb|mb|gb|k|m|g)?", re.IGNORECASE)
 _CLUSTER = re.compile(r"[A-Za-z0-9_.-]+")
-_UNITS = {"k": KIB, "m": MIB, "g": GIB}
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A place to listen at. Port 0 lets the system pick one."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +128,9 @@ class Config:
     """Everything `retrospan serve` can be told."""
 
     data: Path = Path("retrospan-data")
-    grpc: Address = Address("127.0.0.1", 4317)
-    http: Address = Address("127.0.0.1", 4318)
-    sql: Address = Address("127.0.0.1", 8123)
+    grpc: Address = field(default_factory=lambda: Address("127.0.0.1", 4317))
+    http: Address = field(default_factory=lambda: Address("127.0.0.1", 4318))
+    sql: Address = field(default_factory=lambda: Address("127.0.0.1", 8123))
     warehouse: str | None = field(default=None, repr=False)
     """A ClickHouse server, as clickhouse://user:password@host:8123/retrospan. Without it, the embedded one."""
     role: Role = "all"
@@ -242,50 +234,6 @@ def variable(key: str) -> str:
     return "RETROSPAN_" + key.replace(".", "_").upper()
 
 
-def parse_address(text: str) -> Address:
-    """Read HOST:PORT, [V6]:PORT or :PORT (this machine only)."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError("not of the form HOST:PORT, such as 127.0.0.1:4317")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    return Address(host or "127.0.0.1", int(port))
-
-
-def parse_bytes(value: object) -> int:
-    """Read a size: a number of bytes, or text such as `64 MiB`."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        size = value
-    elif isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
-        size = int(float(match[1]) * _UNITS.get((match[2] or "b")[0].lower(), 1))
-    else:
-        raise ValueError("not a size such as 64 MiB")
-    if size < 0:
-        raise ValueError("a size is not negative")
-    return size
-
-
-def _seconds(value: object) -> float:
-    try:
-        seconds = float(value) if isinstance(value, str | int | float) else -1.0
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < 1e9:
-        raise ValueError("not a number of seconds")
-    return seconds
-
-
-def _count(value: object) -> int:
-    text = str(value)
-    if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
-        raise ValueError("not a whole number from 1")
-    return int(text)
-
-
-def _address(value: object) -> Address:
-    return value if isinstance(value, Address) else parse_address(str(value))
-
-
 def _role(value: object) -> Role:
     for role in get_args(Role):
         if value == role:
@@ -293,49 +241,34 @@ def _role(value: object) -> Role:
     raise ValueError(f"not one of {', '.join(get_args(Role))}")
 
 
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    if str(value).strip().lower() not in known:
-        raise ValueError("not true or false")
-    return known[str(value).strip().lower()]
-
-
-def _path(value: object) -> Path:
-    if not str(value):
-        raise ValueError("empty")
-    return Path(str(value)).expanduser()
-
-
 def _reader(key: str) -> Callable[[object], object]:
     named: dict[str, Callable[[object], object]] = {
-        "data": _path,
-        "grpc": _address,
-        "http": _address,
-        "sql": _address,
+        "data": parse_path,
+        "grpc": as_address,
+        "http": as_address,
+        "sql": as_address,
         "warehouse": str,
         "role": _role,
-        "tokens": _path,
-        "open": _flag,
+        "tokens": parse_path,
+        "open": parse_flag,
         "metrics_to": str,
-        "redaction.enabled": _flag,
-        "redaction.rules": _path,
-        "interpreter.rules": _path,
-        "retention.policy": _path,
-        "tls.certificate": _path,
-        "tls.key": _path,
-        "tls.client_ca": _path,
+        "redaction.enabled": parse_flag,
+        "redaction.rules": parse_path,
+        "interpreter.rules": parse_path,
+        "retention.policy": parse_path,
+        "tls.certificate": parse_path,
+        "tls.key": parse_path,
+        "tls.client_ca": parse_path,
         "server.user": str,
         "server.password": str,
         "server.cluster": str,
-        "server.ca": _path,
+        "server.ca": parse_path,
     }
     if key in named:
         return named[key]
     if key.endswith("_bytes"):
         return parse_bytes
-    return _seconds if key.endswith("_seconds") else _count
+    return parse_seconds if key.endswith("_seconds") else parse_count
 
 
 def _keys(tree: object, prefix: str = "") -> list[str]:

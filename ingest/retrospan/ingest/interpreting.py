@@ -18,9 +18,10 @@ from retrospan.ingest.answer.health import LAG_SECONDS
 from retrospan.ingest.answer.metrics import Records, rendered
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.collector import GRACE_SECONDS
-from retrospan.ingest.config import Address, Config
+from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.interpreter import Interpreter
 from retrospan.ingest.load.migrating import migrate
+from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.opened import open_warehouse
 from retrospan.schemas.errors import WarehouseUnavailable
 

@@ -29,7 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
-from retrospan.ingest.config import parse_bytes
+from retrospan.ingest.setting_values import parse_bytes
 from retrospan.schemas.errors import ConfigError
 
 Right: TypeAlias = Literal["write", "read", "admin"]

@@ -19,8 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from retrospan.ingest.config import Address
 from retrospan.ingest.receive.port import port_in_use
+from retrospan.ingest.setting_values import Address
 
 IDLE_SECONDS = 60.0
 HANDSHAKE_SECONDS = 10.0

@@ -27,7 +27,8 @@ from retrospan.ingest.answer.http_server import HttpServer, Request, Response, t
 from retrospan.ingest.answer.inlining import inlined
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
-from retrospan.ingest.config import Address, Limits, TlsSettings
+from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import (
     Forbidden,

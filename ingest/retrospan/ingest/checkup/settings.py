@@ -12,8 +12,9 @@ from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import read_tokens
 from retrospan.ingest.answer.metrics_target import require_foreign
 from retrospan.ingest.checkup.finding import Finding, failed, ok, warning
-from retrospan.ingest.config import Address, Config, parse_address
+from retrospan.ingest.config import Config
 from retrospan.ingest.receive.port import bind
+from retrospan.ingest.setting_values import Address, parse_address
 from retrospan.schemas.errors import ConfigError, PortInUse
 
 CONNECT_SECONDS = 2.0

@@ -17,8 +17,9 @@ from retrospan.ingest.cli.progress import Progress
 from retrospan.ingest.cli.screen import Screen
 from retrospan.ingest.cli.warehouse import Warehouse
 from retrospan.ingest.collector import Collector
-from retrospan.ingest.config import Address, Config
+from retrospan.ingest.config import Config
 from retrospan.ingest.demo.recordings import Request, load_requests, move_times, run_ids
+from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import WarehouseUnavailable
 
 _METHODS = {

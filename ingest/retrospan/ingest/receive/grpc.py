@@ -19,12 +19,13 @@ from retrospan.ingest.access.gate import Gate, bearer
 from retrospan.ingest.access.tls import grpc_credentials
 from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.access.turns import FairPool, Lane
-from retrospan.ingest.config import Address, Limits, TlsSettings
+from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.receive.intake import Intake, Receipt
 from retrospan.ingest.receive.patience import CONTENDED_SECONDS, MESSAGE_SECONDS, Patience
 from retrospan.ingest.receive.port import bind, port_in_use
 from retrospan.ingest.receive.status import UNIMPLEMENTED, Status, partial_success, status_of
 from retrospan.ingest.saying import say_failure
+from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import RetrospanError
 
 P = ParamSpec("P")

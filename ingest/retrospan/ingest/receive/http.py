@@ -22,13 +22,14 @@ from retrospan.ingest.access.gate import Gate, bearer
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.access.turns import FairPool
-from retrospan.ingest.config import Address, Limits, TlsSettings
+from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.receive.connection import HEADER_SECONDS, most_connections, patient
 from retrospan.ingest.receive.encoding import CONTENT_TYPES, decompress, format_of
 from retrospan.ingest.receive.intake import Format, Intake, Signal
 from retrospan.ingest.receive.port import bind
 from retrospan.ingest.receive.status import Status, partial_success, partial_success_json, status_of
 from retrospan.ingest.saying import say, say_failure
+from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import (
     Forbidden,
     MethodNotAllowed,

@@ -1,0 +1,96 @@
+"""What the text of a setting means: addresses, sizes, times, counts, paths.
+
+Each function takes what a flag, a variable or a TOML file holds and raises ValueError with what is wrong with it; who
+calls says where it came from. Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+KIB, MIB, GIB = 1024, 1024**2, 1024**3
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(b|kib|mib|gib|kb|mb|gb|k|m|g)?", re.IGNORECASE)
+_UNITS = {"k": KIB, "m": MIB, "g": GIB}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A place to listen at. Port 0 lets the system pick one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+def parse_address(text: str) -> Address:
+    """Read HOST:PORT, [V6]:PORT or :PORT (this machine only)."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise ValueError("not of the form HOST:PORT, such as 127.0.0.1:4317")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    return Address(host or "127.0.0.1", int(port))
+
+
+def parse_bytes(value: object) -> int:
+    """Read a size: a number of bytes, or text such as `64 MiB`."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        size = value
+    elif isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        size = int(float(match[1]) * _UNITS.get((match[2] or "b")[0].lower(), 1))
+    else:
+        raise ValueError("not a size such as 64 MiB")
+    if size < 0:
+        raise ValueError("a size is not negative")
+    return size
+
+
+def parse_seconds(value: object) -> float:
+    """Read a number of seconds."""
+    try:
+        seconds = float(value) if isinstance(value, str | int | float) else -1.0
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e9:
+        raise ValueError("not a number of seconds")
+    return seconds
+
+
+def parse_count(value: object) -> int:
+    """Read a whole number from 1."""
+    text = str(value)
+    if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
+        raise ValueError("not a whole number from 1")
+    return int(text)
+
+
+def as_address(value: object) -> Address:
+    """Read an address, or take the one there is."""
+    return value if isinstance(value, Address) else parse_address(str(value))
+
+
+def parse_flag(value: object) -> bool:
+    """Read true or false."""
+    if isinstance(value, bool):
+        return value
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if str(value).strip().lower() not in known:
+        raise ValueError("not true or false")
+    return known[str(value).strip().lower()]
+
+
+def parse_path(value: object) -> Path:
+    """Read a path; `~` is the home directory."""
+    if not str(value):
+        raise ValueError("empty")
+    return Path(str(value)).expanduser()
