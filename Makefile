@@ -12,7 +12,7 @@ help:  ## list the targets
 demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what happened
 	@$(BIN)/retrospan demo
 
-test: $(BIN)/.ready  ## run the tests (a few minutes)
+test: $(BIN)/.ready  ## run the tests (about ten minutes on two cores)
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 test-long: $(BIN)/.ready  ## run the long tests as well: kill -9 under load, a real OpenTelemetry Collector

@@ -134,6 +134,7 @@ def test_a_target_that_refuses_is_said_once_and_disturbs_nothing(
         served.kill()
 
 
+@pytest.mark.long
 def test_a_target_that_is_away_holds_up_neither_intake_nor_the_end(
     tmp_path: Path, recordings: dict[str, Recording]
 ) -> None:

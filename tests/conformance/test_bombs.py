@@ -46,6 +46,7 @@ def post(collector: Served, encoding: str, body: bytes) -> int:
             return error.code
 
 
+@pytest.mark.long
 def test_r20_bombs_are_refused_and_memory_stays_within_some_requests(served: Served) -> None:
     served.send(traces=[make.traces(make.span()).SerializeToString()])
     served.wait_idle()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import otlp_requests as make
+import pytest
 from fix_collector import Served
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
@@ -90,6 +91,7 @@ def answers(directory: Path, *waves: list[Span]) -> dict[str, list[dict[str, Any
         collector.kill()
 
 
+@pytest.mark.long
 def test_r27_out_of_order_and_late_spans_give_the_same_answers(tmp_path: Path) -> None:
     chance = random.Random(27)
     spans = [span for number in range(RUNS) for span in run(number)]

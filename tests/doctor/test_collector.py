@@ -106,6 +106,7 @@ def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> No
     }
 
 
+@pytest.mark.long
 def test_r13_a_broken_part_turns_health_red_until_a_rebuild_has_brought_its_rows_back(
     served: Served, recordings: dict[str, Recording]
 ) -> None:

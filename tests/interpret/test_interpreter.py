@@ -131,7 +131,13 @@ def test_recordings_give_the_rows_of_the_pure_core(
     )
 
 
-@pytest.mark.parametrize("name", ["genai-openai.responses/multiturn", "langgraph-openinference/diverge_a"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "genai-openai.responses/multiturn",
+        pytest.param("langgraph-openinference/diverge_a", marks=pytest.mark.long),
+    ],
+)
 def test_order_splitting_and_duplicates_give_equal_rows(
     name: str, recordings: dict[str, Recording], store: EmbeddedStore, interpreter: Interpreter
 ) -> None:

@@ -100,7 +100,7 @@ origins = st.builds(
     scope_schema_url=octets,
 )
 engine_settings = settings(
-    max_examples=30,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from keeping import KINDS, Keeper, agent_run, trace_of
 
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
@@ -24,6 +25,7 @@ def bytes_in_log(directory: Path, loaded: int) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.long
 def test_deleted_runs_leave_the_archive_and_a_rebuild_finds_the_rest(
     warehouse: EmbeddedWarehouse, tmp_path: Path
 ) -> None:

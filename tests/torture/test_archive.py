@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from retrospan.ingest.torture.victim import Victim
@@ -58,6 +59,7 @@ def request(number: int) -> bytes:
     return made.SerializeToString()
 
 
+@pytest.mark.long
 def test_r13_lost_tables_and_a_lost_ledger_are_derived_again_from_the_archive(tmp_path: Path) -> None:
     log = tmp_path / "data" / "log"
     with running(tmp_path) as victim:

@@ -24,8 +24,10 @@ def body(number: int) -> bytes:
 
 @pytest.mark.parametrize(
     ("small", "large"),
-    [("size=24m", "size=1g"), ("size=1g,nr_inodes=100000", "size=1g,nr_inodes=100000")],
-    ids=["bytes", "inodes"],
+    [
+        pytest.param("size=24m", "size=1g", id="bytes", marks=pytest.mark.long),
+        pytest.param("size=1g,nr_inodes=100000", "size=1g,nr_inodes=100000", id="inodes"),
+    ],
 )
 def test_r08_a_disk_that_fills_under_the_tables_costs_no_span_and_mends_without_a_restart(
     tmp_path: Path, small: str, large: str

@@ -83,6 +83,7 @@ def test_minutes_are_a_number_above_zero(minutes: str, capsys: pytest.CaptureFix
     assert "is not a number of minutes above 0" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_it_and_the_collector(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "retrospan.ingest.cli.main", "torture", "--data", str(tmp_path / "data")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as torture:

@@ -139,8 +139,12 @@ def test_r09_a_server_that_is_away_costs_no_exporter_anything(
 
 @pytest.mark.parametrize(
     "fault",
-    [Fault(cut=3), Fault(slow_seconds=1.0), Fault(hang=True), Fault(refuse=241)],
-    ids=["cut", "slow", "hang", "refuse"],
+    [
+        pytest.param(Fault(cut=3), id="cut"),
+        pytest.param(Fault(slow_seconds=1.0), id="slow", marks=pytest.mark.long),
+        pytest.param(Fault(hang=True), id="hang", marks=pytest.mark.long),
+        pytest.param(Fault(refuse=241), id="refuse", marks=pytest.mark.long),
+    ],
 )
 def test_r10_whatever_becomes_of_an_answer_every_span_is_there_once(
     start: Start, engine_server: EngineServer, warehouse: EmbeddedWarehouse, fault: Fault

@@ -72,7 +72,11 @@ def test_the_command_line_answers_about_recorded_runs(
 
 @pytest.mark.parametrize(
     "name",
-    ["genai-openai.span_and_event/normal", "openai-v2.legacy_events/loop", "langgraph-openinference/normal"],
+    [
+        "genai-openai.span_and_event/normal",
+        pytest.param("openai-v2.legacy_events/loop", marks=pytest.mark.long),
+        "langgraph-openinference/normal",
+    ],
 )
 def test_a_run_that_happens_again_is_identical_and_cut_short_is_a_prefix(
     name: str, served: Served, recordings: dict[str, Recording]
