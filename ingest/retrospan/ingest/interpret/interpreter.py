@@ -9,31 +9,25 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.arrivals import Arrivals
-from retrospan.ingest.interpret.batch import broken_trace
-from retrospan.ingest.interpret.broken import deleted_run
-from retrospan.ingest.interpret.leaning import final_histories, leaning_on
-from retrospan.ingest.interpret.members import orphaned_runs
+from retrospan.ingest.interpret.leaning import leaning_on
 from retrospan.ingest.interpret.queue import MOST_WAITING, Queue, Trace
-from retrospan.ingest.interpret.readings import Batch, Readings, write_rows
+from retrospan.ingest.interpret.readings import Batch, Readings
 from retrospan.ingest.interpret.run import version_with
 from retrospan.ingest.interpret.selection import EVERYTHING, Selection
+from retrospan.ingest.interpret.settling import Counters, Settling
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
 from retrospan.ingest.interpret.worker import Done, Job, RunSeen
 from retrospan.ingest.precedence import INTERPRETING, give_way
 from retrospan.ingest.rules.ruleset import Ruleset
-from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, RetryableError, WarehouseUnavailable
-from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger("retrospan.interpret")
@@ -42,17 +36,6 @@ _LOG = logging.getLogger("retrospan.interpret")
 TICK_SECONDS = 0.1
 #: While the loader is far behind, runs wait this long: it needs the processor, and their spans are still coming.
 FLOOD_PATIENCE_SECONDS = 3.0
-
-
-@dataclass(slots=True)
-class Counters:
-    """What the interpreter has done since it started."""
-
-    runs: int = 0
-    spans: int = 0
-    broken: int = 0
-    failures: int = 0
-    seconds: float = 0.0
 
 
 class Interpreter:
@@ -96,6 +79,15 @@ class Interpreter:
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
         self._begun = True  # False while what is unread is not known: the warehouse is away
+        self._settling = Settling(
+            self._readings,
+            self._arrivals,
+            share,
+            self.counters,
+            self._superseded,
+            finished=self._finished,
+            remark=self._remark,
+        )
         self.turn = threading.Lock()
         """Held while runs are read and their rows written: who deletes rows of runs takes it meanwhile."""
 
@@ -360,68 +352,18 @@ class Interpreter:
         """Write what a batch gave, or do all of it here, and count it as done."""
         if done is not None and (batch.stale or self._readings.joined(store, batch)):
             done = None  # rows are gone since, or the batch before it told that others belong to these
-        self._interpret_or_split(store, batch, batch.newest, done)
+        self._settling.settle(store, batch, batch.newest, done)
         with self._changed:
             self._busy -= len(batch.newest)
             for trace in batch.rebuilt:
                 self._awaited.pop(trace, None)
             self._changed.notify_all()
 
-    def _interpret_or_split(
-        self, store: Store, batch: Batch, newest: dict[str, Newest], done: Done | None = None
-    ) -> None:
-        """Interpret traces; where their rows cannot be read or written, halve until the one trace is found."""
-        try:
-            self._interpret(store, batch, newest, done)
-        except RetryableError as error:
-            if not isinstance(error, OutOfMemory) or len(newest) == 1:
-                raise
-            self._interpret_halves(store, batch, newest)
-        except Exception:  # noqa: BLE001 (whatever one trace does, the others go on)
-            if len(newest) > 1:
-                self._interpret_halves(store, batch, newest)
-                return
-            _LOG.exception("trace %s cannot be interpreted", next(iter(newest)))
-            rows = broken_trace(
-                batch.tenant,
-                newest,
-                self._readings.next_generation(),
-                traceback.format_exc(),
-                self._readings.rules,
-            )
-            write_rows(store, rows)
-            self.counters.broken += 1
-
-    def _interpret_halves(self, store: Store, batch: Batch, newest: dict[str, Newest]) -> None:
-        pairs = list(newest.items())
-        middle = len(pairs) // 2
-        self._interpret_or_split(store, batch, dict(pairs[:middle]))
-        self._interpret_or_split(store, batch, dict(pairs[middle:]))
-
-    def _interpret(self, store: Store, batch: Batch, newest: dict[str, Newest], done: Done | None) -> None:
-        began, tenant = time.perf_counter(), batch.tenant
-        done = done or self._readings.here(store, tenant, newest)
-        self._arrivals.pass_on(store, tenant, {t: run for t, run in done.foreign.items() if t in newest})
-        run_ids = [run.run_id for run in done.runs]
-        before = final_histories(store, tenant, run_ids)
-        if self._share is not None:
-            self._share.require()
-        for run_id in orphaned_runs(store, tenant, done.homes):
-            write_rows(store, deleted_run(tenant, run_id, self._readings.next_generation()))
-        for rows in done.rows:
-            insert_encoded(store, rows)
-        self._remark(store, tenant, done.runs, before)
+    def _finished(self, tenant: str, effort: Mapping[str, float]) -> None:
+        """Note what reading each trace took: the queue lets those that take long wait for more."""
         with self._changed:
-            for trace_id, effort in done.effort.items():
-                self._queue.done((tenant, trace_id), effort)
-        for run in done.runs:
-            if run.run_id in before:
-                self._superseded.note(tenant, run.run_id, run.generation)
-        self.counters.runs += len(done.runs)
-        self.counters.spans += done.spans
-        self.counters.broken += done.broken
-        self.counters.seconds += time.perf_counter() - began + batch.seconds
-        batch.seconds = 0.0
+            for trace_id, seconds in effort.items():
+                self._queue.done((tenant, trace_id), seconds)
 
     def _remark(self, store: Store, tenant: str, runs: list[RunSeen], before: dict[str, str]) -> None:
         """Mark the later runs whose second input changed: their history leans on the run before them."""
