@@ -157,6 +157,7 @@ def test_a_torn_log_is_cut_and_said(served: Served, recordings: dict[str, Record
     assert len(served.rows("SELECT run_id FROM runs")) == 1
 
 
+@pytest.mark.long
 def test_queries_do_not_hold_up_intake(served: Served, recordings: dict[str, Recording]) -> None:
     answers: list[object] = []
 
