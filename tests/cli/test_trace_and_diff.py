@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from fix_cli import Ask
 
 from retrospan.ingest.cli.sides import from_first_difference
@@ -23,6 +24,7 @@ def test_the_chain_from_an_answer_to_the_users_words(ask: Ask) -> None:
     assert "wasInformedBy 4bf92f35/1" in said.lines[tool + 2]
 
 
+@pytest.mark.long
 def test_every_reference_printed_can_be_asked_again(ask: Ask) -> None:
     words = {
         word for line in ask("trace", REFUND).lines for word in line.split() if word.startswith("message:")

@@ -220,6 +220,7 @@ def test_a_running_collector_has_nothing_to_migrate(served: Served, flags: tuple
     assert line.startswith("0 migrations pending; nothing" if flags else "0 migrations applied, ")
 
 
+@pytest.mark.long
 def test_what_is_pending_is_named_then_done(served: Served) -> None:
     data = str(served.data)
     environ = closed(served.data)

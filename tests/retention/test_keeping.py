@@ -84,6 +84,7 @@ def test_s0_3_an_output_is_traced_to_its_observations_after_all_else_has_gone(ke
     }
 
 
+@pytest.mark.long
 def test_holds_and_flags_survive_a_rebuild_and_deleted_runs_stay_deleted(keeper: Keeper) -> None:
     keeper.send([agent_run(name, "ok") for name in ("held", "flagged", "unflagged", "plain", "short")])
     keeper.settle()

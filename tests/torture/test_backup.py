@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import otlp_requests as make
+import pytest
 from docs.pages import TOP, Page
 from fix_collector import Served
 
@@ -84,6 +85,7 @@ def procedure(data: Path, backup: Path) -> None:
     assert all("cannot stat" in line and ".seg'" in line for line in done.stderr.splitlines()), done.stderr
 
 
+@pytest.mark.long
 def test_r16_every_span_acknowledged_before_the_copy_is_there_after_a_restore(tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text("[limits]\nsegment_bytes = 8192\n")

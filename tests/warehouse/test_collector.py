@@ -103,6 +103,7 @@ def test_no_request_writes_through_the_sql_port(start: Start, engine_server: Eng
     assert collector.run("sql", "SELECT getSetting('readonly') AS r", "--format", "csv").split()[-1] == "1"
 
 
+@pytest.mark.long
 def test_r09_a_server_that_is_away_costs_no_exporter_anything(
     start: Start, engine_server: EngineServer, warehouse: EmbeddedWarehouse
 ) -> None:
