@@ -89,7 +89,7 @@ def test_order_and_duplicates_do_not_matter(recording: Recording, seed: int) -> 
     assert _rows(_in_another_order(spans, seed)) == _rows(spans)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_order_of_two_hundred_matters(variant: str) -> None:
     """For each variant 200 orders, over all that is recorded of it."""

@@ -55,7 +55,7 @@ def test_the_right_runs_go_at_each_age(keeper: Keeper) -> None:
     each_age(keeper, 6)
 
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_the_right_runs_of_two_thousand_go_at_each_age(keeper: Keeper) -> None:
     each_age(keeper, 223)
 

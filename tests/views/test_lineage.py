@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from story import SECOND, START, Ask, Story, hash_of, text, write
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
@@ -147,7 +146,6 @@ def test_who_used_an_entity_used_what_held_then(views: EmbeddedStore, ask: Ask) 
     assert "step:user/1" in {row["subject"] for row in _walk(ask, "entity:config/acme%2Feu", "down", depth=2)}
 
 
-@pytest.mark.soak
 def test_a_span_starts_at_its_step_and_a_cycle_over_runs_ends(views: EmbeddedStore, ask: Ask) -> None:
     for run, made, taken in (("a", "output:a", "output:b"), ("b", "output:b", "output:a")):
         story = _run(run, run)
@@ -178,7 +176,6 @@ def test_a_span_starts_at_its_step_and_a_cycle_over_runs_ends(views: EmbeddedSto
     assert max(row["depth"] for row in up) < 8 and not any(row["truncated"] for row in up)
 
 
-@pytest.mark.soak
 def test_a_thing_that_too_many_runs_share_is_cut_and_says_so(views: EmbeddedStore, ask: Ask) -> None:
     rows: list[object] = []
     for number in range(1_100):

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from rewritten import happened_again
 
-pytestmark = pytest.mark.soak
+pytestmark = pytest.mark.long
 
 #: Deliveries of each recorded variant.
 EXAMPLES = 10
