@@ -15,10 +15,10 @@ demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what ha
 test: $(BIN)/.ready  ## run the tests (about ten minutes on two cores)
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
-test-long: $(BIN)/.ready  ## run the long tests as well: kill -9 under load, a real OpenTelemetry Collector
+test-long: $(BIN)/.ready  ## run the long tests as well (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
 	@$(BIN)/pytest -q -m "not soak"
 
-soak: $(BIN)/.ready  ## run what takes longest: hundreds of examples per dialect, runs of 50,000 spans, the image
+soak: $(BIN)/.ready  ## run what takes most: two runs of 50,000 spans in a bounded memory, building the image
 	@$(BIN)/pytest -q -m soak
 
 check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyright

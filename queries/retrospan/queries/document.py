@@ -21,6 +21,7 @@ Python interface and dashboards read nothing else. Columns may be added; none is
 - Filter on `run_id` (or `trace_id` of `spans`) wherever you can: it leads the primary keys. Name the columns you need:
   payloads are read only when asked for.
 - Views with parameters are called like functions, with all their parameters: `run_state(run_id = '…', step = 5)`.
+  Give them literals or parameters, in a SELECT without WITH: the port answers that in half the time of any other call.
 - In the examples `{run_id:String}` stands for a value that you pass along (`param_run_id` over HTTP).
 
 This page is generated from the headers of `queries/retrospan/queries/views/*.sql`.
