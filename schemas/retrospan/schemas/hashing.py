@@ -37,14 +37,23 @@ def hash_of(value: object) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Tell whether json's own encoder already writes the canonical form: no floats, no keys that sort differently."""
+    """Tell whether json's own encoder already writes the canonical form: no floats, no keys that sort differently.
+
+    Every value that is stored comes through here, so the commonest kinds are told first and by their type alone.
+    """
+    kind = type(value)
+    if kind is str or kind is int or value is None:
+        return True
     if isinstance(value, dict):
-        # json sorts keys by code point, RFC 8785 by UTF-16 unit: they differ only from U+E000 on.
-        return all(isinstance(key, str) and (not key or max(key) < "\ue000") for key in value) and all(
-            map(_is_plain, value.values())
-        )
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
+        for key, item in value.items():
+            # json sorts keys by code point, RFC 8785 by UTF-16 unit: they differ only from U+E000 on.
+            if not isinstance(key, str) or not (key.isascii() or max(key) < "\ue000"):
+                return False
+            if type(item) is not str and not _is_plain(item):
+                return False
+        return True
+    if isinstance(value, (list, tuple)):
+        return all(type(item) is str or _is_plain(item) for item in value)
     return not isinstance(value, float)
 
 

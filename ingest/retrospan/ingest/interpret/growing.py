@@ -16,6 +16,8 @@ from retrospan.ingest.interpret.messages import Message, read_message, read_mess
 KEPT = 8
 #: Messages known by their text; beyond that the oldest are forgotten, and read anew when they come again.
 KNOWN = 200_000
+#: What was read from JSON has no cycles; and an encoder of one's own is not made anew for each message.
+_ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Growing:
@@ -59,7 +61,7 @@ class Growing:
         return [message for message in found if message is not None]
 
     def _message(self, item: dict[str, object], role: str) -> Message | None:
-        text = json.dumps(item, separators=(",", ":"))
+        text = _ENCODE(item)
         key = blake2b(f"{role}\0{text}".encode(), digest_size=16).digest()
         if key not in self._known:
             if len(self._known) >= KNOWN:

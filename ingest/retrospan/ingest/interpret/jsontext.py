@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 #: Deeper values are left as text: they cannot be meant as messages, arguments or state.
 MAX_DEPTH = 200
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,9 @@ def write_json(value: object) -> str:
     Text that holds half a surrogate pair cannot be stored as itself and is escaped.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _ENCODE(value)
     except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
+        text = _ENCODE(_finite(value))
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
