@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from retrospan.ingest.load.batches import token_of
 from retrospan.ingest.load.ledger import Batch, Ledger
+from retrospan.ingest.log import archivist as archivist_module
 from retrospan.ingest.log.archive import ArchiveDiffers
 from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.files import Files
@@ -255,6 +257,38 @@ def test_the_archivist_archives_what_becomes_loaded(tmp_path: Path) -> None:
         assert time.monotonic() < deadline, archivist.failure
         time.sleep(0.02)
     archivist.stop()
+    archivist.stop()
+    assert contents(log) == EXPECTED
+    log.close()
+
+
+def test_the_archivist_waits_while_others_need_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archivist_module, "_LOOK_SECONDS", 0.01)
+    log = filled(tmp_path)
+    segments = len(list(tmp_path.glob("*.seg")))
+    busy = True
+    asked = threading.Event()
+
+    def may_wait() -> bool:
+        asked.set()
+        return busy
+
+    archivist = Archivist(log, lambda: 40, may_wait)
+    archivist.start()
+    assert asked.wait(60)
+    assert len(list(tmp_path.glob("*.seg"))) == segments
+    # A flood that does not end gets a segment from time to time; a lull, all of them.
+    monkeypatch.setattr(archivist_module, "_PATIENCE_SECONDS", 0.0)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("*.seg"))) == segments:
+        assert time.monotonic() < deadline, archivist.failure
+        time.sleep(0.01)
+    busy = False
+    while len(list(tmp_path.glob("*.seg"))) > 1:
+        assert time.monotonic() < deadline, archivist.failure
+        time.sleep(0.01)
     archivist.stop()
     assert contents(log) == EXPECTED
     log.close()

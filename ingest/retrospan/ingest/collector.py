@@ -182,7 +182,11 @@ class Collector:
             stack.callback(self._interpreter.stop)
         self._loader.start()
         stack.callback(self._loader.stop)
-        archivist = Archivist(self._log, lambda: ledger.loaded_sequence)
+        archivist = Archivist(
+            self._log,
+            lambda: ledger.loaded_sequence,
+            lambda: self._loader.is_flooded and self._log.bytes_used * 2 < limits.log_bytes,
+        )
         archivist.start()
         stack.callback(archivist.stop)
         self._retain(stack, admin)
