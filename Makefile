@@ -13,7 +13,7 @@ demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what ha
 	@$(BIN)/retrospan demo
 
 test: $(BIN)/.ready  ## run the tests (about ten minutes on two cores)
-	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
+	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 test-long: $(BIN)/.ready  ## run the long tests as well (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
 	@$(BIN)/pytest -q -m "not soak"
