@@ -34,8 +34,9 @@ _LOG = logging.getLogger("retrospan.interpret")
 
 #: How often the thread looks whether a trace has become due, in seconds.
 TICK_SECONDS = 0.1
-#: While the loader is far behind, runs wait this long: it needs the processor, and their spans are still coming.
-FLOOD_PATIENCE_SECONDS = 3.0
+#: While the loader is far behind, one batch of runs is read in so many seconds: what is loaded can be asked for, what is
+#: not cannot, and interpreting would take most of the processor that loading needs. The runs wait in the warehouse.
+FLOOD_PATIENCE_SECONDS = 20.0
 
 
 class Interpreter:
@@ -78,6 +79,7 @@ class Interpreter:
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
+        self._took = 0.0  # when a batch was taken, by the monotonic clock
         self._begun = True  # False while what is unread is not known: the warehouse is away
         self._settling = Settling(
             self._readings,
@@ -311,7 +313,13 @@ class Interpreter:
         """Take traces that are due; while much is still to be loaded only when one has waited long."""
         now = time.monotonic()
         oldest = self._queue.oldest()
-        if self.is_flooded() and oldest is not None and now - oldest < FLOOD_PATIENCE_SECONDS:
+        # Who asked for a rebuild waits for it.
+        if (
+            self.is_flooded()
+            and oldest is not None
+            and now - max(oldest, self._took) < FLOOD_PATIENCE_SECONDS
+            and not self._awaited
+        ):
             return []
         batches: dict[str, Batch] = {}
         for trace, newest in self._queue.take(now, self._readings.room):
@@ -321,6 +329,8 @@ class Interpreter:
             if trace in self._awaited:
                 batch.rebuilt.append(trace)
             self._busy += 1
+        if batches:
+            self._took = now
         return [*batches.values()]
 
     def _advance(self, store: Store, batch: Batch | None) -> None:

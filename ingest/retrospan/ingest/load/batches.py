@@ -38,11 +38,12 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The bytes of a batch and where its records lie."""
+    """The bytes of a batch and where its records lie. `hash` is their SHA-256, in hex."""
 
     data: bytes
     frames: list[Frame]
     items: int
+    hash: str
 
     def batch(self, epoch: int) -> Batch:
         """These records as a batch of the ledger."""
@@ -51,7 +52,7 @@ class Content:
             last=self.frames[-1].sequence,
             records=len(self.frames),
             items=self.items,
-            token=token_of(epoch, self.data),
+            token=token_of_hash(epoch, self.hash),
         )
 
 
@@ -83,7 +84,8 @@ class _Cut:
         return whole
 
     def content(self) -> Content:
-        return Content(b"".join(self.parts), self.frames, self.items)
+        data = b"".join(self.parts)
+        return Content(data, self.frames, self.items, hashlib.sha256(data).hexdigest())
 
 
 def next_content(
@@ -130,6 +132,9 @@ def content_of(log: ReadableLog, batch: Batch, *, most_bytes: int) -> Content:
 
 def token_of(epoch: int, data: bytes | memoryview) -> str:
     """The token of an insert: other data has another, and so has the same data in another epoch."""
-    digest = hashlib.sha256(b"%d:" % epoch)
-    digest.update(data)
-    return digest.hexdigest()
+    return token_of_hash(epoch, hashlib.sha256(data).hexdigest())
+
+
+def token_of_hash(epoch: int, data_hash: str) -> str:
+    """The token of data whose SHA-256 is known already, in hex."""
+    return hashlib.sha256(f"{epoch}:{data_hash}".encode()).hexdigest()

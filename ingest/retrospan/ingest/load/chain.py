@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from dataclasses import replace
 
@@ -72,7 +71,7 @@ def insert_link(store: Store, ledger: Ledger, log: int, batch: Batch, content: C
         records=len(content.frames),
         items=batch.items,
         bytes=len(content.data),
-        content_hash=hashlib.sha256(content.data).hexdigest(),
+        content_hash=content.hash,
         loaded_at=batch.begun_at,
         previous_hash=ledger.batches.hash,
     )

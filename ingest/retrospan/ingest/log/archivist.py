@@ -17,7 +17,7 @@ _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 30.0
 #: A flood without a lull gives way to one segment so often.
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 60.0
 
 
 class Archivist:

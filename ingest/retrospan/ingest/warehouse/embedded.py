@@ -11,11 +11,13 @@ Measured traps this module closes off, so that nobody else need know them:
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from retrospan.ingest.warehouse.rendering import parse_rows
@@ -95,11 +97,7 @@ class EmbeddedWarehouse:
             MissingExtra: chDB is not installed.
             DirectoryInUse: another process has the directory open.
         """
-        try:
-            import chdb
-        except ImportError as cause:
-            raise MissingExtra("embedded", module="chdb") from cause
-        connect: Any = chdb.connect  # untyped upstream
+        connect = _engine()
         self._path.mkdir(parents=True, exist_ok=True)
         options = urlencode({"max_server_memory_usage": self._memory_bytes, **_CACHES})
         with self._lock:
@@ -226,6 +224,22 @@ class EmbeddedStore(Store):
             raise SqlError(message, code=code) from cause
         data: bytes = result.bytes()
         return data
+
+
+def _engine() -> Any:
+    """The engine's `connect`, untyped upstream. Raises MissingExtra when chDB is not installed."""
+    # At its import the engine looks for pyarrow, for results as Arrow tables: 45 MB that nobody here asks it for.
+    spared = "chdb" not in sys.modules and "pyarrow" not in sys.modules
+    if spared:
+        sys.modules["pyarrow"] = cast("ModuleType", None)
+    try:
+        import chdb
+    except ImportError as cause:
+        raise MissingExtra("embedded", module="chdb") from cause
+    finally:
+        if spared:
+            del sys.modules["pyarrow"]
+    return chdb.connect
 
 
 def owner_of(path: Path) -> int | None:
