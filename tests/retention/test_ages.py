@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
 import pytest
 from keeping import DAYS, KINDS, Keeper, agent_run, trace_of
 
 from retrospan.ingest.interpret.worker import TABLES
+from retrospan.ingest.retention import retention
 from retrospan.ingest.retention.evidence import key_of
+from retrospan.ingest.retention.policy import default_policy
 from retrospan.schemas.errors import ConfigError
 
 
@@ -58,6 +64,86 @@ def test_the_right_runs_go_at_each_age(keeper: Keeper) -> None:
 @pytest.mark.long
 def test_the_right_runs_of_two_thousand_go_at_each_age(keeper: Keeper) -> None:
     each_age(keeper, 223)
+
+
+class _Bustle:
+    """Sends a golden run again and again, and asks for the runs, each in a thread of its own."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.sent: list[str] = []
+        self.seen: list[set[str]] = []
+        self._keeper = keeper
+        self._ending = threading.Event()
+        self._happened = threading.Condition()
+        self._wrong: list[BaseException] = []
+        self._threads = [threading.Thread(target=self._repeat, args=(do,)) for do in (self._send, self._ask)]
+        for thread in self._threads:
+            thread.start()
+
+    def await_more(self) -> None:
+        """Wait until another run was sent, and the runs were asked for once more."""
+        sent, seen = len(self.sent), len(self.seen)
+        with self._happened:
+            more = self._happened.wait_for(
+                lambda: self._wrong or (len(self.sent) > sent and len(self.seen) > seen), 120.0
+            )
+        assert more and not self._wrong, self._wrong
+
+    def end(self) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+        assert not self._wrong
+
+    def _repeat(self, do: Callable[[], None]) -> None:
+        try:
+            while not self._ending.is_set():
+                do()
+                with self._happened:
+                    self._happened.notify_all()
+        except BaseException as error:  # noqa: BLE001 (told to the test, whatever it is)
+            self._wrong.append(error)
+
+    def _send(self) -> None:
+        name = f"meanwhile-{len(self.sent)}"
+        self._keeper.send([agent_run(name, "golden")])
+        self.sent.append(trace_of(name))
+        self._ending.wait(0.01)
+
+    def _ask(self) -> None:
+        self.seen.append(set(self._keeper.runs()))
+
+
+def test_spans_come_in_and_questions_are_answered_while_runs_go(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "AT_ONCE", 20)
+    numbers = 12
+    keeper.send([agent_run(f"{kind}-{n}", kind) for n in range(numbers) for kind in KINDS], together=5)
+    keeper.settle()
+    before = set(keeper.runs())
+    keeper.after(30)
+    bustle = _Bustle(keeper)
+    pages: list[Mapping[str, object]] = []
+
+    def report(progress: Mapping[str, object]) -> None:
+        if progress.get("phase") == "deleting":
+            pages.append(progress)
+            bustle.await_more()
+
+    try:
+        keeper.retention.apply(default_policy(), report, by="tests")
+    finally:
+        bustle.end()
+    assert len(pages) > 3
+    keeper.settle()
+    kept = set(expected(numbers, 30))
+    assert set(keeper.runs()) == kept | set(bustle.sent), "what came in meanwhile is there, and what is kept"
+    for earlier, later in pairwise(bustle.seen):
+        assert kept <= later <= before | set(bustle.sent)
+        assert later & before <= earlier, "what is gone does not come back"
+    assert not keeper.loader.missing_rows()
+    assert all(not checked.wrong for checked in keeper.verify())
 
 
 def test_a_clock_that_was_set_back_is_refused(keeper: Keeper) -> None:

@@ -19,6 +19,7 @@ from retrospan.ingest.cli.warehouse import Row, Warehouse
 from retrospan.schemas.errors import NotFound, PermanentError
 
 if TYPE_CHECKING:
+    from retrospan.ingest.load.reading import Fetch
     from retrospan.schemas.raw import RawLog, RawSpan
 
 HELP = Help(
@@ -117,25 +118,25 @@ def find_wanted(session: Session, typed: str) -> Wanted:
 
 def read_spans(warehouse: Warehouse, wanted: Wanted) -> Iterator[RawSpan]:
     """Every content of the wanted spans, by trace, span and arrival."""
-    from retrospan.ingest.load.reading import parse_spans, spans_statement
+    from retrospan.ingest.load.reading import parse_spans, span_pages
 
-    for body in _bodies(warehouse, spans_statement(), wanted):
-        yield from filter(wanted.has, parse_spans(body))
+    for traces in _in_parts(wanted.trace_ids):
+        for page in span_pages(_fetch_from(warehouse), wanted.tenant, traces):
+            yield from filter(wanted.has, parse_spans(page))
 
 
 def read_logs(warehouse: Warehouse, wanted: Wanted) -> Iterator[RawLog]:
     """The log records that name a wanted span, or only its trace."""
-    from retrospan.ingest.load.reading import logs_statement, parse_logs
-
-    for body in _bodies(warehouse, logs_statement(), wanted):
-        yield from filter(wanted.names, parse_logs(body))
-
-
-def _bodies(warehouse: Warehouse, statement: str, wanted: Wanted) -> Iterator[bytes]:
-    from retrospan.ingest.load.reading import ROWS_FORMAT
+    from retrospan.ingest.load.reading import log_rows, parse_logs
 
     for traces in _in_parts(wanted.trace_ids):
-        yield warehouse.fetch(statement, ROWS_FORMAT, {"tenant": wanted.tenant, "trace_ids": traces})[0]
+        yield from filter(wanted.names, parse_logs(log_rows(_fetch_from(warehouse), wanted.tenant, traces)))
+
+
+def _fetch_from(warehouse: Warehouse) -> Fetch:
+    from retrospan.ingest.load.reading import ROWS_FORMAT
+
+    return lambda statement, parameters: warehouse.fetch(statement, ROWS_FORMAT, parameters)[0]
 
 
 def _of_trace(session: Session, trace_id: str) -> Wanted:

@@ -49,6 +49,8 @@ def interpret_traces(
     conversations: Conversations | None,
     owns: Callable[[str], bool] = lambda run_id: True,
     rules: Ruleset = NO_RULES,
+    *,
+    at_once: bool = True,
 ) -> Batch:
     """Return the rows of the traces in `newest` (trace id → newest record of each log known to hold some of it).
 
@@ -56,7 +58,8 @@ def interpret_traces(
     their start, so that a run finds the one before it in its conversation. A run whose interpretation fails is
     listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
     when something had to be. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the
-    user's mutation rules.
+    user's mutation rules. Without `at_once` the rows were read one after the other: that one of a record is among them
+    does not tell that all of that record are.
     """
     batch = Batch(rules=rules)
     raws: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in newest}
@@ -81,11 +84,9 @@ def interpret_traces(
         generation = next_generation()
         homes = _interpret_group(batch, tenant, generation, group, problems, conversations)
         for trace_id, trace in group.items():
-            seen = [
-                *newest[trace_id],
-                *(r.sequence for r in raws[trace_id]),
-                *(r.sequence for r in logs[trace_id]),
-            ]
+            seen = list(newest[trace_id])
+            if at_once:
+                seen += [r.sequence for r in raws[trace_id]] + [r.sequence for r in logs[trace_id]]
             batch.rows.traces.append(
                 canonical.TraceRow(
                     tenant=tenant,

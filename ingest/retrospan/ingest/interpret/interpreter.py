@@ -350,6 +350,10 @@ class Interpreter:
         before, self._under_way = self._under_way, None
         began = time.perf_counter()
         done = self._readings.receive() if before is not None else None
+        if before is not None and done is not None and done.is_large:
+            before.seconds += time.perf_counter() - began
+            self._settle(store, before, done)
+            before = None
         if batch is not None and job is not None and self._readings.send(job):
             self._under_way, batch = batch, None
         if before is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import cast
@@ -20,7 +20,7 @@ from retrospan.ingest.interpret.queue import Trace
 from retrospan.ingest.interpret.rows import Rows
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.worker import TABLES, Done, Job, Worker, WorkerGone, pack
-from retrospan.ingest.load.reading import log_rows, read_logs, span_rows
+from retrospan.ingest.load.reading import log_rows, read_at_once, read_logs, span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import insert_rows, time_columns
 from retrospan.schemas.sequences import Newest
@@ -90,11 +90,32 @@ class Readings:
         # From before the rows are read: of two readings the one that saw more wins.
         generation = self.next_generation()
         self._generation += _GENERATIONS
-        spans = span_rows(store, batch.tenant, trace_ids)
-        logs = log_rows(store, batch.tenant, trace_ids)
-        self._trace_bytes = max((len(spans) + len(logs)) / len(trace_ids), self._trace_bytes * _FALL, 1.0)
+        fetch = store_fetch(store)
+        pages = span_pages(fetch, batch.tenant, trace_ids)
+        # The first is read now, while the other process has another batch; of most batches it is the only one.
+        first = next(pages)
+        logs = log_rows(fetch, batch.tenant, trace_ids)
+        self._trace_bytes = max((len(first) + len(logs)) / len(trace_ids), self._trace_bytes * _FALL, 1.0)
         timed = self._time_columns(store)
-        return Job(batch.tenant, batch.newest, spans, logs, generation, timed, self.rules)
+        return Job(
+            batch.tenant,
+            batch.newest,
+            logs,
+            generation,
+            timed,
+            self.rules,
+            self._counted(first, pages, trace_ids),
+        )
+
+    def _counted(self, first: bytes, rest: Iterator[bytes], trace_ids: Sequence[str]) -> Iterator[bytes]:
+        """Pass the pages on, and learn from them how large traces are."""
+        size = len(first)
+        yield first
+        del first
+        for page in rest:
+            size += len(page)
+            self._trace_bytes = max(self._trace_bytes, size / len(trace_ids))
+            yield page
 
     def joined(self, store: Store, batch: Batch) -> bool:
         """Whether traces of other batches are known to belong to these."""
@@ -136,6 +157,7 @@ class Readings:
             Conversations(store, tenant),
             lambda run_id: self._owns(tenant, run_id),
             self.rules,
+            at_once=read_at_once(raw_spans),
         )
         self._generation = max(self._generation, next(generations))
         # A trace that nothing has arrived of is only named by a link: it is known once it comes.

@@ -1,56 +1,84 @@
 """Reads raw rows back for interpretation: every variant of every span and log record of some traces, once each.
 
-Called by the interpreter. One statement however many traces are asked for; many runs are read in one go.
+Called by the interpreter. One statement however many traces are asked for, and one more for every page beyond the
+first: a run of any length is read in the memory of a page.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, cast
 
 from retrospan.schemas.raw import Event, Link, RawLog, RawSpan, Triple
-from retrospan.schemas.store import Parameters, Store
+from retrospan.schemas.store import Store
 
 #: The format that `parse_spans` and `parse_logs` read.
 ROWS_FORMAT = "JSONCompactEachRow"
+#: Rows of one page of spans: some 50 MB of a run of ordinary length.
+PAGE_SPANS = 16_384
+
+Fetch = Callable[[str, Mapping[str, str | int | Sequence[str]]], bytes]
+"""Asks a statement with its parameters; the rows in `ROWS_FORMAT`."""
 
 
 def read_spans(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawSpan]:
     """All variants of the spans of these traces, by trace, span, and order of arrival (the last is the one shown)."""
-    return parse_spans(span_rows(store, tenant, trace_ids))
+    pages = span_pages(store_fetch(store), tenant, trace_ids)
+    return [span for page in pages for span in parse_spans(page)]
 
 
 def read_logs(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawLog]:
     """All log records of these traces, by trace, span, and order of arrival. '' asks for those outside any trace."""
-    return parse_logs(log_rows(store, tenant, trace_ids))
+    return parse_logs(log_rows(store_fetch(store), tenant, trace_ids))
 
 
-def span_rows(store: Store, tenant: str, trace_ids: Sequence[str]) -> bytes:
-    """The rows of `read_spans` as the engine writes them, for `parse_spans` in any process."""
-    return _rows(store, "read_spans.sql", tenant, trace_ids)
+def span_pages(
+    fetch: Fetch, tenant: str, trace_ids: Sequence[str], most: int = PAGE_SPANS
+) -> Iterator[bytes]:
+    """Yield the rows of `read_spans` as the engine writes them, for `parse_spans` in any process.
+
+    A page holds `most` rows and the other variants of its last span. Each is asked for when it is wanted, so what
+    arrives between two may be in the later one only.
+    """
+    after: tuple[str, str] | None = ("", "")
+    while trace_ids and after is not None:
+        page = fetch(
+            _statement("read_spans.sql"),
+            {
+                "tenant": tenant,
+                "trace_ids": trace_ids,
+                "after_trace": after[0],
+                "after_span": after[1],
+                "most": most,
+            },
+        )
+        after = _last_span(page) if page.count(b"\n") >= most else None
+        yield page
 
 
-def log_rows(store: Store, tenant: str, trace_ids: Sequence[str]) -> bytes:
+def log_rows(fetch: Fetch, tenant: str, trace_ids: Sequence[str]) -> bytes:
     """The rows of `read_logs` as the engine writes them, for `parse_logs` in any process."""
-    return _rows(store, "read_logs.sql", tenant, trace_ids)
+    if not trace_ids:
+        return b""
+    return fetch(_statement("read_logs.sql"), {"tenant": tenant, "trace_ids": trace_ids})
 
 
-def spans_statement() -> str:
-    """The SELECT of `span_rows`, for who asks it elsewhere: {tenant:String} and {trace_ids:Array(String)}."""
-    return _statement("read_spans.sql")
+def store_fetch(store: Store) -> Fetch:
+    """Ask a warehouse that is at hand."""
+    return lambda statement, parameters: store.query(statement, parameters, output_format=ROWS_FORMAT)
 
 
-def logs_statement() -> str:
-    """The SELECT of `log_rows`, likewise."""
-    return _statement("read_logs.sql")
+def read_at_once(spans: Sequence[RawSpan]) -> bool:
+    """Whether these spans came in one page, and so are what was there at one time."""
+    return len(spans) < PAGE_SPANS
 
 
 def parse_spans(data: bytes) -> list[RawSpan]:
-    """The raw spans in what `span_rows` returned."""
+    """The raw spans in a page of `span_pages`."""
     spans: list[RawSpan] = []
     for row in _parsed(data):
         span = RawSpan(*row)
@@ -61,6 +89,8 @@ def parse_spans(data: bytes) -> list[RawSpan]:
         span.resource_attributes = _triples(row[21])
         span.scope_attributes = _triples(row[26])
         spans.append(span)
+    # The engine sorts by the key alone, which its rows are in.
+    spans.sort(key=lambda span: (span.trace_id, span.span_id, span.sequence, span.content_hash))
     return spans
 
 
@@ -78,11 +108,10 @@ def parse_logs(data: bytes) -> list[RawLog]:
     return logs
 
 
-def _rows(store: Store, file: str, tenant: str, trace_ids: Sequence[str]) -> bytes:
-    if not trace_ids:
-        return b""
-    parameters: Parameters = {"tenant": tenant, "trace_ids": trace_ids}
-    return store.query(_statement(file), parameters, output_format=ROWS_FORMAT)
+def _last_span(page: bytes) -> tuple[str, str]:
+    line = page[page.rstrip(b"\n").rfind(b"\n") + 1 :]
+    _, trace_id, span_id, *_ = json.loads(line.decode("utf-8", "surrogateescape"))
+    return trace_id, span_id
 
 
 def _parsed(data: bytes) -> Iterator[list[Any]]:

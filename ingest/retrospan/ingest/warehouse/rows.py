@@ -7,7 +7,8 @@ becomes the nearest end. Text may hold surrogate escapes.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -52,15 +53,30 @@ def time_columns(store: Store, table: str) -> frozenset[str]:
 
 def encode_rows(table: str, rows: Sequence[DataclassInstance], timed: frozenset[str]) -> Encoded:
     """Return rows of one class ready to be inserted; pure. `timed` are the columns that take nanoseconds."""
+    (encoded,) = encode_in_pieces(table, rows, timed, sys.maxsize)
+    return encoded
+
+
+def encode_in_pieces(
+    table: str, rows: Sequence[DataclassInstance], timed: frozenset[str], size: int
+) -> Iterator[Encoded]:
+    """Yield rows of one class ready to be inserted, in pieces of about `size` characters; pure.
+
+    A row that is longer is a piece of its own.
+    """
     names = tuple(field.name for field in fields(rows[0]))
     marked = [(name, name in timed) for name in names]
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_list).encode
-    lines = [
-        encode([_time(getattr(row, name)) if time else getattr(row, name) for name, time in marked])
-        for row in rows
-    ]
-    lines.append("")
-    return Encoded(table, names, _bytes("\n".join(lines)))
+    lines: list[str] = []
+    length = 0
+    for row in rows:
+        line = encode([_time(getattr(row, name)) if time else getattr(row, name) for name, time in marked])
+        length += len(line)
+        if lines and length > size:
+            yield Encoded(table, names, _bytes("\n".join([*lines, ""])))
+            lines, length = [], len(line)
+        lines.append(line)
+    yield Encoded(table, names, _bytes("\n".join([*lines, ""])))
 
 
 def insert_encoded(store: Store, rows: Encoded, settings: Settings | None = None) -> None:
