@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from retrospan.ingest.interpret.messages import Message, parts_of
 from retrospan.ingest.interpret.steps import Step
@@ -34,6 +36,7 @@ def read_edges(run_id: str, steps: list[Step], values: Values) -> list[Edge]:
     edges: dict[Edge, None] = {}
     by_model = {step.model.ordinal: step for step in steps if step.model is not None}
     by_call_id = {step.tool.call_id: step for step in steps if step.tool is not None and step.tool.call_id}
+    results = _Results(steps)
     generated: set[str] = set()
     for step in steps:
         here = step_ref(run_id, step.number)
@@ -65,7 +68,7 @@ def read_edges(run_id: str, steps: list[Step], values: Values) -> list[Edge]:
         said = message_ref(values.hash(values.message(message)))
         if said in generated:
             continue
-        for producer, evidence in _producers(message, step, steps, by_call_id):
+        for producer, evidence in _producers(message, step, results, by_call_id):
             generated.add(said)
             at = producer.reading.span.ended_at or producer.reading.span.started_at
             edges[
@@ -94,21 +97,34 @@ def _tool_messages(steps: list[Step]) -> Iterator[tuple[Step, Message]]:
 
 
 def _producers(
-    message: Message, use: Step, steps: list[Step], by_call_id: dict[str, Step]
+    message: Message, use: Step, results: _Results, by_call_id: dict[str, Step]
 ) -> Iterator[tuple[Step, str]]:
     for part in parts_of(message, "tool_call_response"):
         call_id = part.get("id")
         if isinstance(call_id, str) and call_id in by_call_id:
             yield by_call_id[call_id], "matched"
         elif part.get("response") not in (None, ""):
-            said = hash_of(part.get("response"))
-            same = (
-                step
-                for step in reversed(steps[: use.number - 1])
-                if step.tool is not None
-                and step.tool.result_source == "span"
-                and hash_of(step.tool.result) == said
-            )
-            producer = next(same, None)
+            producer = results.latest(part.get("response"), use.number)
             if producer is not None:
                 yield producer, "inferred"
+
+
+class _Results:
+    """Which steps returned a value, as their own spans say. The values are hashed when one is first asked for."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._steps = steps
+
+    def latest(self, value: object, before: int) -> Step | None:
+        """Return the last step before a number that returned the value."""
+        said = self._by_hash.get(hash_of(value), [])
+        place = bisect_left(said, before, key=lambda step: step.number)
+        return said[place - 1] if place else None
+
+    @cached_property
+    def _by_hash(self) -> dict[str, list[Step]]:
+        found: dict[str, list[Step]] = {}
+        for step in self._steps:
+            if step.tool is not None and step.tool.result_source == "span":
+                found.setdefault(hash_of(step.tool.result), []).append(step)
+        return found

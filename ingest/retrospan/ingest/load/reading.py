@@ -18,8 +18,8 @@ from retrospan.schemas.store import Store
 
 #: The format that `parse_spans` and `parse_logs` read.
 ROWS_FORMAT = "JSONCompactEachRow"
-#: Rows of one page of spans: some 50 MB of a run of ordinary length.
-PAGE_SPANS = 16_384
+#: Rows of one page of spans: some 12 MB of a run of ordinary length.
+PAGE_SPANS = 4_096
 
 Fetch = Callable[[str, Mapping[str, str | int | Sequence[str]]], bytes]
 """Asks a statement with its parameters; the rows in `ROWS_FORMAT`."""

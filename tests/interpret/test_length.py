@@ -1,0 +1,53 @@
+"""Work grows with the length of a run and no faster, whatever of it is missing. Calls of functions are counted, not time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+from bench.long_run import LongRun, requests_of
+from spans import read_run, spans_of_requests
+
+from retrospan.ingest.interpret.rows import rows_of
+from retrospan.ingest.interpret.span import Span
+
+LENGTH = 800
+#: Of two runs of which one is twice as long: more than twice, for what is bounded may not be at its bound yet.
+MOST = 2.25
+
+
+def _calls(spans: list[Span]) -> int:
+    """How many functions are called to interpret these spans, those of C included."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        rows_of(read_run("run", spans), "default", 1, None)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize(
+    "is_there",
+    [
+        pytest.param(lambda span: True, id="whole"),
+        pytest.param(lambda span: span.span_id > "8", id="every-other-span"),
+        pytest.param(
+            lambda span: span.attributes.get("gen_ai.operation.name") != "execute_tool", id="no-tools"
+        ),
+        pytest.param(lambda span: bool(span.parent_span_id), id="no-root"),
+        pytest.param(lambda span: not span.name.startswith("step"), id="no-steps"),
+    ],
+)
+def test_a_run_twice_as_long_takes_twice_the_work(is_there: Callable[[Span], bool]) -> None:
+    once, twice = (
+        _calls([*filter(is_there, spans_of_requests([*requests_of(LongRun(length, 7).spans(), 500)]))])
+        for length in (LENGTH, 2 * LENGTH)
+    )
+    assert twice < MOST * once
