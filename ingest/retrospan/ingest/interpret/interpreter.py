@@ -353,6 +353,7 @@ class Interpreter:
         if before is not None and done is not None and done.is_large:
             before.seconds += time.perf_counter() - began
             self._settle(store, before, done)
+            self._readings.stop()  # it would keep the memory that a long run took
             before = None
         if batch is not None and job is not None and self._readings.send(job):
             self._under_way, batch = batch, None

@@ -37,7 +37,7 @@ class _Read:
 class Queue:
     """Traces with new records. Times are seconds of any one monotonic clock.
 
-    A trace is due when it has been quiet for max(`quiet_seconds`, ten times its last effort), or when its records grew by
+    A trace is due when it has been quiet for max(`quiet_seconds`, four times its last effort), or when its records grew by
     half: the total work for a growing run stays within three times the last reading of it.
     """
 
@@ -98,7 +98,7 @@ class Queue:
             return True
         read = self._read.get(trace)
         effort = read.effort if read else 0.0
-        if now - held.touched >= max(self._quiet, 10 * effort):
+        if now - held.touched >= max(self._quiet, 4 * effort):
             return True
         grown = held.records >= (read.records if read else 0) / 2
         return grown and now - held.since >= max(PATIENCE_SECONDS, self._quiet, 2 * effort)
