@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from bench.load import read_load
-from retrospan.ingest.interpret.batch import interpret_traces
+from retrospan.ingest.interpret.batch import given_of, interpret_traces
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.readings import BATCH_TRACES
 from retrospan.ingest.interpret.worker import TABLES
@@ -87,7 +87,11 @@ def _interpret(store: Store, first: int, last: int) -> dict[str, float]:
         # This thread's processor time: the core is one thread, and waits for nothing.
         began = time.thread_time()
         batch = interpret_traces(
-            _TENANT, traces, raw_spans, raw_logs, lambda: next(generations), Conversations(store, _TENANT)
+            _TENANT,
+            traces,
+            given_of(traces, raw_spans, raw_logs),
+            lambda: next(generations),
+            Conversations(store, _TENANT),
         )
         spent["core"] += time.thread_time() - began
         began = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.broken import broken_run
@@ -40,11 +40,46 @@ class Batch:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the raw rows of some traces say, by trace id; the rows themselves are needed no more.
+
+    `deep` are the JSON texts of attributes that SQL does not decode, by span id and key; `rows` is how many span rows
+    there were, variants included.
+    """
+
+    spans: dict[str, list[Span]]
+    deep: dict[str, dict[str, dict[str, str]]]
+    sequences: dict[str, list[int]]
+    rows: dict[str, int]
+
+
+def given_of(trace_ids: Iterable[str], raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> Given:
+    """Take in the raw rows of these traces; pure."""
+    raws: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in trace_ids}
+    logs: dict[str, list[RawLog]] = {trace_id: [] for trace_id in raws}
+    for raw in raw_spans:
+        raws[raw.trace_id].append(raw)
+    for log in raw_logs:
+        logs[log.trace_id].append(log)
+    return Given(
+        {trace_id: spans_of(own, logs[trace_id]) for trace_id, own in raws.items()},
+        {
+            trace_id: {raw.span_id: deep for raw in own if (deep := render_deep(raw))}
+            for trace_id, own in raws.items()
+        },
+        {
+            trace_id: [raw.sequence for raw in own] + [log.sequence for log in logs[trace_id]]
+            for trace_id, own in raws.items()
+        },
+        {trace_id: len(own) for trace_id, own in raws.items()},
+    )
+
+
 def interpret_traces(
     tenant: str,
     newest: Mapping[str, Newest],
-    raw_spans: Sequence[RawSpan],
-    raw_logs: Sequence[RawLog],
+    given: Given,
     next_generation: Callable[[], int],
     conversations: Conversations | None,
     owns: Callable[[str], bool] = lambda run_id: True,
@@ -62,13 +97,7 @@ def interpret_traces(
     does not tell that all of that record are.
     """
     batch = Batch(rules=rules)
-    raws: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in newest}
-    logs: dict[str, list[RawLog]] = {trace_id: [] for trace_id in newest}
-    for raw in raw_spans:
-        raws[raw.trace_id].append(raw)
-    for log in raw_logs:
-        logs[log.trace_id].append(log)
-    spans = {trace_id: spans_of(raws[trace_id], logs[trace_id]) for trace_id in newest}
+    spans = given.spans
     problems: dict[str, Problems] = {trace_id: Problems() for trace_id in newest}
     groups = _groups(spans, problems, batch, tenant, next_generation)
     if conversations is None and any(
@@ -86,7 +115,7 @@ def interpret_traces(
         for trace_id, trace in group.items():
             seen = list(newest[trace_id])
             if at_once:
-                seen += [r.sequence for r in raws[trace_id]] + [r.sequence for r in logs[trace_id]]
+                seen += given.sequences[trace_id]
             batch.rows.traces.append(
                 canonical.TraceRow(
                     tenant=tenant,
@@ -101,9 +130,15 @@ def interpret_traces(
                 )
             )
             _add_spans(
-                batch, tenant, generation, spans[trace_id], raws[trace_id], trace, homes.get(trace_id, {})
+                batch,
+                tenant,
+                generation,
+                spans[trace_id],
+                given.deep[trace_id],
+                trace,
+                homes.get(trace_id, {}),
             )
-            batch.spans += len(raws[trace_id])
+            batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group)
     return batch
 
@@ -180,12 +215,11 @@ def _add_spans(
     tenant: str,
     generation: int,
     spans: Sequence[Span],
-    raws: Sequence[RawSpan],
+    rendered: Mapping[str, dict[str, str]],
     trace: Trace,
     homes: Mapping[str, str],
 ) -> None:
     """Add what interpretation knows of each span: nothing of spans outside runs but their deep attributes."""
-    rendered = {raw.span_id: deep for raw in raws if (deep := render_deep(raw))}
     said = {reading.span.span_id: reading for reading in trace.readings}
     for span in spans:
         reading, run_id = said.get(span.span_id), homes.get(span.span_id, "")

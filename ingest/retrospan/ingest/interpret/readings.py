@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import cast
 
-from retrospan.ingest.interpret.batch import interpret_traces
+from retrospan.ingest.interpret.batch import given_of, interpret_traces
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.members import read_members
 from retrospan.ingest.interpret.queue import Trace
@@ -151,8 +151,7 @@ class Readings:
         batch = interpret_traces(
             tenant,
             newest,
-            raw_spans,
-            raw_logs,
+            given_of(newest, raw_spans, raw_logs),
             lambda: next(generations),
             Conversations(store, tenant),
             lambda run_id: self._owns(tenant, run_id),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import IO, cast
 
-from retrospan.ingest.interpret.batch import Batch, interpret_traces
+from retrospan.ingest.interpret.batch import Batch, given_of, interpret_traces
 from retrospan.ingest.interpret.rows import Rows
 from retrospan.ingest.load.reading import parse_logs, parse_spans, read_at_once
 from retrospan.ingest.rules.ruleset import Ruleset
@@ -87,7 +87,9 @@ class Done:
 def interpret_job(job: Job) -> Done | None:
     """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages."""
     raw_spans = [span for page in job.pages for span in parse_spans(page)]
-    raw_logs = parse_logs(job.logs)
+    at_once = read_at_once(raw_spans)
+    given = given_of(job.newest, raw_spans, parse_logs(job.logs))
+    del raw_spans  # of a long run they take as much as all the rest
     used = job.generation
 
     def next_generation() -> int:
@@ -98,12 +100,11 @@ def interpret_job(job: Job) -> Done | None:
     batch = interpret_traces(
         job.tenant,
         job.newest,
-        raw_spans,
-        raw_logs,
+        given,
         next_generation,
         None,
         rules=job.rules,
-        at_once=read_at_once(raw_spans),
+        at_once=at_once,
     )
     return None if batch.needs_warehouse else pack(batch, job.timed, used)
 

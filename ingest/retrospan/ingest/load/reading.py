@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from sys import intern
 from typing import Any, cast
 
 from retrospan.schemas.raw import Event, Link, RawLog, RawSpan, Triple
@@ -128,7 +129,8 @@ def _statement(file: str) -> str:
 
 
 def _triples(items: list[list[str]]) -> list[Triple]:
-    return [(key, kind, value) for key, kind, value in items]
+    # Every span has the same keys: kept once.
+    return [(intern(key), kind, value) for key, kind, value in items]
 
 
 def _events(items: list[Any]) -> list[Event]:

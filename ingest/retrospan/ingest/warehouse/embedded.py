@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -38,6 +39,8 @@ _PASSING_CODES = frozenset({252, 243, 76, 159, 209, 210})
 
 
 _LARGE_INSERT = 2 << 20
+#: A statement that took so long, in seconds, took much memory.
+_LONG_STATEMENT = 0.5
 
 _CACHES: Settings = {
     # Upstream's are made for a machine of its own: 5 GiB for each of the first three.
@@ -78,6 +81,8 @@ class EmbeddedWarehouse:
             self._limits["max_threads"] = threads
         self._lock = threading.Lock()
         self._open: set[EmbeddedStore] = set()
+        self._purging = threading.Lock()
+        self._purger: Any = None
 
     @property
     def path(self) -> Path:
@@ -112,7 +117,7 @@ class EmbeddedWarehouse:
                         pid=owner,
                     ) from cause
                 raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
-            store = EmbeddedStore(connection, on_close=self._forget)
+            store = EmbeddedStore(connection, on_close=self._forget, on_waste=self._purge)
             self._open.add(store)
         try:
             store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
@@ -134,14 +139,33 @@ class EmbeddedWarehouse:
     def _forget(self, store: EmbeddedStore) -> None:
         with self._lock:
             self._open.discard(store)
+            is_last = not self._open
+        if is_last:
+            with self._purging:
+                purger, self._purger = self._purger, None
+            if purger is not None:
+                purger.close()
+
+    def _purge(self) -> None:
+        """Give back what statements took: the engine's allocator would keep it for seconds, several times as much.
+
+        On a connection of its own, for some may only read.
+        """
+        # A kindness to the machine, so its failing is no failure: the statement itself went well.
+        with self._purging, suppress(RuntimeError):
+            if self._purger is None:
+                self._purger = _engine()(str(self._path))
+            self._purger.query("SYSTEM JEMALLOC PURGE")
 
 
 class EmbeddedStore(Store):
     """One connection to the embedded engine. Belongs to one thread at a time."""
 
-    def __init__(self, connection: Any, on_close: Any) -> None:
+    def __init__(self, connection: Any, on_close: Any, on_waste: Callable[[], None]) -> None:
+        """`on_waste` is called after a statement that took much memory."""
         self._connection: Any = connection
         self._on_close = on_close
+        self._on_waste = on_waste
 
     def keep(self, settings: Settings) -> None:
         """Set these for every further statement of this connection."""
@@ -191,8 +215,7 @@ class EmbeddedStore(Store):
         with _file_in_memory(data) as path:
             self._run(f"{statement.rstrip()} FROM INFILE '{path}'{clause} FORMAT {input_format}")
         if len(data) >= _LARGE_INSERT:
-            # Its allocator would keep for seconds what the insert took, and statements before it: several times as much.
-            self._run("SYSTEM JEMALLOC PURGE")
+            self._on_waste()
 
     def close(self) -> None:
         """Close the connection. Safe to call twice."""
@@ -207,6 +230,7 @@ class EmbeddedStore(Store):
         if self._connection is None:
             raise WarehouseUnavailable("The connection is closed.")
         values = {name: parameter_text(value) for name, value in (parameters or {}).items()}
+        began = time.monotonic()
         try:
             result = self._connection.query(statement, output_format, params=values or None)
         except UnicodeDecodeError as cause:
@@ -223,6 +247,9 @@ class EmbeddedStore(Store):
                 raise WarehouseUnavailable(message) from cause
             raise SqlError(message, code=code) from cause
         data: bytes = result.bytes()
+        if time.monotonic() - began > _LONG_STATEMENT:
+            del result
+            self._on_waste()
         return data
 
 
