@@ -8,7 +8,7 @@ from typing import cast
 from retrospan.ingest.interpret.decode import spans_of
 from retrospan.ingest.interpret.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.statements import load
-from retrospan.ingest.load.reading import read_spans
+from retrospan.ingest.load.reading import read_in_pages
 from retrospan.schemas.attributes import RUN_ID
 from retrospan.schemas.raw import RawSpan
 from retrospan.schemas.sequences import Newest
@@ -20,16 +20,21 @@ MAX_ROUNDS = 50
 
 def read_members(
     store: Store, tenant: str, newest: Mapping[str, Newest]
-) -> tuple[dict[str, Newest], list[RawSpan]]:
-    """Return the traces with all that belong to them (trace id → newest records), and the raw spans of them all."""
+) -> tuple[dict[str, Newest], list[RawSpan], bool]:
+    """Return the traces with all that belong to them (trace id → newest records), and the raw spans of them all.
+
+    Last, whether the spans of each trace were read at one time.
+    """
     found = dict(newest)
     raw_spans: list[RawSpan] = []
+    at_once = True
     fresh: Sequence[str] = list(newest)
     for _ in range(MAX_ROUNDS):
         if not fresh:
             break
-        read = read_spans(store, tenant, fresh)
+        read, pages = read_in_pages(store, tenant, fresh)
         raw_spans += read
+        at_once &= pages <= 1
         by_trace: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in fresh}
         for raw in read:
             by_trace[raw.trace_id].append(raw)
@@ -50,7 +55,7 @@ def read_members(
         joined.update({trace_id: () for trace_id in wanted if trace_id})
         fresh = [trace_id for trace_id in joined if trace_id not in found]
         found.update({trace_id: joined[trace_id] for trace_id in fresh})
-    return found, raw_spans
+    return found, raw_spans, at_once
 
 
 def _names_run(raw: RawSpan) -> bool:

@@ -20,9 +20,10 @@ from retrospan.ingest.interpret.queue import Trace
 from retrospan.ingest.interpret.rows import Rows
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.worker import TABLES, Done, Job, Worker, WorkerGone, pack
-from retrospan.ingest.load.reading import log_rows, read_at_once, read_logs, span_pages, store_fetch
+from retrospan.ingest.load.reading import log_rows, read_logs, span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import insert_rows, time_columns
+from retrospan.schemas.errors import OutOfMemory
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 
@@ -123,11 +124,11 @@ class Readings:
         return bool(store.rows(load("traces_joined"), asked))
 
     def send(self, job: Job) -> bool:
-        """Give a job to the other process, which has none; False when it is gone."""
+        """Give a job to the other process, which has none; False when it is gone, or a page of spans does not fit."""
         assert self._worker is not None
         try:
             self._worker.send(job)
-        except WorkerGone as error:
+        except (WorkerGone, OutOfMemory) as error:
             _LOG.warning("%s; its work is done here", error)
             return False
         return True
@@ -146,7 +147,7 @@ class Readings:
     def here(self, store: Store, tenant: str, newest: dict[str, Newest]) -> Done:
         """Interpret traces, with all that belong to them, in this process."""
         generations = count(self.next_generation() + 1)
-        newest, raw_spans = read_members(store, tenant, newest)
+        newest, raw_spans, at_once = read_members(store, tenant, newest)
         raw_logs = read_logs(store, tenant, list(newest))
         batch = interpret_traces(
             tenant,
@@ -156,7 +157,7 @@ class Readings:
             Conversations(store, tenant),
             lambda run_id: self._owns(tenant, run_id),
             self.rules,
-            at_once=read_at_once(raw_spans),
+            at_once=at_once,
         )
         self._generation = max(self._generation, next(generations))
         # A trace that nothing has arrived of is only named by a link: it is known once it comes.

@@ -20,10 +20,11 @@ from typing import IO, cast
 
 from retrospan.ingest.interpret.batch import Batch, given_of, interpret_traces
 from retrospan.ingest.interpret.rows import Rows
-from retrospan.ingest.load.reading import parse_logs, parse_spans, read_at_once
+from retrospan.ingest.load.reading import parse_logs, parse_spans
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
 from retrospan.schemas.errors import RetryableError
+from retrospan.schemas.raw import RawSpan
 from retrospan.schemas.sequences import Newest
 
 #: Row list → table, in the order of writing: the pointer last.
@@ -86,8 +87,11 @@ class Done:
 
 def interpret_job(job: Job) -> Done | None:
     """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages."""
-    raw_spans = [span for page in job.pages for span in parse_spans(page)]
-    at_once = read_at_once(raw_spans)
+    raw_spans: list[RawSpan] = []
+    pages = 0
+    for page in job.pages:
+        raw_spans += parse_spans(page)
+        pages += 1
     given = given_of(job.newest, raw_spans, parse_logs(job.logs))
     del raw_spans  # of a long run they take as much as all the rest
     used = job.generation
@@ -104,7 +108,7 @@ def interpret_job(job: Job) -> Done | None:
         next_generation,
         None,
         rules=job.rules,
-        at_once=at_once,
+        at_once=pages <= 1,
     )
     return None if batch.needs_warehouse else pack(batch, job.timed, used)
 

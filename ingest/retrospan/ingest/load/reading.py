@@ -14,6 +14,7 @@ from importlib import resources
 from sys import intern
 from typing import Any, cast
 
+from retrospan.schemas.errors import OutOfMemory
 from retrospan.schemas.raw import Event, Link, RawLog, RawSpan, Triple
 from retrospan.schemas.store import Store
 
@@ -21,6 +22,8 @@ from retrospan.schemas.store import Store
 ROWS_FORMAT = "JSONCompactEachRow"
 #: Rows of one page of spans: some 12 MB of a run of ordinary length.
 PAGE_SPANS = 4_096
+#: Where spans are so large that the engine has no memory for a page, pages shrink to so many.
+LEAST_PAGE_SPANS = 8
 
 Fetch = Callable[[str, Mapping[str, str | int | Sequence[str]]], bytes]
 """Asks a statement with its parameters; the rows in `ROWS_FORMAT`."""
@@ -28,8 +31,17 @@ Fetch = Callable[[str, Mapping[str, str | int | Sequence[str]]], bytes]
 
 def read_spans(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawSpan]:
     """All variants of the spans of these traces, by trace, span, and order of arrival (the last is the one shown)."""
-    pages = span_pages(store_fetch(store), tenant, trace_ids)
-    return [span for page in pages for span in parse_spans(page)]
+    return read_in_pages(store, tenant, trace_ids)[0]
+
+
+def read_in_pages(store: Store, tenant: str, trace_ids: Sequence[str]) -> tuple[list[RawSpan], int]:
+    """`read_spans`, and in how many pages: with one, they are what was there at one time."""
+    spans: list[RawSpan] = []
+    pages = 0
+    for page in span_pages(store_fetch(store), tenant, trace_ids):
+        spans += parse_spans(page)
+        pages += 1
+    return spans, pages
 
 
 def read_logs(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawLog]:
@@ -44,19 +56,21 @@ def span_pages(
 
     A page holds `most` rows and the other variants of its last span. Each is asked for when it is wanted, so what
     arrives between two may be in the later one only.
+
+    Raises OutOfMemory when the engine has not the memory for the smallest page.
     """
     after: tuple[str, str] | None = ("", "")
     while trace_ids and after is not None:
-        page = fetch(
-            _statement("read_spans.sql"),
-            {
-                "tenant": tenant,
-                "trace_ids": trace_ids,
-                "after_trace": after[0],
-                "after_span": after[1],
-                "most": most,
-            },
-        )
+        asked: dict[str, str | int | Sequence[str]] = {"tenant": tenant, "trace_ids": trace_ids, "most": most}
+        try:
+            page = fetch(
+                _statement("read_spans.sql"), {**asked, "after_trace": after[0], "after_span": after[1]}
+            )
+        except OutOfMemory:
+            if most <= LEAST_PAGE_SPANS:
+                raise
+            most = max(LEAST_PAGE_SPANS, most // 8)
+            continue
         after = _last_span(page) if page.count(b"\n") >= most else None
         yield page
 
@@ -71,11 +85,6 @@ def log_rows(fetch: Fetch, tenant: str, trace_ids: Sequence[str]) -> bytes:
 def store_fetch(store: Store) -> Fetch:
     """Ask a warehouse that is at hand."""
     return lambda statement, parameters: store.query(statement, parameters, output_format=ROWS_FORMAT)
-
-
-def read_at_once(spans: Sequence[RawSpan]) -> bool:
-    """Whether these spans came in one page, and so are what was there at one time."""
-    return len(spans) < PAGE_SPANS
 
 
 def parse_spans(data: bytes) -> list[RawSpan]:
