@@ -12,7 +12,7 @@ help:  ## list the targets
 demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what happened
 	@$(BIN)/retrospan demo
 
-test: $(BIN)/.ready  ## run the tests (about ten minutes on two cores)
+test: $(BIN)/.ready  ## run the tests (ten to fifteen minutes on two cores)
 	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 test-long: $(BIN)/.ready  ## run the long tests as well (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector

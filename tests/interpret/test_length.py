@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.span import Span
 
 LENGTH = 800
 #: Of two runs of which one is twice as long: more than twice, for what is bounded may not be at its bound yet.
-MOST = 2.25
+MOST = 2.35
 
 
 def _calls(spans: list[Span]) -> int:

@@ -161,3 +161,26 @@ def test_a_missing_extra_names_its_cure(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "chdb", None)
     with pytest.raises(MissingExtra, match=r'pip install "retrospan\[embedded\]"'):
         EmbeddedWarehouse(tmp_path / "warehouse").connect()
+
+
+def test_the_engine_is_loaded_without_what_nobody_asks_for_and_leaves_that_usable(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+warehouse = EmbeddedWarehouse(Path(sys.argv[1]))
+store = warehouse.connect()
+assert store.rows("SELECT 1") == [[1]]
+assert "pyarrow" not in sys.modules
+import pyarrow
+assert pyarrow.array([1]).to_pylist() == [1]
+warehouse.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "warehouse")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

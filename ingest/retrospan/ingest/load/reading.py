@@ -61,10 +61,16 @@ def span_pages(
     """
     after: tuple[str, str] | None = ("", "")
     while trace_ids and after is not None:
-        asked: dict[str, str | int | Sequence[str]] = {"tenant": tenant, "trace_ids": trace_ids, "most": most}
         try:
             page = fetch(
-                _statement("read_spans.sql"), {**asked, "after_trace": after[0], "after_span": after[1]}
+                _statement("read_spans.sql"),
+                {
+                    "tenant": tenant,
+                    "trace_ids": trace_ids,
+                    "after_trace": after[0],
+                    "after_span": after[1],
+                    "most": most,
+                },
             )
         except OutOfMemory:
             if most <= LEAST_PAGE_SPANS:

@@ -39,8 +39,10 @@ _PASSING_CODES = frozenset({252, 243, 76, 159, 209, 210})
 
 
 _LARGE_INSERT = 2 << 20
-#: A statement that took so long, in seconds, took much memory.
+#: A statement that took so long, in seconds, may have taken much memory.
 _LONG_STATEMENT = 0.5
+
+_IMPORTING = threading.Lock()
 
 _CACHES: Settings = {
     # Upstream's are made for a machine of its own: 5 GiB for each of the first three.
@@ -153,6 +155,8 @@ class EmbeddedWarehouse:
         """
         # A kindness to the machine, so its failing is no failure: the statement itself went well.
         with self._purging, suppress(RuntimeError):
+            if not self._open:
+                return  # closed meanwhile: a connection opened now would stay
             if self._purger is None:
                 self._purger = _engine()(str(self._path))
             self._purger.query("SYSTEM JEMALLOC PURGE")
@@ -256,16 +260,17 @@ class EmbeddedStore(Store):
 def _engine() -> Any:
     """The engine's `connect`, untyped upstream. Raises MissingExtra when chDB is not installed."""
     # At its import the engine looks for pyarrow, for results as Arrow tables: 45 MB that nobody here asks it for.
-    spared = "chdb" not in sys.modules and "pyarrow" not in sys.modules
-    if spared:
-        sys.modules["pyarrow"] = cast("ModuleType", None)
-    try:
-        import chdb
-    except ImportError as cause:
-        raise MissingExtra("embedded", module="chdb") from cause
-    finally:
+    with _IMPORTING:
+        spared = "chdb" not in sys.modules and "pyarrow" not in sys.modules
         if spared:
-            del sys.modules["pyarrow"]
+            sys.modules["pyarrow"] = cast("ModuleType", None)
+        try:
+            import chdb
+        except ImportError as cause:
+            raise MissingExtra("embedded", module="chdb") from cause
+        finally:
+            if spared:
+                del sys.modules["pyarrow"]
     return chdb.connect
 
 
