@@ -102,10 +102,11 @@ class _Bustle:
         name = f"meanwhile-{len(self.sent)}"
         self._keeper.send([agent_run(name, "golden")])
         self.sent.append(trace_of(name))
-        self._ending.wait(0.01)
+        self._ending.wait(0.2)
 
     def _ask(self) -> None:
         self.seen.append(set(self._keeper.runs()))
+        self._ending.wait(0.1)
 
 
 def test_spans_come_in_and_questions_are_answered_while_runs_go(

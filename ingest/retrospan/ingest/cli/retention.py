@@ -104,6 +104,7 @@ def _show(screen: Screen, summary: dict[str, object], action: str) -> None:
 
 
 _NOTES = (
+    ("payloads", "runs stay, and what they say goes"),
     ("pinned", "due runs stay: what is held, flagged or golden rests on them"),
     ("returned", "runs that were due got new spans: they go later"),
     ("partitions", "days of a table dropped as a whole"),

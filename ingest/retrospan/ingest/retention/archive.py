@@ -1,6 +1,6 @@
-"""Takes the bytes of what was deleted out of the log's archive, segment by segment.
+"""Takes the bytes of what was deleted, and of payloads that went, out of the log's archive, segment by segment.
 
-A segment of which nothing is kept goes; any other is written anew without what was deleted. The receipt, with the hash
+A segment of which nothing is kept goes; any other is written anew without them. The receipt, with the hash
 of the content before and after, is durable before the file changes. The newest part of the log, which is not archived
 yet, is left for the next time.
 """
@@ -76,10 +76,7 @@ class Cleansing:
             known = told.get(segment.path.name)
             if not rows or not self._is_due(segment, max(cast(int, row[3]) for row in rows), known, before):
                 continue
-            graves = {
-                (cast(str, row[0]), bytes.fromhex(cast(str, row[1]))): cast(int, row[2]) for row in rows
-            }
-            rewritten = rewrite(segment, lambda data, graves=graves: cleansed(data, graves), self._files)  # type: ignore[misc]  # a default makes it keep its own
+            rewritten = rewrite(segment, _cleanser(rows), self._files)
             if not rewritten.changed:
                 continue
             self._put_back(rewritten, known, now, by, done)
@@ -107,6 +104,16 @@ class Cleansing:
         done["segments_removed" if rewritten.path is None else "segments_rewritten"] += 1
         left = segment.path.stat().st_size if rewritten.path is not None else 0
         done["archive_bytes"] += before - left
+
+
+def _cleanser(rows: list[list[object]]) -> Callable[[bytes], bytes | None]:
+    """What is to be done with each record, by the rows of `graves_between`."""
+    graves: dict[tuple[str, bytes], int] = {}
+    bared: dict[tuple[str, bytes], int] = {}
+    for tenant, trace_id, last_arrival, _, payloads in rows:
+        found = bared if payloads else graves
+        found[cast(str, tenant), bytes.fromhex(cast(str, trace_id))] = cast(int, last_arrival)
+    return lambda data: cleansed(data, graves, bared)
 
 
 def _looked_at(segment: Segment) -> tuple[str, int]:

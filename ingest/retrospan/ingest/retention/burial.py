@@ -1,6 +1,7 @@
 """Deletes from the tables what receipts name. Safe to repeat: what is gone already stays gone.
 
 The row of the run goes first, so that every view of runs loses it at once; then what was sent, then what was derived.
+Where only payloads go, bare rows are put beside those that were sent first, and the run is read again from them.
 What arrived after the receipt's last arrival is not what was deleted: it stays, and is read as a run of its own.
 """
 
@@ -14,6 +15,7 @@ from typing import Protocol, cast
 
 from retrospan.ingest.interpret.broken import deleted_run
 from retrospan.ingest.interpret.worker import TABLES
+from retrospan.ingest.retention.bare import KEPT, MARK
 from retrospan.ingest.retention.evidence import key_of
 from retrospan.ingest.retention.statements import load
 from retrospan.ingest.warehouse.rows import insert_rows
@@ -22,18 +24,23 @@ from retrospan.schemas.store import Settings, Store
 
 SENT = ("raw_spans", "raw_logs", "arrivals")
 """Tables of what was sent, by trace."""
+_WITH_PAYLOADS = {"raw_spans": "insert_bare_spans", "raw_logs": "insert_bare_logs"}
+#: The same rows may be put back after a rebuild, and histories are long: no block is skipped, and blocks are small.
+_PUT: Settings = {"insert_deduplicate": 0, "max_block_size": 256, "min_insert_block_size_bytes": 32 << 20}
 #: Rows are masked at once and leave the disk when parts are merged or rewritten; the default would rewrite them now.
 MASK: Settings = {"lightweight_delete_mode": "lightweight_update"}
 
 
 @dataclass(frozen=True, slots=True)
 class Grave:
-    """What one receipt names. `last_arrival` is Unix nanoseconds."""
+    """What one receipt names. `run_id` is '' for a trace without a run. `last_arrival` is Unix nanoseconds."""
 
     tenant: str
     run_id: str
     trace_ids: tuple[str, ...]
     last_arrival: int
+    payloads: bool = False
+    """Only payloads go."""
 
 
 class Interpreting(Protocol):
@@ -56,22 +63,23 @@ class Burial:
     def bury(self, store: Store, tenant: str, graves: Sequence[Grave]) -> None:
         """Delete what these receipts of one tenant name; it is gone from every view when this returns."""
         run_ids = sorted({grave.run_id for grave in graves if grave.run_id})
-        arrivals: dict[str, int] = {}
-        for grave in graves:
-            for trace_id in grave.trace_ids:
-                arrivals[trace_id] = max(arrivals.get(trace_id, 0), grave.last_arrival)
+        whole = _arrivals(grave for grave in graves if not grave.payloads)
+        bared = _arrivals(grave for grave in graves if grave.payloads)
+        trace_ids = sorted({*whole, *bared})
         with self._interpreter.turn:
-            generation = self._hide(store, tenant, run_ids, list(arrivals))
-            for table in SENT:
+            generation = self._hide(store, tenant, run_ids, trace_ids)
+            if bared:
+                self._bare(store, tenant, bared)
+            for table in SENT if whole else ():
                 self._delete(
                     store,
                     "delete_sent",
                     table,
-                    {"tenant": tenant, "trace_ids": list(arrivals), "arrivals": list(arrivals.values())},
+                    {"tenant": tenant, "trace_ids": list(whole), "arrivals": list(whole.values())},
                 )
             for name, table in TABLES.items():
                 key = key_of(name)
-                names = list(arrivals) if key == "trace_id" else run_ids
+                names = trace_ids if key == "trace_id" else run_ids
                 if names:
                     self._delete(
                         store,
@@ -79,10 +87,22 @@ class Burial:
                         table,
                         {"key": key, "tenant": tenant, "names": names, "generation": generation},
                     )
-            self._interpreter.forget(tenant, arrivals)
-            left = store.rows(load("last_arrivals"), {"tenant": tenant, "trace_ids": list(arrivals)})
+            self._interpreter.forget(tenant, trace_ids)
+            left = store.rows(load("last_arrivals"), {"tenant": tenant, "trace_ids": trace_ids})
         if left:
             self._interpreter.read_again(tenant, [cast(str, trace_id) for trace_id, _ in left])
+
+    def _bare(self, store: Store, tenant: str, arrivals: dict[str, int]) -> None:
+        """Replace rows of what was sent by bare ones. A process that dies in between leaves both, and begins again."""
+        named: dict[str, object] = {
+            "tenant": tenant,
+            "trace_ids": list(arrivals),
+            "arrivals": list(arrivals.values()),
+            "mark": MARK,
+        }
+        for table, statement in _WITH_PAYLOADS.items():
+            store.command(load(statement), {**named, "kept": sorted(KEPT)}, _PUT)  # type: ignore[dict-item]  # as in _delete
+            self._delete(store, "delete_unbared", table, named)
 
     def _hide(self, store: Store, tenant: str, run_ids: list[str], trace_ids: list[str]) -> int:
         """Point every run to nothing; returns the generation before which everything may go."""
@@ -101,3 +121,12 @@ class Burial:
             {"table": form.local(table), **parameters},  # type: ignore[dict-item]  # texts, numbers and lists of them
             MASK,
         )
+
+
+def _arrivals(graves: Iterable[Grave]) -> dict[str, int]:
+    """Trace id → the last arrival that goes."""
+    arrivals: dict[str, int] = {}
+    for grave in graves:
+        for trace_id in grave.trace_ids:
+            arrivals[trace_id] = max(arrivals.get(trace_id, 0), grave.last_arrival)
+    return arrivals

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 
-HELD = "held"
-CLASSES = ("golden", "flagged", "test", "eval", "demo", "error", "incomplete", "ok", "other")
+HELD, OTHER = "held", "other"
+CLASSES = ("golden", "flagged", "test", "eval", "demo", "error", "incomplete", "ok", OTHER)
 """In the order in which they apply. `held` comes before all and has no age; `other` are traces without a run."""
 _KINDS = ("test", "eval", "demo")
 
@@ -36,7 +36,7 @@ def class_of(run: Candidate) -> str:
     if run.held:
         return HELD
     if not run.is_run:
-        return "other"
+        return OTHER
     if run.run_kind == "golden":
         return "golden"
     if run.flagged:

@@ -1,17 +1,18 @@
-"""A record of the log without the spans and log records of what was deleted.
+"""A record of the log without the spans and log records of what was deleted, and without payloads that went.
 
-Only the envelope of a request is read and written anew; spans that stay keep their bytes.
+Only the envelope of a request is read and written anew; spans that stay as they are keep their bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from retrospan.ingest.log.record import decode, encode
 from retrospan.ingest.otlp import lean
+from retrospan.ingest.retention.bare import bare_log, bare_span
 
 Graves = Mapping[tuple[str, bytes], int]
 """(tenant, trace id) → the last arrival, Unix nanoseconds, that went."""
@@ -19,23 +20,37 @@ Graves = Mapping[tuple[str, bytes], int]
 KEPT = b""
 """Nothing in the record was deleted: its bytes stay as they are."""
 
+_SPANS = ("resource_spans", "scope_spans", "spans")
+_LOGS = ("resource_logs", "scope_logs", "log_records")
 
-def cleansed(data: bytes, graves: Graves) -> bytes | None:
-    """The record, with its length, without what was deleted; `KEPT` when that changes nothing, None when nothing is left.
 
-    A record that cannot be read stays as it is. Flags, holds, receipts and rejects always stay.
+def cleansed(data: bytes, graves: Graves, bared: Graves) -> bytes | None:
+    """The record, with its length, without what was deleted, and what is `bared` without its payload.
+
+    `KEPT` when that changes nothing, None when nothing is left. A record that cannot be read stays as it is. Flags,
+    holds, receipts and rejects always stay.
     """
     record = decode(data)
 
-    def gone(trace_id: bytes) -> bool:
-        return record.arrived_at <= graves.get((record.tenant, trace_id), -1)
+    def is_in(found: Graves, trace_id: bytes) -> bool:
+        return record.arrived_at <= found.get((record.tenant, trace_id), -1)
+
+    def left_of(member: Any, bare: Callable[[bytes], bytes], one: bytes) -> bytes | None:
+        trace_id = member.FromString(one).trace_id
+        if is_in(graves, trace_id):
+            return None
+        return bare(one) if is_in(bared, trace_id) else one
 
     try:
-        traces, spans = _without(record.traces, lean.TracesEnvelope, lean.Span, _SPANS, gone)
-        logs, log_records = _without(record.logs, lean.LogsEnvelope, lean.LogRecord, _LOGS, gone)
-    except DecodeError:
+        traces, spans, bared_spans = _changed(
+            record.traces, lean.TracesEnvelope, _SPANS, lambda one: left_of(lean.Span, bare_span, one)
+        )
+        logs, log_records, bared_logs = _changed(
+            record.logs, lean.LogsEnvelope, _LOGS, lambda one: left_of(lean.LogRecord, bare_log, one)
+        )
+    except (DecodeError, ValueError):
         return KEPT
-    if not spans and not log_records:
+    if not spans and not log_records and not bared_spans and not bared_logs:
         return KEPT
     if traces is None and logs is None and not record.rejects and not record.notes:
         return None
@@ -52,32 +67,29 @@ def cleansed(data: bytes, graves: Graves) -> bytes | None:
     return b"".join(parts)
 
 
-_SPANS = ("resource_spans", "scope_spans", "spans")
-_LOGS = ("resource_logs", "scope_logs", "log_records")
-
-
-def _without(
-    body: bytes | None, envelope: Any, member: Any, names: tuple[str, str, str], gone: Any
-) -> tuple[bytes | None, int]:
-    """A request without members of what is gone, None when none is left, and how many were taken out."""
+def _changed(
+    body: bytes | None, envelope: Any, names: tuple[str, str, str], left_of: Callable[[bytes], bytes | None]
+) -> tuple[bytes | None, int, int]:
+    """A request of what is left of each member, None when none is; how many went, and how many changed."""
     if body is None:
-        return None, 0
+        return None, 0, 0
     request = envelope.FromString(body)
-    resources, taken = getattr(request, names[0]), 0
+    resources, taken, changed = getattr(request, names[0]), 0, 0
     for resource in resources:
         scopes = getattr(resource, names[1])
         for scope in scopes:
-            members = getattr(scope, names[2])
-            kept = [one for one in members if not gone(member.FromString(one).trace_id)]
-            if len(kept) < len(members):
-                taken += len(members) - len(kept)
-                del members[:]
-                members.extend(kept)
+            members = list(getattr(scope, names[2]))
+            left = [left_of(one) for one in members]
+            kept = [one for one in left if one is not None]
+            taken += len(members) - len(kept)
+            changed += sum(one is not None and one is not old for one, old in zip(left, members, strict=True))
+            del getattr(scope, names[2])[:]
+            getattr(scope, names[2]).extend(kept)
         _drop_empty(scopes, names[2])
-    if not taken:
-        return body, 0
+    if not taken and not changed:
+        return body, 0, 0
     _drop_empty(resources, names[1])
-    return (request.SerializeToString() if resources else None), taken
+    return (request.SerializeToString() if resources else None), taken, changed
 
 
 def _drop_empty(groups: Any, inner: str) -> None:

@@ -12,6 +12,11 @@
     class = ["ok", "error"]      without it: every class but flagged and golden
     keep = "90d"
 
+    payloads = "7d"              their payloads go earlier
+
+    [payloads]                   by class; of what is not named they go with the run
+    ok = "2d"
+
     [archive]
     keep = "30d"                 bytes of deleted runs stay in the log's archive until they are so old
 
@@ -22,9 +27,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from retrospan.ingest.retention.ages import DAY, age_text, parse_age
 from retrospan.ingest.retention.candidate import CLASSES, HELD, Candidate, class_of, share_of
@@ -46,8 +52,8 @@ DEFAULT_KEEP: Mapping[str, int | None] = {
 _ORDINARY = frozenset(CLASSES) - {"golden", "flagged"}
 _PLACES = ("agent", "tenant", "environment")
 _DEFAULT_REST = DAY
-_TABLES = {"keep": CLASSES, "sample": ("share", "rest"), "archive": ("keep",)}
-_RULE_KEYS = ("name", *_PLACES, "class", "keep", "share", "rest")
+_TABLES = {"keep": CLASSES, "payloads": CLASSES, "sample": ("share", "rest"), "archive": ("keep",)}
+_RULE_KEYS = ("name", *_PLACES, "class", "keep", "payloads", "share", "rest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,8 @@ class Rule:
     """Of these runs only this share is kept so long."""
     rest: int | None = None
     """The age at which the others go."""
+    payloads: int | None = None
+    """The age at which payloads go before their run; None is with it."""
 
     def fits(self, run: Candidate, run_class: str) -> bool:
         """Whether the run is meant."""
@@ -105,6 +113,19 @@ class Policy:
         return Verdict(run_class, words, None if age is None else run.arrived_at + age)
 
     @property
+    def payloads(self) -> Policy | None:
+        """When payloads go, as a policy of its own; None when they go with their runs."""
+        if all(rule.payloads is None for rule in self.rules):
+            return None
+        rules = (
+            replace(
+                rule, name=f"payloads of {rule.name}", keep=rule.payloads, payloads=None, share=1.0, rest=None
+            )
+            for rule in self.rules
+        )
+        return Policy(tuple(rules), self.archive, self.source)
+
+    @property
     def shortest(self) -> int | None:
         """The least age at which anything goes; None when nothing does."""
         ages = [age for rule in self.rules for age in (rule.keep, rule.rest) if age is not None]
@@ -129,7 +150,12 @@ def read_policy(text: str, name: str) -> Policy:
     return _Reader(tree, Lines(text), name).policy()
 
 
-def _by_class(keep: Mapping[str, int | None], share: float, rest: int | None) -> list[Rule]:
+def _by_class(
+    keep: Mapping[str, int | None],
+    share: float,
+    rest: int | None,
+    payloads: Mapping[str, int | None] = MappingProxyType({}),
+) -> list[Rule]:
     return [
         Rule(
             name=name,
@@ -137,6 +163,7 @@ def _by_class(keep: Mapping[str, int | None], share: float, rest: int | None) ->
             keep=keep[name],
             share=share if name == "ok" else 1.0,
             rest=rest if name == "ok" and share < 1 else None,
+            payloads=payloads.get(name),
         )
         for name in CLASSES
     ]
@@ -157,6 +184,10 @@ class _Reader:
         keep = dict(DEFAULT_KEEP)
         for key, value in self._table("keep").items():
             keep[key] = self._age(value, self._lines.of("keep", key), key)
+        payloads = {
+            key: self._earlier(value, keep[key], self._lines.of("payloads", key), key)
+            for key, value in self._table("payloads").items()
+        }
         sample = self._table("sample")
         line = self._lines.of("sample", "share")
         share = self._share(sample.get("share", 1.0), line)
@@ -171,7 +202,7 @@ class _Reader:
         if "keep" in archive:
             found = self._age(archive["keep"], self._lines.of("archive", "keep"), "keep")
             archived = found if found is not None else 2**62
-        rules = [*self._rules(), *_by_class(keep, share, rest)]
+        rules = [*self._rules(), *_by_class(keep, share, rest, payloads)]
         return Policy(tuple(rules), archived, self._name)
 
     def _table(self, table: str) -> dict[str, object]:
@@ -183,7 +214,7 @@ class _Reader:
             if key == HELD:
                 raise self._wrong(line, "a policy cannot shorten a hold: lift it (retrospan hold RUN --lift)")
             if key not in _TABLES[table]:
-                what = "class" if table == "keep" else "key"
+                what = "class" if table in ("keep", "payloads") else "key"
                 raise self._wrong(line, f"unknown {what} {key!r}{_near(key, _TABLES[table])}")
         return found
 
@@ -219,6 +250,11 @@ class _Reader:
         rest = (
             self._age(told["rest"], lines.of_rule(place, "rest"), "rest") if "rest" in told else _DEFAULT_REST
         )
+        payloads = (
+            self._earlier(told["payloads"], keep, lines.of_rule(place, "payloads"), "payloads")
+            if "payloads" in told
+            else None
+        )
         name = told.get("name", f"rule {place + 1}")
         return Rule(
             name=str(name),
@@ -226,6 +262,7 @@ class _Reader:
             keep=keep,
             share=share,
             rest=rest if share < 1 else None,
+            payloads=payloads,
             **places,
         )
 
@@ -245,6 +282,16 @@ class _Reader:
             return parse_age(value)
         except ValueError as error:
             raise self._wrong(line, f"{key} = {value!r}: {error}") from error
+
+    def _earlier(self, value: object, keep: int | None, line: int, key: str) -> int | None:
+        """The age of payloads, which is below that of their runs."""
+        age = self._age(value, line, key)
+        if keep is not None and age is not None and age >= keep:
+            raise self._wrong(
+                line,
+                f"{key} = {value!r}: payloads go with their run at {age_text(keep)}, an own age is below that",
+            )
+        return age
 
     def _share(self, value: object, line: int) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:

@@ -1,4 +1,4 @@
-"""Plans what goes, and lets it go: receipts first, then rows, then bytes of the log.
+"""Plans what goes, and lets it go: receipts first, then rows, then bytes of the log. A run goes, or its payloads do.
 
 What is due is found the same way for both. A process that dies on the way leaves receipts in the log, and whoever comes
 next carries them out before anything else: no run stays half deleted.
@@ -13,7 +13,9 @@ from typing import Protocol, cast
 
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.archive import ArchivedLog, Cleansing
+from retrospan.ingest.retention.bare import MARK
 from retrospan.ingest.retention.burial import Burial, Grave
+from retrospan.ingest.retention.candidate import OTHER
 from retrospan.ingest.retention.evidence import Evidence, gather
 from retrospan.ingest.retention.pins import Pins
 from retrospan.ingest.retention.policy import Policy
@@ -151,12 +153,14 @@ class Retention:
         deletion. Returns how many rows there were."""
         store = self._warehouse.connect()
         try:
-            ((number,),) = store.rows(load("rows_still_there"))
+            ((rows,),) = store.rows(load("rows_still_there"))
+            ((payloads,),) = store.rows(load("payloads_still_there"), {"mark": MARK})
         finally:
             store.close()
+        number = cast(int, rows) + cast(int, payloads)
         if number:
             self._chains.note_buried(0)
-        return cast(int, number)
+        return number
 
     def _receipts(self, store: Store) -> Receipts:
         receipts = Receipts(self._log, self._loader, self._chains, self._log_number)
@@ -164,12 +168,32 @@ class Retention:
         return receipts
 
     def _due(self, store: Store, policy: Policy, now: int, summary: Summary) -> Iterator[list[Due]]:
-        """Yield what goes, some units of one tenant at a time."""
-        units = Units(store, policy, now)
-        pins = Pins.of(store, units)
+        """Yield what goes, some units of one tenant at a time: first what goes as a whole, then payloads."""
+        whole = Units(store, policy, now)
+        whole_pins = Pins.of(store, whole)
+        yield from self._gathered(store, whole, whole_pins, now, summary)
+        if policy.payloads is not None:
+            units = Units(store, policy.payloads, now, payloads=True)
+
+            def goes(unit: Unit) -> bool:
+                return whole.is_due(unit) and not whole_pins.hold(unit)
+
+            yield from self._gathered(store, units, Pins.of(store, units), now, summary, goes)
+
+    @staticmethod
+    def _gathered(
+        store: Store,
+        units: Units,
+        pins: Pins,
+        now: int,
+        summary: Summary,
+        goes: Callable[[Unit], bool] = lambda unit: False,
+    ) -> Iterator[list[Due]]:
+        """Yield what is due and free to go, with what there is of it; not what goes as a whole anyway."""
         for page in units.due():
-            free = [unit for unit in page if not pins.hold(unit)]
-            summary.pinned += len(page) - len(free)
+            at_hand = [unit for unit in page if not goes(unit)]
+            free = [unit for unit in at_hand if not pins.hold(unit)]
+            summary.pinned += len(at_hand) - len(free)
             for start in range(0, len(free), AT_ONCE):
                 some = free[start : start + AT_ONCE]
                 found = gather(store, some[0].tenant, some)
@@ -193,16 +217,17 @@ class Retention:
                 {"log": self._log_number, "number": self._chains.buried, "limit": AT_ONCE},
             )
             by_tenant: dict[str, list[Grave]] = {}
-            for tenant, _, what, subject, trace_ids, last_arrival in rows:
+            for tenant, _, what, subject, trace_ids, last_arrival, run_class in rows:
                 if what != "segment":
-                    by_tenant.setdefault(cast(str, tenant), []).append(
-                        Grave(
-                            cast(str, tenant),
-                            cast(str, subject) if what == "run" else "",
-                            tuple(cast("list[str]", trace_ids)),
-                            cast(int, last_arrival),
-                        )
+                    grave = _grave_of(
+                        cast(str, tenant),
+                        cast(str, what),
+                        cast(str, subject),
+                        cast(str, run_class),
+                        tuple(cast("list[str]", trace_ids)),
+                        cast(int, last_arrival),
                     )
+                    by_tenant.setdefault(grave.tenant, []).append(grave)
             for tenant, graves in by_tenant.items():
                 self._go_on()
                 self._burial.bury(store, tenant, graves)
@@ -239,12 +264,21 @@ def _still_due(unit: Unit, evidence: Evidence, now: int) -> bool:
 
 
 def _grave(receipt: Receipt) -> Grave:
-    return Grave(
+    return _grave_of(
         receipt.tenant,
-        receipt.subject if receipt.what == "run" else "",
+        receipt.what,
+        receipt.subject,
+        receipt.run_class,
         receipt.trace_ids,
         receipt.last_arrival,
     )
+
+
+def _grave_of(
+    tenant: str, what: str, subject: str, run_class: str, trace_ids: tuple[str, ...], last_arrival: int
+) -> Grave:
+    has_run = what == "run" or (what == "payloads" and run_class != OTHER)
+    return Grave(tenant, subject if has_run else "", trace_ids, last_arrival, what == "payloads")
 
 
 def _text(time_ns: int) -> str:

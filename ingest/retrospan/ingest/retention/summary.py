@@ -36,6 +36,8 @@ class Summary:
     """Due, and kept because something that is kept rests on them."""
     returned: int = 0
     """Due by their row, and not by what came in since."""
+    bared: int = 0
+    """Of the units' runs those that stay, and lose their payloads."""
     partitions: int = 0
     archive: dict[str, int] = field(default_factory=dict)
     groups: dict[tuple[str, str], Group] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class Summary:
             (unit.run_class, unit.rule), Group(unit.what, unit.run_class, unit.rule)
         )
         self.units += len(unit.members)
+        self.bared += len(unit.members) if unit.payloads else 0
         group.runs += len(unit.members)
         group.spans += evidence.spans
         group.log_records += evidence.log_records
@@ -79,7 +82,8 @@ class Summary:
         return {
             "policy": self.policy,
             "at": self.now,
-            "runs": self.units,
+            "runs": self.units - self.bared,
+            "payloads": self.bared,
             "pinned": self.pinned,
             "returned": self.returned,
             "partitions": self.partitions,

@@ -29,20 +29,25 @@ class Unit:
     run_class: str
     rule: str
     due_at: int
+    payloads: bool = False
+    """Only payloads are due."""
 
     @property
     def what(self) -> str:
+        if self.payloads:
+            return "payloads"
         return "run" if self.members[0].is_run else "trace"
 
 
 class Units:
     """Finds what is due at a time under a policy. Reads only."""
 
-    def __init__(self, store: Store, policy: Policy, now: int) -> None:
-        """`now` is Unix nanoseconds."""
+    def __init__(self, store: Store, policy: Policy, now: int, *, payloads: bool = False) -> None:
+        """`now` is Unix nanoseconds. With `payloads` the policy is one of payloads, and what lost its own is left out."""
         self._store = store
         self._policy = policy
         self._now = now
+        self._payloads = payloads
 
     def due(self) -> Iterator[list[Unit]]:
         """Yield pages of units that are due, each of one tenant."""
@@ -61,6 +66,10 @@ class Units:
                 if due_at is None or due_at > self._now:
                     yield run
 
+    def is_due(self, unit: Unit) -> bool:
+        """Whether what another policy found is due by this one."""
+        return self._unit(unit.tenant, list(unit.members)) is not None
+
     def _runs(self, before: int) -> Iterator[list[Unit]]:
         for page in self._pages(before):
             by_tenant: dict[str, list[Candidate]] = {}
@@ -69,7 +78,7 @@ class Units:
                 if due_at is not None and due_at <= self._now:
                     by_tenant.setdefault(run.tenant, []).append(run)
             for owner, runs in by_tenant.items():
-                if units := self._joined(owner, runs):
+                if units := self._with_payloads(self._joined(owner, runs)):
                     yield units
 
     def _pages(self, before: int = _FAR, *, chosen: bool = False) -> Iterator[list[Candidate]]:
@@ -143,7 +152,23 @@ class Units:
             run_class=last.run_class,
             rule=last.rule,
             due_at=last.due_at,
+            payloads=self._payloads,
         )
+
+    def _with_payloads(self, units: list[Unit]) -> list[Unit]:
+        """Units of one tenant; where payloads are looked for, only those of which something came in since theirs went."""
+        if not units or not self._payloads:
+            return units
+        members = [member for unit in units for member in unit.members]
+        rows = self._store.rows(
+            load("bared"), {"tenant": units[0].tenant, "names": [member.run_id for member in members]}
+        )
+        bared = {cast(str, name): cast(int, last_arrival) for name, last_arrival in rows}
+        return [
+            unit
+            for unit in units
+            if any(member.arrived_at > bared.get(member.run_id, -1) for member in unit.members)
+        ]
 
     def _traces(self) -> Iterator[list[Unit]]:
         tenant, trace_id = "", ""
@@ -155,7 +180,7 @@ class Units:
             for owner, name in rows:
                 by_tenant.setdefault(cast(str, owner), []).append(cast(str, name))
             for owner, names in by_tenant.items():
-                if units := self._runless(owner, names):
+                if units := self._with_payloads(self._runless(owner, names)):
                     yield units
             if len(rows) < PAGE:
                 return

@@ -4,7 +4,7 @@
 --   tenant LowCardinality(String): owner of what was deleted
 --   log UInt32: number of the log that holds the receipt, 0 in an embedded warehouse
 --   number UInt64: place in the chain, from 1
---   what LowCardinality(String): run, trace (one that holds no run) or segment (a file of the log's archive)
+--   what LowCardinality(String): run, trace (one that holds no run), payloads (of either, which stays) or segment (a file of the log's archive)
 --   subject String: run id, trace id or name of the segment
 --   run_class LowCardinality(String): class by which it was due; '' for a segment
 --   rule String: rule of the policy, with its age
@@ -14,8 +14,8 @@
 --   trace_ids Array(String): traces that went
 --   first_records Array(UInt64): where each range of the log's records that held it begins
 --   last_records Array(UInt64): where each of these ranges ends
---   spans UInt64: spans deleted
---   log_records UInt64: log records deleted
+--   spans UInt64: spans deleted, or left without payload
+--   log_records UInt64: log records deleted, or left without payload
 --   arrivals UInt64: notes of arrival deleted
 --   rows UInt64: rows of all tables deleted, derived ones included
 --   bytes UInt64: size of the spans and log records, without compression; of a segment, what its file lost

@@ -10,7 +10,7 @@ INNER JOIN
         arrayJoin(trace_ids) AS trace_id,
         max(last_arrival) AS last_arrival
     FROM receipts
-    WHERE what != 'segment' AND deleted_at > now() - INTERVAL 7 DAY
+    WHERE what IN ('run', 'trace') AND deleted_at > now() - INTERVAL 7 DAY
     GROUP BY tenant, trace_id
 ) AS r ON r.tenant = s.tenant AND r.trace_id = s.trace_id
 WHERE s.arrived_at <= r.last_arrival

@@ -1,0 +1,23 @@
+-- title: how many spans there are whose payloads, receipts of the last week say, are gone
+-- params: mark String (value of retrospan.redacted on what is bare)
+-- returns: number UInt64
+SELECT count() AS number
+FROM raw_spans AS s
+INNER JOIN
+(
+    SELECT
+        tenant,
+        arrayJoin(trace_ids) AS trace_id,
+        max(last_arrival) AS last_arrival
+    FROM receipts
+    WHERE what = 'payloads' AND deleted_at > now() - INTERVAL 7 DAY
+    GROUP BY tenant, trace_id
+) AS r ON r.tenant = s.tenant AND r.trace_id = s.trace_id
+WHERE s.arrived_at <= r.last_arrival
+    AND s.trace_id IN
+    (
+        SELECT arrayJoin(trace_ids)
+        FROM receipts
+        WHERE what = 'payloads' AND deleted_at > now() - INTERVAL 7 DAY
+    )
+    AND NOT arrayExists(a -> tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 3) = {mark:String}, s.attributes)
