@@ -122,21 +122,24 @@ def test_payloads_go_at_their_age_and_the_runs_stay(keeper: Keeper) -> None:
 
 
 def test_what_a_held_run_rests_on_keeps_its_payload(keeper: Keeper) -> None:
-    keeper.send(
-        [
-            agent_run("before", "ok", said="the tariff is 7"),
-            agent_run("after", "ok", asked="the tariff is 7"),
-        ]
-    )
+    keeper.send([agent_run(name, "ok") for name in ("held", "source", "alone")])
     keeper.settle()
-    rests = keeper.rows("SELECT DISTINCT run_id FROM canon_values WHERE kind = 'message' ORDER BY run_id")
-    keeper.marks.hold({"run": trace_of("after"), "until": 0})
+    store = keeper.warehouse.connect()
+    store.command(
+        "INSERT INTO canon_edges (tenant, run_id, generation, subject, relation, object, evidence) "
+        "SELECT 'default', run_id, generation, 'output:1', 'wasDerivedFrom', {thing:String}, 'stated' "
+        "FROM canon_runs FINAL WHERE run_id = {run:String}",
+        {"run": trace_of("held"), "thing": f"run:{trace_of('source')}"},
+    )
+    store.close()
+    keeper.marks.hold({"run": trace_of("held"), "until": 0})
     keeper.after(3)
-    free = keeper.plan(POLICY)
-    assert trace_of("after") not in free and rests
-    # By the same rule as whole runs: what a policy of runs spares, one of payloads spares.
-    keeper.after(8)
-    assert free == [run for run in keeper.plan(read_policy("", "none")) if run != trace_of("after")]
+    assert keeper.plan(POLICY) == keeper.apply(POLICY) == [trace_of("alone")]
+    keeper.settle()
+    assert where(keeper, "question source") and where(keeper, "question held")
+    assert where(keeper, "question alone") == []
+    keeper.marks.hold({"run": trace_of("held"), "lift": True})
+    assert keeper.apply(POLICY) == sorted(trace_of(name) for name in ("held", "source"))
 
 
 def test_late_spans_of_a_bare_run_lose_their_payload_at_their_own_age(keeper: Keeper) -> None:
