@@ -1,4 +1,4 @@
-"""`retrospan export` gives back the OTLP that recorded frameworks sent, from a real collector."""
+"""`retrospan export` finds what lists show, and gives it back as it was sent."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from fix_collector import Served
 from fix_recordings import Recording
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from otlp_requests import span, traces
-from sent import logs_in, spans_in
-
-from retrospan.ingest.otlp.json import logs_from_json, traces_from_json
+from sent import spans_in
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory, recordings: dict[str, Recording]) -> Iterator[Served]:
-    """A collector that has all recordings."""
+    """A collector that has some recordings."""
     place: Path = tmp_path_factory.mktemp("export")
     served = Served(place / "data", place / "stderr.txt")
     try:
-        for recording in recordings.values():
-            served.send(recording.traces, recording.logs)
+        for name in ("langgraph-openinference/normal", "langgraph-openinference/parallel"):
+            served.send(recordings[name].traces, recordings[name].logs)
         served.wait_idle()
         yield served
     finally:
@@ -34,35 +32,6 @@ def played(tmp_path_factory: pytest.TempPathFactory, recordings: dict[str, Recor
 @pytest.fixture
 def export(played: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
     return asking(f"http://{played.sql}", monkeypatch, capsys)
-
-
-@pytest.mark.parametrize("form", ["protobuf", pytest.param("json", marks=pytest.mark.long)])
-def test_what_every_recording_sent_comes_back(
-    export: Ask, recordings: dict[str, Recording], tmp_path: Path, form: str
-) -> None:
-    compared = records = 0
-    for recording in recordings.values():
-        sent, sent_logs = spans_in(recording.traces), logs_in(recording.logs)
-        found_logs: set[object] = set()
-        for trace_id in sorted({trace_id for trace_id, _ in sent}):
-            files = [tmp_path / "spans", tmp_path / "logs"]
-            said = export(
-                *("export", f"trace:{trace_id}", "--format", form),
-                *("--otlp", str(files[0]), "--logs", str(files[1])),
-            )
-            assert said.code == 0, said.err
-            bodies = [file.read_bytes() for file in files]
-            if form == "json":
-                bodies = [traces_from_json(bodies[0]).body or b"", logs_from_json(bodies[1]).body or b""]
-            got = spans_in(bodies[:1])
-            assert got == {key: members for key, members in sent.items() if key[0] == trace_id}, (
-                recording.name
-            )
-            compared += len(got)
-            found_logs |= logs_in(bodies[1:])
-        assert found_logs == sent_logs, recording.name
-        records += len(found_logs)
-    assert compared > 1000 and records > 100
 
 
 def test_a_run_and_a_span_are_found_by_what_lists_show(

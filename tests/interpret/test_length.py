@@ -39,10 +39,12 @@ def _calls(spans: list[Span]) -> int:
         pytest.param(lambda span: True, id="whole"),
         pytest.param(lambda span: span.span_id > "8", id="every-other-span"),
         pytest.param(
-            lambda span: span.attributes.get("gen_ai.operation.name") != "execute_tool", id="no-tools"
+            lambda span: span.attributes.get("gen_ai.operation.name") != "execute_tool",
+            id="no-tools",
+            marks=pytest.mark.long,
         ),
-        pytest.param(lambda span: bool(span.parent_span_id), id="no-root"),
-        pytest.param(lambda span: not span.name.startswith("step"), id="no-steps"),
+        pytest.param(lambda span: bool(span.parent_span_id), id="no-root", marks=pytest.mark.long),
+        pytest.param(lambda span: not span.name.startswith("step"), id="no-steps", marks=pytest.mark.long),
     ],
 )
 def test_a_run_twice_as_long_takes_twice_the_work(is_there: Callable[[Span], bool]) -> None:

@@ -166,6 +166,7 @@ def test_ten_orders_with_duplicates_give_equal_rows(
     assert len(expected["runs"]) == len(runs)
 
 
+@pytest.mark.long
 def test_rebuild_after_deleting_every_table_gives_equal_rows(
     served: Served, recordings: dict[str, Recording]
 ) -> None:

@@ -1,0 +1,60 @@
+"""Rows put in front of an interpreter, and the rows that it made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import count
+
+from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.worker import TABLES
+from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.log.record import encode
+from retrospan.ingest.warehouse.embedded import EmbeddedStore
+
+_EXCLUDED = ("generation", "through_sequence", "through", "arrived_at", "interpreted_by")
+_SEQUENCES = count(1)
+
+
+def load(store: EmbeddedStore, traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> tuple[int, int]:
+    """Put requests into the raw tables as log records; returns their first and last sequence."""
+    sequences = []
+    data = bytearray()
+    for kind, bodies in (("traces", traces), ("logs", logs)):
+        for body in bodies:
+            sequence = next(_SEQUENCES)
+            sequences.append(sequence)
+            sent = {kind: body}
+            parts, _ = encode(
+                arrived_at=time.time_ns(),
+                sequence=sequence,
+                tenant="default",
+                traces=sent.get("traces"),
+                logs=sent.get("logs"),
+            )
+            data += b"".join(parts)
+    insert_records(store, bytes(data), f"test-{sequences[0]}-{time.time_ns()}")
+    return sequences[0], sequences[-1]
+
+
+def canonical(store: EmbeddedStore) -> dict[str, list[list[object]]]:
+    """Return the rows that readers see, without what may differ between two readings of the same spans."""
+    found = {}
+    for table in TABLES.values():
+        named = store.rows(
+            "SELECT name FROM system.columns WHERE database = 'retrospan' AND table = {table:String}",
+            {"table": table},
+        )
+        columns = ", ".join(str(name) for (name,) in named if name not in _EXCLUDED)
+        pointer = "canon_traces" if table in ("canon_traces", "canon_spans") else "canon_runs"
+        key = "trace_id" if pointer == "canon_traces" else "run_id"
+        final = "FINAL" if table in ("canon_traces", "canon_spans", "canon_runs") else ""
+        found[table] = store.rows(
+            f"SELECT {columns} FROM {table} {final} WHERE ({key}, generation) IN "
+            f"(SELECT {key}, generation FROM {pointer} FINAL) ORDER BY ALL"
+        )
+    return found
+
+
+def settled(interpreter: Interpreter) -> None:
+    assert interpreter.wait_idle(30)
