@@ -112,6 +112,7 @@ class Keeper:
         directory: Path,
         *,
         segment_bytes: int = 64 << 20,
+        limit_bytes: int = 64 << 30,
         interprets: bool = True,
     ) -> None:
         self.warehouse = warehouse
@@ -120,6 +121,7 @@ class Keeper:
         self.log = WriteAheadLog.open(
             directory / "log",
             segment_bytes=segment_bytes,
+            limit_bytes=limit_bytes,
             low_water_bytes=0,
             loaded_sequence=ledger.loaded_sequence,
         )

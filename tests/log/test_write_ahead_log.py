@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from retrospan.ingest.log.files import Files
-from retrospan.ingest.log.record import Record, Reject, decode
+from retrospan.ingest.log.record import Note, Record, Reject, decode
+from retrospan.ingest.log.room import FOR_NOTES
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.schemas.errors import LogFailed, LogFull
 
@@ -195,6 +196,12 @@ def test_r08_a_full_log_refuses_and_keeps_what_it_has(tmp_path: Path) -> None:
     with pytest.raises(LogFull, match="its limit is 1000"):
         log.append(tenant="default", traces=b"x" * 700)
     assert log.append(tenant="default", traces=b"small") == 2
+    receipt = Note("receipt", b"r" * 700)
+    assert log.append(tenant="default", notes=[receipt]) == 3, "what makes room is taken beyond the limit"
+    with pytest.raises(LogFull, match="let runs go"):
+        log.append(tenant="default", traces=b"x", notes=[receipt])
+    with pytest.raises(LogFull, match="its limit is 1000"):
+        log.append(tenant="default", notes=[Note("receipt", b"r" * FOR_NOTES)])
     assert log.bytes_used == sum(path.stat().st_size for path in tmp_path.glob("*.seg"))
     log.close()
 
@@ -213,8 +220,9 @@ def test_r08_below_the_low_water_mark_nothing_is_taken_until_there_is_room_again
     log.append(tenant="default", traces=b"this one notices how little is left")
     with pytest.raises(LogFull, match="free some space"):
         log.append(tenant="default", traces=b"x" * 100)
+    assert log.append(tenant="default", notes=[Note("receipt", b"r" * 100)]) == 3
     files.free = 10_000
-    assert log.append(tenant="default", traces=b"x" * 100) == 3
+    assert log.append(tenant="default", traces=b"x" * 100) == 4
     log.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from keeping import KINDS, Keeper, agent_run, trace_of
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.retention.policy import read_policy
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.schemas.errors import LogFull
 
 
 def bytes_in_log(directory: Path, loaded: int) -> bytes:
@@ -68,3 +70,27 @@ def test_deleted_runs_leave_the_archive_and_a_rebuild_finds_the_rest(
         assert bytes.fromhex(trace_of(name)) not in content
     for name in ("only-59", "golden-3", "error-7", "newest"):
         assert bytes.fromhex(trace_of(name)) in content
+
+
+def test_r08_a_full_log_is_emptied_by_letting_runs_go(warehouse: EmbeddedWarehouse, tmp_path: Path) -> None:
+    keeper = Keeper(warehouse, tmp_path, segment_bytes=20_000, limit_bytes=60_000)
+    noise = random.Random(8)
+    sent = 0
+    with pytest.raises(LogFull, match="let runs go"):
+        for sent in range(1, 1000):
+            keeper.send([agent_run(f"ok-{sent}", "ok", said=noise.randbytes(900).hex())])
+            if sent % 10 == 0:
+                keeper.settle()
+                keeper.archive()
+    assert 20 < sent < 999
+    keeper.settle()
+    keeper.archive()
+    keeper.marks.hold({"run": trace_of("ok-1")})
+    keeper.after(8)
+    assert len(keeper.apply()) == sent - 2, "all that came in but the one that is held"
+    keeper.archive()
+    keeper.send([agent_run("after", "ok", payload=20_000)])
+    keeper.settle()
+    assert keeper.runs() == sorted([trace_of("ok-1"), trace_of("after")])
+    assert all(not checked.wrong for checked in keeper.verify())
+    keeper.close()

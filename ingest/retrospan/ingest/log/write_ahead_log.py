@@ -34,21 +34,11 @@ from retrospan.ingest.log.record import Note, Reject, encode
 from retrospan.ingest.log.recovery import Recovered, Recovery, recover
 from retrospan.ingest.log.removed import Removed
 from retrospan.ingest.log.rewriting import Rewritten
+from retrospan.ingest.log.room import GIB, MIB, LogLimits, Room
 from retrospan.ingest.log.segment import Segment, segment_path, survey
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
 
-MIB = 1 << 20
-GIB = 1 << 30
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogLimits:
-    """Sizes in bytes. A segment may exceed its size by one record; the whole log never exceeds `limit_bytes`."""
-
-    segment_bytes: int
-    limit_bytes: int
-    low_water_bytes: int
 
 
 @dataclass(slots=True)
@@ -79,9 +69,8 @@ class WriteAheadLog:
         self._next = next_sequence
         self._arrived_at = found.last_arrived_at
         self._durable = found.last_sequence
-        self._bytes = sum(segment.disk_bytes for segment in found.segments)
+        self._room = Room(directory, files, limits, sum(segment.disk_bytes for segment in found.segments))
         self._unfit: set[int] = set()
-        self._free = files.free_bytes(directory)
         self._ended: RetryableError | None = None
         self._descriptor = -1
         self._writer = threading.Thread(target=self._write, name="retrospan-log-writer", daemon=True)
@@ -161,12 +150,11 @@ class WriteAheadLog:
                 items=items,
                 notes=notes,
             )
-            self._require_room(size)
+            has_spans = traces is not None or logs is not None or bool(rejects)
+            self._room.take(size, self._waiting(), has_spans=has_spans)
             self._queue.append(_Entry(self._next, parts, size, durable))
             self._next += 1
             self._arrived_at = arrived_at
-            self._bytes += size
-            self._free -= size
             self._work.notify()
         return durable
 
@@ -178,7 +166,7 @@ class WriteAheadLog:
     @property
     def bytes_used(self) -> int:
         """The size of all segments on disk, archived ones and what is about to be written included."""
-        return self._bytes
+        return self._room.used
 
     def bytes_beyond(self, sequence: int) -> int:
         """About how many durable bytes follow a record: exact by segment, by share of records within one."""
@@ -241,7 +229,7 @@ class WriteAheadLog:
         target, packed = pack(segment, self._files)
         with self._reading, self._lock:
             segment.path, segment.packed = target, packed
-            self._bytes += packed - segment.size
+            self._room.used += packed - segment.size
         self._files.remove(plain)
         return True
 
@@ -262,7 +250,7 @@ class WriteAheadLog:
             removed.write(folder, self._files)
             with self._reading, self._lock:
                 self._segments.remove(segment)
-                self._bytes -= segment.disk_bytes
+                self._room.used -= segment.disk_bytes
             self._files.remove(segment.path)
             return
         plain = Segment(path=rewritten.path, first=segment.first, last=segment.last, size=rewritten.size)
@@ -274,7 +262,7 @@ class WriteAheadLog:
             )
             with self._lock:
                 self._segments[self._segments.index(segment)] = made
-                self._bytes += packed - segment.disk_bytes
+                self._room.used += packed - segment.disk_bytes
         self._files.remove(rewritten.path)
 
     def close(self) -> None:
@@ -299,21 +287,9 @@ class WriteAheadLog:
                 if segment.last > after
             ]
 
-    def _require_room(self, size: int) -> None:
-        if self._bytes + size > self._limits.limit_bytes:
-            raise LogFull(
-                f"the write-ahead log holds {self._bytes} bytes and its limit is {self._limits.limit_bytes}: "
-                "raise the limit or remove old segments"
-            )
-        if self._free - size >= self._limits.low_water_bytes:
-            return
-        # The cached figure is from the last commit; somebody may have made room since.
-        self._free = self._files.free_bytes(self.directory) - sum(entry.size for entry in self._queue)
-        if self._free - size < self._limits.low_water_bytes:
-            raise LogFull(
-                f"the disk of {self.directory} has {self._free} bytes free, and "
-                f"{self._limits.low_water_bytes} are kept back: free some space"
-            )
+    def _waiting(self) -> int:
+        """The size of what is not on disk yet."""
+        return sum(entry.size for entry in self._queue)
 
     def _write(self) -> None:
         """The writer thread: everything that waits, again and again."""
@@ -381,11 +357,10 @@ class WriteAheadLog:
             self._files.truncate(segment.path, segment.size)
             raise self._disk_full() from cause
         self._files.sync(self._descriptor)
-        free = self._files.free_bytes(self.directory)
         with self._lock:
             segment.size += sum(entry.size for entry in waiting)
             segment.last = self._durable = waiting[-1].sequence
-            self._free = free - sum(entry.size for entry in self._queue)
+            self._room.measure(self._waiting())
             self._grown.notify_all()
         for entry in waiting:
             entry.durable.set_result(entry.sequence)
@@ -399,8 +374,8 @@ class WriteAheadLog:
             refused = [entry for entry in batch if not entry.durable.done()] + self._queue
             self._queue = []
             self._next = refused[0].sequence
-            self._bytes = sum(segment.disk_bytes for segment in self._segments)
-            self._free = 0
+            self._room.used = sum(segment.disk_bytes for segment in self._segments)
+            self._room.free = 0
         for entry in refused:
             entry.durable.set_exception(full)
 
