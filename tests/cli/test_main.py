@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from fix_cli import Ask, run_in_terminal
+from heeding import heeding
 
 from retrospan.ingest.cli.commands import COMMANDS, module_of, parser_of
 from retrospan.ingest.cli.main import main, top_help
@@ -210,14 +211,10 @@ def test_a_closed_pipe_is_quiet(collector: str) -> None:
             assert process.wait(60) == 141
 
 
-#: Runs a command that heeds Control-C, also where the tests run in the background and it is ignored.
-_HEEDING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-
-
 def test_control_c_exits_130() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         environ = {**os.environ, "RETROSPAN_URL": f"http://127.0.0.1:{server.getsockname()[1]}"}
-        command = [sys.executable, "-c", _HEEDING, *COMMAND, "runs"]
+        command = heeding([*COMMAND, "runs"])
         with subprocess.Popen(command, stderr=subprocess.PIPE, env=environ) as process:
             connection, _ = server.accept()  # it waits for an answer now
             with connection:

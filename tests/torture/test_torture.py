@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from heeding import heeding
 
 from retrospan.ingest.cli.main import main
 from retrospan.ingest.cli.torture import summary
@@ -86,7 +87,7 @@ def test_minutes_are_a_number_above_zero(minutes: str, capsys: pytest.CaptureFix
 @pytest.mark.long
 def test_ctrl_c_ends_it_and_the_collector(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "retrospan.ingest.cli.main", "torture", "--data", str(tmp_path / "data")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as torture:
+    with subprocess.Popen(heeding(command), stderr=subprocess.PIPE, text=True) as torture:
         assert torture.stderr is not None
         while "after it was" not in torture.stderr.readline():
             assert torture.poll() is None

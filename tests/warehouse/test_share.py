@@ -12,6 +12,7 @@ import pytest
 from retrospan.ingest.interpret.share import PARTS, Share, part_of
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.schemas.errors import WarehouseUnavailable
 
 LEASE = 1.0
 
@@ -116,6 +117,26 @@ def test_who_cannot_say_so_any_more_stops_before_others_may_begin(
     assert time.monotonic() - last < 4.0, "its rows still count for others"
     rows = store.rows(load("read_leases"), {"milliseconds": 60_000})
     assert {str(state) for _, _, state in rows} == {"held"}
+
+
+def test_who_has_no_answer_from_the_warehouse_may_get_parts_yet(warehouse: EmbeddedWarehouse) -> None:
+    is_away = True
+
+    def connect() -> EmbeddedStore:
+        if is_away:
+            raise WarehouseUnavailable("away")
+        return warehouse.connect()
+
+    share = Share(connect, "early", lease_seconds=0.2)
+    share.start()
+    try:
+        time.sleep(0.5)
+        assert share.settling and not share.parts, "it is not idle, however long nobody answers"
+        is_away = False
+        until(lambda: bool(share.parts))
+        assert share.gains and not share.settling
+    finally:
+        share.stop()
 
 
 def test_a_part_that_is_given_up_is_held_until_the_work_on_it_is_done(

@@ -11,6 +11,7 @@ With three interpreters each holds a third of the parts; one that comes or goes 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import socket
@@ -48,7 +49,7 @@ class Share:
         self._left: set[int] = set()
         self._until = 0.0
         self._gains = 0
-        self._began = time.monotonic()
+        self._heard_at = math.inf  # when the warehouse answered first, since it was silent last
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -72,12 +73,12 @@ class Share:
 
     @property
     def settling(self) -> bool:
-        """Whether it holds nothing and may yet: it has just begun, or its leases ran out and are asked for again."""
+        """Whether it holds nothing and may yet: the warehouse has not answered for long enough to ask for parts."""
         now = time.monotonic()
         with self._lock:
             if self._held:
                 return now >= self._until
-            return now < self._began + self._lease
+            return now < self._heard_at + self._lease
 
     def owns(self, tenant: str, run_id: str) -> bool:
         """Whether a run is this interpreter's just now."""
@@ -139,7 +140,7 @@ class Share:
         with self._lock:
             if began >= self._until:
                 # Silent for too long: others may have taken everything.
-                self._began = began if self._held else self._began
+                self._heard_at = math.inf
                 self._held.clear()
                 self._leaving.clear()
                 self._wanted.clear()
@@ -151,6 +152,7 @@ class Share:
             self._left -= left
             # Others count from when the row was written, which is later than this.
             self._until = began + self._lease * 2 / 3
+            self._heard_at = min(self._heard_at, began)
         looked = time.monotonic()
         others = self._others(store)
         fair = -(-PARTS // (1 + len({holder for _, holder, _ in others})))
