@@ -16,7 +16,7 @@ test: $(BIN)/.ready  ## run the tests (ten to fifteen minutes on two cores)
 	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 test-long: $(BIN)/.ready  ## run the long tests as well (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
-	@$(BIN)/pytest -q -m "not soak"
+	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
 
 soak: $(BIN)/.ready  ## run what takes most: two runs of 50,000 spans in a bounded memory, building the image
 	@$(BIN)/pytest -q -m soak
