@@ -13,9 +13,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -38,9 +37,8 @@ from retrospan.schemas.store import ROW_SETTINGS, Parameters, Settings, Store
 _PASSING_CODES = frozenset({252, 243, 76, 159, 209, 210})
 
 
-_LARGE_INSERT = 2 << 20
-#: A statement that took so long, in seconds, may have taken much memory.
-_LONG_STATEMENT = 0.5
+#: When the process has grown by so many bytes, what the engine no longer needs is given back.
+_WASTE = 32 << 20
 
 _IMPORTING = threading.Lock()
 
@@ -85,6 +83,7 @@ class EmbeddedWarehouse:
         self._open: set[EmbeddedStore] = set()
         self._purging = threading.Lock()
         self._purger: Any = None
+        self._least = 0  # what the process held after it gave back last, in bytes
 
     @property
     def path(self) -> Path:
@@ -119,7 +118,7 @@ class EmbeddedWarehouse:
                         pid=owner,
                     ) from cause
                 raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
-            store = EmbeddedStore(connection, on_close=self._forget, on_waste=self._purge)
+            store = EmbeddedStore(connection, on_close=self._forget, after_statement=self._give_back)
             self._open.add(store)
         try:
             store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
@@ -148,28 +147,42 @@ class EmbeddedWarehouse:
             if purger is not None:
                 purger.close()
 
-    def _purge(self) -> None:
-        """Give back what statements took: the engine's allocator would keep it for seconds, several times as much.
+    def _give_back(self) -> None:
+        """Have the engine give back what statements took: its allocator would keep it for seconds, or until the next.
 
         On a connection of its own, for some may only read.
         """
+        held = _resident()
+        self._least = min(self._least, held)
+        if held - self._least < _WASTE or not self._purging.acquire(blocking=False):
+            return
         # A kindness to the machine, so its failing is no failure: the statement itself went well.
-        with self._purging, suppress(RuntimeError):
+        try:
             if not self._open:
                 return  # closed meanwhile: a connection opened now would stay
             if self._purger is None:
                 self._purger = _engine()(str(self._path))
             self._purger.query("SYSTEM JEMALLOC PURGE")
+            self._least = _resident()
+        except RuntimeError:
+            pass
+        finally:
+            self._purging.release()
+
+
+def _resident() -> int:
+    """The bytes of memory that this process holds, as the kernel counts them."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class EmbeddedStore(Store):
     """One connection to the embedded engine. Belongs to one thread at a time."""
 
-    def __init__(self, connection: Any, on_close: Any, on_waste: Callable[[], None]) -> None:
-        """`on_waste` is called after a statement that took much memory."""
+    def __init__(self, connection: Any, on_close: Any, after_statement: Callable[[], None]) -> None:
+        """`after_statement` is called after each, in the thread that ran it."""
         self._connection: Any = connection
         self._on_close = on_close
-        self._on_waste = on_waste
+        self._after_statement = after_statement
 
     def keep(self, settings: Settings) -> None:
         """Set these for every further statement of this connection."""
@@ -218,8 +231,6 @@ class EmbeddedStore(Store):
         clause = f" SETTINGS {settings_list(settings)}" if settings else ""
         with _file_in_memory(data) as path:
             self._run(f"{statement.rstrip()} FROM INFILE '{path}'{clause} FORMAT {input_format}")
-        if len(data) >= _LARGE_INSERT:
-            self._on_waste()
 
     def close(self) -> None:
         """Close the connection. Safe to call twice."""
@@ -234,7 +245,6 @@ class EmbeddedStore(Store):
         if self._connection is None:
             raise WarehouseUnavailable("The connection is closed.")
         values = {name: parameter_text(value) for name, value in (parameters or {}).items()}
-        began = time.monotonic()
         try:
             result = self._connection.query(statement, output_format, params=values or None)
         except UnicodeDecodeError as cause:
@@ -250,11 +260,12 @@ class EmbeddedStore(Store):
             if code in _PASSING_CODES:
                 raise WarehouseUnavailable(message) from cause
             raise SqlError(message, code=code) from cause
-        data: bytes = result.bytes()
-        if time.monotonic() - began > _LONG_STATEMENT:
+        else:
+            data: bytes = result.bytes()
             del result
-            self._on_waste()
-        return data
+            return data
+        finally:
+            self._after_statement()
 
 
 def _engine() -> Any:

@@ -107,13 +107,13 @@ WITH
             ON e.tenant = l.tenant AND e.run_id = l.run_id AND e.generation = l.generation AND e.number = l.element.2
         GROUP BY l.run_id, l.number
     ),
-    -- The input of each model call as (position, hash, number of the value).
+    -- The input of each model call as (position, hash, number of the value); the hash as a number takes a third.
     prompts AS
     (
         SELECT
             c.run_id AS run_id,
             c.step AS step,
-            arraySort(groupArray((c.place.1, v.hash, c.number))) AS messages
+            arraySort(groupArray((c.place.1, reinterpretAsUInt128(unhex(v.hash)), c.number))) AS messages
         FROM
         (
             SELECT
@@ -148,8 +148,8 @@ WITH
             ) AS error_message,
             if(s.tool_call != 0, t.arguments_hash, NULL) AS arguments_hash,
             if(s.tool_call != 0, t.result_hash, NULL) AS result_hash,
-            if(s.tool_call != 0, substringUTF8(t.arguments, 1, 500), NULL) AS arguments,
-            if(s.tool_call != 0, substringUTF8(t.result, 1, 500), NULL) AS result,
+            if(s.tool_call != 0, t.arguments, NULL) AS arguments,
+            if(s.tool_call != 0, t.result, NULL) AS result,
             if(s.model_call != 0, m.provider, NULL) AS provider,
             if(s.model_call != 0, m.request_model, NULL) AS request_model,
             m.parameters AS parameters,
@@ -165,7 +165,24 @@ WITH
             if(isNull(state_hash), [], arrayZip(arrayMap(k -> toString(k), s.before_keys), s.before_values)) AS state
         FROM canon_steps AS s
         INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
-        LEFT JOIN canon_tool_calls AS t
+        LEFT JOIN
+        (
+            -- Cut before they are joined: the join holds what it is given.
+            SELECT
+                tenant,
+                run_id,
+                generation,
+                ordinal,
+                tool_name,
+                error_type,
+                error_message,
+                arguments_hash,
+                result_hash,
+                substringUTF8(canon_tool_calls.arguments, 1, 500) AS arguments,
+                substringUTF8(canon_tool_calls.result, 1, 500) AS result
+            FROM canon_tool_calls
+            WHERE run_id IN ({a:String}, {b:String})
+        ) AS t
             ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation AND t.ordinal = s.tool_call
         LEFT JOIN canon_model_calls AS m
             ON m.tenant = s.tenant AND m.run_id = s.run_id AND m.generation = s.generation AND m.ordinal = s.model_call
@@ -400,8 +417,6 @@ WITH
     paired AS
     (
         SELECT
-            {a:String} AS a,
-            {b:String} AS b,
             place.1 AS position,
             -- Steps count from 1 without a gap, as the indexes do.
             toUInt32(place.2.4) AS step_a,
@@ -412,8 +427,6 @@ WITH
     prompted AS
     (
         SELECT
-            p.a AS a,
-            p.b AS b,
             p.position AS position,
             p.step_a AS step_a,
             p.step_b AS step_b,
@@ -422,15 +435,16 @@ WITH
             arrayFirst(
                 o -> o.1 != o.2,
                 arrayZip(
-                    arrayResize(u.messages.2, greatest(length(u.messages), length(w.messages)), ''),
-                    arrayResize(w.messages.2, greatest(length(u.messages), length(w.messages)), ''),
+                    arrayResize(u.messages.2, greatest(length(u.messages), length(w.messages))),
+                    arrayResize(w.messages.2, greatest(length(u.messages), length(w.messages))),
                     arrayResize(u.messages.3, greatest(length(u.messages), length(w.messages)), 0),
                     arrayResize(w.messages.3, greatest(length(u.messages), length(w.messages)), 0)
                 )
             ) AS odd
         FROM paired AS p
-        LEFT JOIN prompts AS u ON u.run_id = p.a AND u.step = p.step_a
-        LEFT JOIN prompts AS w ON w.run_id = p.b AND w.step = p.step_b
+        -- The run is named here and not joined by: so each side holds the rows of its own run only.
+        LEFT JOIN prompts AS u ON u.run_id = {a:String} AND u.step = p.step_a
+        LEFT JOIN prompts AS w ON w.run_id = {b:String} AND w.step = p.step_b
     ),
     joined AS
     (
@@ -500,8 +514,8 @@ WITH
                 [('', 0, '', 0)]
             ) AS wanted
         FROM prompted AS p
-        LEFT JOIN facts AS x ON x.run_id = p.a AND x.step = p.step_a
-        LEFT JOIN facts AS y ON y.run_id = p.b AND y.step = p.step_b
+        LEFT JOIN facts AS x ON x.run_id = {a:String} AND x.step = p.step_a
+        LEFT JOIN facts AS y ON y.run_id = {b:String} AND y.step = p.step_b
     ),
     -- The same with those texts, as (what, of b, place or key, hash, text).
     shown AS
