@@ -136,10 +136,10 @@ def _page(place: Path, capacity: float, samples: list[Sample], peak: int, said: 
     lines += [
         f"- Queryable medium spans a second when they come as fast as they are acknowledged: {capacity:,.0f}",
         f"- Length: {samples[-1].at / 60:.1f} minutes",
+        f"- Peak of the collector alone, as the kernel keeps it: {peak / GB:.2f} GB",
         (
-            f"- Peak of the collector: {peak / GB:.2f} GB (as the kernel keeps it); with its interpreting process "
-            f"{most / GB:.2f} GB (as sampled); wanted: under {MARK_BYTES / GB:.2f} GB, "
-            f"{'met' if met else '**missed**'}"
+            f"- Peak with its interpreting process, as sampled: {most / GB:.2f} GB; wanted: under "
+            f"{MARK_BYTES / GB:.2f} GB, {'met' if met else '**missed**'}"
         ),
         f"- Median of the last third over the median of the second: {flat:.2f} (1 is flat)",
         *(f"- {line}" for line in said),
