@@ -110,7 +110,8 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_model_calls_local",
         "canon_model_calls",
         "landing",
-    ]
+        "raw_spans_local",
+    ], "settings are those of the rows' own table"
 
 
 def test_what_is_superseded_is_deleted_where_the_rows_are(store: EmbeddedStore) -> None:

@@ -99,8 +99,9 @@ class Form:
         altered = _ALTER.search(statement)
         if altered is None or self.local(altered[1]) == altered[1] or altered[1] == "landing":
             return [self._on_cluster(statement)]
-        local = _ALTER.sub(f"ALTER TABLE {self.local(altered[1])}", statement, count=1)
-        return [self._on_cluster(local), self._on_cluster(statement)]
+        local = self._on_cluster(_ALTER.sub(f"ALTER TABLE {self.local(altered[1])}", statement, count=1))
+        # The table over it has no settings of its own.
+        return [local] if "MODIFY SETTING" in statement else [local, self._on_cluster(statement)]
 
     def _on_cluster(self, statement: str) -> str:
         if not self.cluster:
