@@ -102,9 +102,9 @@ def test_r09_ten_minutes_without_the_server_cost_no_exporter_anything(tmp_path: 
             due = began + len(sent) * PER_REQUEST / SPANS_PER_SECOND
             time.sleep(max(0.0, due - time.monotonic()))
         stopped = time.monotonic()
-        collector.until(lambda: not collector.health()["load_lag_records"], 300)
+        collector.until(lambda: not collector.health()["load_lag_records"], 1200)
         loaded = time.monotonic()
-        collector.until(lambda: not collector.health()["interpretation_lag_traces"], 300)
+        collector.until(lambda: not collector.health()["interpretation_lag_traces"], 1200)
         health = collector.health()
         assert health["status"] == "ok", health["reasons"]
         print(
