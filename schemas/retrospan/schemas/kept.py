@@ -15,8 +15,8 @@ from retrospan.schemas.hashing import canonical_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """One deletion. `what` is run, trace (one without a run), payloads (those of either, which stays) or segment (a file of the log's
-    archive).
+    """One deletion. `what` is run, trace (one without a run), payloads (those of either, which stays) or segment (a
+    file of the log's archive).
 
     Times are Unix nanoseconds. The records of the log that held the spans run from `first_records[i]` to
     `last_records[i]`, as sequences. `rows` counts those of every table, `bytes` is the size of spans and log records

@@ -48,7 +48,7 @@ _CONVERSATION_NAMES = (
 )
 #: Where frameworks and users put their own keys: an object in JSON, or one attribute per key.
 _METADATA = "metadata"
-_METADATA_PREFIXES = (
+METADATA_PREFIXES = (
     "traceloop.association.properties.",
     "langsmith.metadata.",
     "ai.telemetry.metadata.",
@@ -109,8 +109,8 @@ def _metadata(attributes: Attributes) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
     inner = read_value(attributes.get(_METADATA))
     found = dict(inner) if isinstance(inner, dict) else {}
-    own = [(key, value) for key, value in attributes.items() if key.startswith(_METADATA_PREFIXES)]
-    for prefix in _METADATA_PREFIXES if own else ():
+    own = [(key, value) for key, value in attributes.items() if key.startswith(METADATA_PREFIXES)]
+    for prefix in METADATA_PREFIXES if own else ():
         for key, value in own:
             if key.startswith(prefix):
                 found.setdefault(key[len(prefix) :], value)

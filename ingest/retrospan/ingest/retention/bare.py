@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
+from retrospan.ingest.interpret.general import METADATA_PREFIXES
+from retrospan.ingest.otlp import lean
 from retrospan.schemas import attributes as conventions
-from retrospan.schemas.redaction.walk import Field, fields, mark
+from retrospan.schemas.redaction.walk import Field, NotWalkable, fields, mark
 from retrospan.schemas.wire import DELIMITED, delimited
 
 _LISTED: list[object] = [{"path": "*", "rule": "retention"}]
@@ -18,14 +21,6 @@ MARK = json.dumps(_LISTED, ensure_ascii=True)
 """The value of `retrospan.redacted` on what is bare."""
 _MARKED = mark(_LISTED)
 
-_METADATA = (
-    "traceloop.association.properties.",
-    "langsmith.metadata.",
-    "ai.telemetry.metadata.",
-    "lmnr.association.properties.",
-    "langfuse.trace.metadata.",
-    "langfuse.observation.metadata.",
-)
 _OF_METADATA = (
     "langgraph_node",
     "langgraph_step",
@@ -67,7 +62,7 @@ KEPT = frozenset(
         *("gcp.vertex.agent.invocation_id", "haystack.tool.name", "haystack.component.name"),
         *("spring.ai.tool.definition.name", "lmnr.span.type", "deployment.environment.name"),
         *("deployment.environment", "service.name", "service.version"),
-        *(prefix + name for prefix in _METADATA for name in _OF_METADATA),
+        *(prefix + name for prefix in METADATA_PREFIXES for name in _OF_METADATA),
         # How it was set, how it ended, what it took.
         *(
             "gen_ai.request.temperature",
@@ -159,12 +154,24 @@ _LOG_ATTRIBUTES = 6
 
 def bare_span(data: bytes) -> bytes:
     """An OTLP Span without its payload; the same bytes when it is bare. Raises ValueError when they are no message."""
-    return _bare(data, _SPAN_ATTRIBUTES, _SPAN_PLAIN, _SPAN_PARTS)
+    return _bare(_walkable(data, lean.Span), _SPAN_ATTRIBUTES, _SPAN_PLAIN, _SPAN_PARTS)
 
 
 def bare_log(data: bytes) -> bytes:
     """An OTLP LogRecord without its payload; the same bytes when it is bare. Raises ValueError as `bare_span`."""
-    return _bare(data, _LOG_ATTRIBUTES, _LOG_PLAIN, {})
+    return _bare(_walkable(data, lean.LogRecord), _LOG_ATTRIBUTES, _LOG_PLAIN, {})
+
+
+def _walkable(data: bytes, member: Any) -> bytes:
+    """The same bytes, or where they hold fields of a kind that OTLP does not have, the message without these."""
+    try:
+        for _ in fields(data):
+            pass
+    except NotWalkable:
+        message = member.FromString(data)
+        message.DiscardUnknownFields()
+        return bytes(message.SerializeToString())
+    return data
 
 
 def _bare(
