@@ -1,7 +1,8 @@
 """`POST /admin/v1/<command>`: the commands that change the warehouse, one at a time.
 
 A command reports its progress as mappings; they go out as JSON lines as they come. The last line says
-`{"done": true}` or `{"error": …}`. A command runs to its end even when the client goes away.
+`{"done": true}` or `{"error": …}`. A command runs to its end even when the client goes away. A second command is
+refused while one runs; what the collector does by itself, a command waits for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from retrospan.schemas.errors import RetrospanError
 Progress = Mapping[str, object]
 Report = Callable[[Progress], None]
 Command = Callable[[Mapping[str, object], Report], None]
+_SAY_WAITING_SECONDS = 1.0
 
 
 class Admin:
@@ -26,7 +28,8 @@ class Admin:
 
     def __init__(self, commands: Mapping[str, Command]) -> None:
         self._commands = dict(commands)
-        self._running = threading.Lock()
+        self._asked = threading.Lock()  # held by the command under way
+        self._changing = threading.Lock()  # held by who changes the warehouse: it, or the collector by itself
         self._thread: threading.Thread | None = None
 
     def answer(self, request: Request, name: str) -> Response:
@@ -43,7 +46,7 @@ class Admin:
             arguments = None
         if not isinstance(arguments, dict):
             return text(400, "the body is not a JSON object of arguments.\n")
-        if not self._running.acquire(blocking=False):
+        if not self._asked.acquire(blocking=False):
             return text(409, "another command is running. Try again when it has ended.\n")
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._thread = threading.Thread(
@@ -54,13 +57,13 @@ class Admin:
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
-        """Keep commands out meanwhile; False when one is running just now, and then none is kept out."""
-        held = self._running.acquire(blocking=False)
+        """Let commands wait meanwhile; False when one is running just now, and then none has to wait."""
+        held = self._changing.acquire(blocking=False)
         try:
             yield held
         finally:
             if held:
-                self._running.release()
+                self._changing.release()
 
     def wait(self, seconds: float) -> bool:
         """Wait for a running command; False when it still runs after that many seconds."""
@@ -73,6 +76,9 @@ class Admin:
     def _run(
         self, command: Command, arguments: Mapping[str, object], lines: queue.SimpleQueue[bytes]
     ) -> None:
+        if not self._changing.acquire(timeout=_SAY_WAITING_SECONDS):
+            lines.put(_line({"phase": "waiting for retention on schedule"}))
+            self._changing.acquire()
         try:
             command(arguments, lambda progress: lines.put(_line(progress)))
             last: Progress = {"done": True}
@@ -83,7 +89,8 @@ class Admin:
             say_failure("an admin command", error)
             last = {"error": f"{type(error).__name__}: {error}"}
         finally:
-            self._running.release()
+            self._changing.release()
+            self._asked.release()
         lines.put(_line(last))
         lines.put(b"")
 
