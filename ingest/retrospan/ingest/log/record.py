@@ -18,9 +18,10 @@ record before its own tag.
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from isal.isal_zlib import crc32
 
 from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, Buffer, delimited, read_varint, varint
 
@@ -89,6 +90,35 @@ def encode(
 
     The request bytes are parts of their own and not copied.
     """
+    parts, size = lay_out(
+        arrived_at=arrived_at,
+        sequence=sequence,
+        tenant=tenant,
+        traces=traces,
+        logs=logs,
+        rejects=rejects,
+        items=items,
+        notes=notes,
+    )
+    seal(parts)
+    return parts, size
+
+
+def lay_out(
+    *,
+    arrived_at: int,
+    sequence: int,
+    tenant: str,
+    traces: bytes | None = None,
+    logs: bytes | None = None,
+    rejects: Sequence[Reject] = (),
+    items: int = 0,
+    notes: Sequence[Note] = (),
+) -> tuple[list[bytes], int]:
+    """As `encode`, but without the checksum, which takes most of the time: `seal` the parts before they are written.
+
+    The size counts it already.
+    """
     head = _HEAD.pack(0x09, arrived_at, 0x10) + varint(sequence) + delimited(3, tenant.encode())
     if items:
         head += _ITEMS + varint(items)
@@ -101,15 +131,17 @@ def encode(
     parts[-1] += b"".join(
         delimited(8, delimited(1, note.kind.encode()) + delimited(2, note.body)) for note in notes
     )
-    checksum = 0
-    length = TRAILER_BYTES
-    for part in parts:
-        checksum = zlib.crc32(part, checksum)
-        length += len(part)
-    parts[-1] += _CHECKSUM.pack(_CHECKSUM_TAG, checksum)
+    length = sum(map(len, parts)) + TRAILER_BYTES
     prefix = varint(length)
-    parts[0] = prefix + parts[0]
-    return parts, len(prefix) + length
+    return [prefix, *parts], len(prefix) + length
+
+
+def seal(parts: list[bytes]) -> None:
+    """Append the checksum to the parts of a record that was laid out, once."""
+    checksum = 0
+    for part in parts[1:]:
+        checksum = crc32(part, checksum)
+    parts[-1] += _CHECKSUM.pack(_CHECKSUM_TAG, checksum)
 
 
 def checksum_holds(data: Buffer, start: int, end: int) -> bool:
@@ -118,7 +150,7 @@ def checksum_holds(data: Buffer, start: int, end: int) -> bool:
     if at <= start or data[at] != _CHECKSUM_TAG:
         return False
     with memoryview(data) as view, view[start:at] as covered:
-        return zlib.crc32(covered) == int.from_bytes(data[at + 1 : end], "little")
+        return crc32(covered) == int.from_bytes(data[at + 1 : end], "little")
 
 
 def header_of(data: Buffer, start: int, end: int) -> tuple[int, int] | None:

@@ -22,15 +22,15 @@ import errno
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
 from retrospan.ingest.log.archive import DIRECTORY, opened, pack
+from retrospan.ingest.log.durable import Durable
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.reading import Chunk, Readable, Reader
-from retrospan.ingest.log.record import Note, Reject, encode
+from retrospan.ingest.log.record import Note, Reject, lay_out, seal
 from retrospan.ingest.log.recovery import Recovered, Recovery, recover
 from retrospan.ingest.log.removed import Removed
 from retrospan.ingest.log.rewriting import Rewritten
@@ -46,7 +46,7 @@ class _Entry:
     sequence: int
     parts: list[bytes]
     size: int
-    durable: Future[int]
+    durable: Durable
 
 
 class WriteAheadLog:
@@ -132,15 +132,14 @@ class WriteAheadLog:
         rejects: Sequence[Reject] = (),
         items: int = 0,
         notes: Sequence[Note] = (),
-    ) -> Future[int]:
-        """As `append`, with a future; LogFull and a log that has failed already are raised at once."""
-        durable: Future[int] = Future()
-        durable.set_running_or_notify_cancel()  # a record on its way cannot be called back
+    ) -> Durable:
+        """As `append`, without waiting; LogFull and a log that has failed already are raised at once."""
+        durable = Durable()
         with self._lock:
             if self._ended is not None:
                 raise type(self._ended)(str(self._ended))
             arrived_at = max(time.time_ns(), self._arrived_at + 1)
-            parts, size = encode(
+            parts, size = lay_out(
                 arrived_at=arrived_at,
                 sequence=self._next,
                 tenant=tenant,
@@ -301,6 +300,9 @@ class WriteAheadLog:
                     return
                 batch, self._queue = self._queue, []
             try:
+                for entry in batch:
+                    # Here and not where it is appended: there the lock is held, and every sender would wait.
+                    seal(entry.parts)
                 self._commit(batch)
             except LogFull as full:
                 self._give_back(batch, full)
@@ -363,7 +365,7 @@ class WriteAheadLog:
             self._room.measure(self._waiting())
             self._grown.notify_all()
         for entry in waiting:
-            entry.durable.set_result(entry.sequence)
+            entry.durable.keep(entry.sequence)
 
     def _disk_full(self) -> LogFull:
         return LogFull(f"the disk of {self.directory} is full: free some space")
@@ -377,7 +379,7 @@ class WriteAheadLog:
             self._room.used = sum(segment.disk_bytes for segment in self._segments)
             self._room.free = 0
         for entry in refused:
-            entry.durable.set_exception(full)
+            entry.durable.fail(full)
 
     def _fail(self, batch: list[_Entry], cause: Exception) -> None:
         """Refuse all that is not durable, and everything that comes, until the log is opened again."""
@@ -388,4 +390,4 @@ class WriteAheadLog:
             self._queue = []
             self._ended = failure
         for entry in refused:
-            entry.durable.set_exception(failure)
+            entry.durable.fail(failure)

@@ -15,11 +15,11 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Iterable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from retrospan.ingest.load.ledger import Batch, Ledger
+from retrospan.ingest.log.durable import Durable
 from retrospan.ingest.log.record import decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.torture.simulated_disk import PowerLoss, SimulatedDisk
@@ -137,7 +137,7 @@ class Life:
 
     def _append(self, log: WriteAheadLog, count: int) -> None:
         """Append so that all but the first share one commit, and wait for every answer."""
-        pending: list[tuple[bytes, Future[int]]] = []
+        pending: list[tuple[bytes, Durable]] = []
         self._disk.hold()
         try:
             for number in range(count):

@@ -17,11 +17,12 @@ import os
 import random
 import shutil
 import threading
+import time
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from retrospan.ingest.log.durable import Durable
 from retrospan.ingest.log.files import Files
 
 
@@ -93,10 +94,11 @@ class SimulatedDisk(Files):
         self._held.clear()
         self._going.clear()
 
-    def wait_held(self, answer: Future[int]) -> bool:
+    def wait_held(self, answer: Durable) -> bool:
         """Wait until a write waits, or the answer that it is for is there already; whether it waits."""
-        answer.add_done_callback(lambda _: self._held.set())
-        assert self._held.wait(30), "the log does nothing"
+        deadline = time.monotonic() + 30
+        while not self._held.wait(0.002) and not answer.done():
+            assert time.monotonic() < deadline, "the log does nothing"
         return not answer.done()
 
     def release(self) -> None:
