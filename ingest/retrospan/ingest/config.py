@@ -62,7 +62,7 @@ class LoaderSettings:
     """How records become rows."""
 
     batch_spans: int = 20_000
-    batch_bytes: int = 80 * MIB
+    batch_bytes: int = 64 * MIB
     wait_seconds: float = 0.2
     """How long a batch waits for more records."""
     memory_bytes: int = 4 * GIB

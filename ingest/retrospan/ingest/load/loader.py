@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.config import LoaderSettings
+from retrospan.ingest.load.ahead import Ahead
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
 from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, stored_items
@@ -91,6 +92,7 @@ class Loader:
         self._turn = threading.RLock()  # held while a batch is under way, and while the epoch changes
         self.chains = Chains(ledger, self._turn)
         """How far batches and receipts are chained, for who verifies them and for who deletes."""
+        self._ahead = Ahead(lambda after: self._next_content(after, wait_seconds=0.0))
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._deadline = 0.0
@@ -180,6 +182,7 @@ class Loader:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+        self._ahead.drop()
         with self._turn:
             if self._store is not None:
                 self._store.close()
@@ -232,13 +235,8 @@ class Loader:
         with self._turn:
             batch = self._ledger.open_batch
             if batch is None:
-                content = next_content(
-                    self._log,
-                    self.loaded_sequence,
-                    most_items=self._settings.batch_spans,
-                    most_bytes=self._settings.batch_bytes,
-                    wait_seconds=self._patience(),
-                    pause=self._stopping.wait,
+                content = self._ahead.take(self.loaded_sequence) or self._next_content(
+                    self.loaded_sequence, wait_seconds=self._patience()
                 )
                 batch = self._begin(content)
             else:
@@ -250,6 +248,16 @@ class Loader:
             self._uncounted = True
         self._tell(batch)
         return True
+
+    def _next_content(self, after: int, *, wait_seconds: float) -> Content:
+        return next_content(
+            self._log,
+            after,
+            most_items=self._settings.batch_spans,
+            most_bytes=self._settings.batch_bytes,
+            wait_seconds=wait_seconds,
+            pause=self._stopping.wait,
+        )
 
     def _patience(self) -> float:
         """How long a batch that is not full waits for more, in seconds."""
@@ -275,6 +283,8 @@ class Loader:
             batch.items * _SMALL_BATCH < self._settings.batch_spans
             and len(content.data) * _SMALL_BATCH < self._settings.batch_bytes
         )
+        if self._log.bytes_beyond(batch.last) >= self._settings.batch_bytes:
+            self._ahead.begin(batch.last)
         if content.frames:
             try:
                 insert_records(store, content.data, batch.token)
