@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,10 +39,6 @@ _PASSING_CODES = frozenset({252, 243, 76, 159, 209, 210})
 
 #: When the process has grown by so many bytes, what the engine no longer needs is given back.
 _WASTE = 32 << 20
-#: While inserts of so many bytes follow each other within so many seconds, each needs at once what the last one held:
-#: to give it back between them took a sixth of their time, and did not lower the peak.
-_LARGE_INSERT = 32 << 20
-_NEXT_INSERT_SECONDS = 4.0
 
 _IMPORTING = threading.Lock()
 
@@ -89,7 +84,6 @@ class EmbeddedWarehouse:
         self._purging = threading.Lock()
         self._purger: Any = None
         self._least = 0  # what the process held after it gave back last, in bytes
-        self._inserted_at = self._keeps_until = float("-inf")
 
     @property
     def path(self) -> Path:
@@ -124,9 +118,7 @@ class EmbeddedWarehouse:
                         pid=owner,
                     ) from cause
                 raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
-            store = EmbeddedStore(
-                connection, on_close=self._forget, before_insert=self._expect, after_statement=self._give_back
-            )
+            store = EmbeddedStore(connection, on_close=self._forget, after_statement=self._give_back)
             self._open.add(store)
         try:
             store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
@@ -155,22 +147,11 @@ class EmbeddedWarehouse:
             if purger is not None:
                 purger.close()
 
-    def _expect(self, size: int) -> None:
-        """Note an insert; after the second large one in a row, memory is kept until none has come for a while."""
-        if size < _LARGE_INSERT:
-            return
-        now = time.monotonic()
-        if now - self._inserted_at < _NEXT_INSERT_SECONDS:
-            self._keeps_until = now + _NEXT_INSERT_SECONDS
-        self._inserted_at = now
-
     def _give_back(self) -> None:
         """Have the engine give back what statements took: its allocator would keep it for seconds, or until the next.
 
         On a connection of its own, for some may only read.
         """
-        if time.monotonic() < self._keeps_until:
-            return
         held = _resident()
         self._least = min(self._least, held)
         if held - self._least < _WASTE or not self._purging.acquire(blocking=False):
@@ -197,17 +178,10 @@ def _resident() -> int:
 class EmbeddedStore(Store):
     """One connection to the embedded engine. Belongs to one thread at a time."""
 
-    def __init__(
-        self,
-        connection: Any,
-        on_close: Any,
-        before_insert: Callable[[int], None],
-        after_statement: Callable[[], None],
-    ) -> None:
-        """`before_insert` is told the bytes; `after_statement` is called after each, in the thread that ran it."""
+    def __init__(self, connection: Any, on_close: Any, after_statement: Callable[[], None]) -> None:
+        """`after_statement` is called after each, in the thread that ran it."""
         self._connection: Any = connection
         self._on_close = on_close
-        self._before_insert = before_insert
         self._after_statement = after_statement
 
     def keep(self, settings: Settings) -> None:
@@ -255,7 +229,6 @@ class EmbeddedStore(Store):
     ) -> None:
         """Run `INSERT INTO … ` (without FORMAT) with the data. Returns once the rows are written."""
         clause = f" SETTINGS {settings_list(settings)}" if settings else ""
-        self._before_insert(len(data))
         with _file_in_memory(data) as path:
             self._run(f"{statement.rstrip()} FROM INFILE '{path}'{clause} FORMAT {input_format}")
 
