@@ -24,6 +24,7 @@ HEAVY = {
     "google",
     "grpc",
     "h11",
+    "isal",
     "numpy",
     "opentelemetry",
     "pandas",

@@ -15,7 +15,8 @@ from exporter.receiver import TAKEN, Receiver, Reply, attributes
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 SERVER_PACKAGES = (
-    "chdb clickhouse_connect grpc h11 numpy pandas polars pyarrow uvicorn retrospan.ingest retrospan.queries"
+    "chdb clickhouse_connect grpc h11 isal numpy pandas polars pyarrow uvicorn retrospan.ingest "
+    "retrospan.queries"
 )
 
 
