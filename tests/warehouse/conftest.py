@@ -20,10 +20,20 @@ def server(warehouse: EmbeddedWarehouse) -> Iterator[EngineServer]:
     running.close()
 
 
-@pytest.fixture
-def remote(server: EngineServer) -> Iterator[ServerWarehouse]:
-    """The server as the collector reaches it, with short patience."""
+def _reached(server: EngineServer, timeout_seconds: float) -> Iterator[ServerWarehouse]:
     address = parse_server(server.address, user="me", password="p@ss/word")
-    opened = ServerWarehouse(address, timeout_seconds=2.0, log_number=3)
+    opened = ServerWarehouse(address, timeout_seconds=timeout_seconds, log_number=3)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def remote(server: EngineServer) -> Iterator[ServerWarehouse]:
+    """The server as the collector reaches it, with patience for a busy machine."""
+    yield from _reached(server, 60.0)
+
+
+@pytest.fixture
+def impatient(server: EngineServer) -> Iterator[ServerWarehouse]:
+    """The same, given up after a few seconds."""
+    yield from _reached(server, 5.0)
