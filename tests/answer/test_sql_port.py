@@ -123,7 +123,7 @@ def test_too_many_queries_at_once_are_told_so(sample: EmbeddedWarehouse) -> None
     slow = threading.Thread(target=lambda: answers.append(port.sql("SELECT count() FROM numbers(1e13)")[0]))
     slow.start()
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         seen: tuple[int, bytes, Any] = (200, b"", {})
         while seen[0] != 503 and time.monotonic() < deadline:
             seen = port.sql("SELECT 1")
@@ -267,12 +267,12 @@ def test_odd_requests_do_not_harm(port: Port) -> None:
         b"\x16\x03\x01\x02\x00",
         b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", port.number), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", port.number), timeout=60) as connection:
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(65536):
                 pass
-    chunked = http.client.HTTPConnection("127.0.0.1", port.number, timeout=10)
+    chunked = http.client.HTTPConnection("127.0.0.1", port.number, timeout=60)
     try:
         for _ in range(2):  # the connection stays usable
             chunked.request(
@@ -304,7 +304,7 @@ def test_stop_lets_running_queries_end_and_leaves_no_thread(sample: EmbeddedWare
     before = set(threading.enumerate())
     served = started(sample)
     port = Port(served.start())
-    idle = http.client.HTTPConnection("127.0.0.1", port.number, timeout=10)
+    idle = http.client.HTTPConnection("127.0.0.1", port.number, timeout=60)
     idle.request("GET", "/ping")
     assert idle.getresponse().read() == b"Ok.\n"
     answers: list[int] = []
@@ -313,7 +313,7 @@ def test_stop_lets_running_queries_end_and_leaves_no_thread(sample: EmbeddedWare
     )
     running.start()
     watching = sample.connect()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not watching.rows("SELECT 1 FROM system.processes WHERE query LIKE '%numbers(1e13)'"):
         assert time.monotonic() < deadline
     watching.close()

@@ -105,7 +105,7 @@ def wait_listening(address: str, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while True:
         try:
-            socket.create_connection((host, int(port)), timeout=5).close()
+            socket.create_connection((host, int(port)), timeout=30).close()
             return
         except OSError:
             assert time.monotonic() < deadline, f"nobody listens at {address}"

@@ -89,7 +89,7 @@ class Receiver:
     def names(self) -> list[str]:
         return [span.name for span in self.spans()]
 
-    def until(self, holds: Callable[[], bool], seconds: float = 30.0) -> None:
+    def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> None:
         """Wait until something holds."""
         deadline = time.monotonic() + seconds
         while not holds():
