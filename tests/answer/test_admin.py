@@ -10,6 +10,15 @@ from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.http_server import Request, Response
 
 
+def _admin(may_end: threading.Event) -> Admin:
+    """With a command that lasts until it may end."""
+
+    def change(arguments: Mapping[str, object], report: Report) -> None:
+        may_end.wait()
+
+    return Admin({"change": change})
+
+
 def _ask(admin: Admin) -> Response:
     return admin.answer(Request("POST", "/admin/v1/change", {}, {}, b"{}", overlong=False), "change")
 
@@ -21,11 +30,7 @@ def _lines(answer: Response) -> list[object]:
 
 def test_a_second_command_is_refused_while_one_runs() -> None:
     may_end = threading.Event()
-
-    def change(arguments: Mapping[str, object], report: Report) -> None:
-        may_end.wait()
-
-    admin = Admin({"change": change})
+    admin = _admin(may_end)
     first = _ask(admin)
     assert _ask(admin).status == 409
     may_end.set()
@@ -48,11 +53,7 @@ def test_a_command_waits_for_what_the_collector_does_by_itself() -> None:
 
 def test_the_collector_keeps_away_from_a_running_command() -> None:
     may_end = threading.Event()
-
-    def change(arguments: Mapping[str, object], report: Report) -> None:
-        may_end.wait()
-
-    admin = Admin({"change": change})
+    admin = _admin(may_end)
     answer = _ask(admin)
     kept_away = False
     while not kept_away:  # the command starts in a thread of its own

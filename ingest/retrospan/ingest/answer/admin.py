@@ -77,7 +77,7 @@ class Admin:
         self, command: Command, arguments: Mapping[str, object], lines: queue.SimpleQueue[bytes]
     ) -> None:
         if not self._changing.acquire(timeout=_SAY_WAITING_SECONDS):
-            lines.put(_line({"phase": "waiting for retention on schedule"}))
+            lines.put(_line({"phase": "waiting for what the collector does by itself"}))
             self._changing.acquire()
         try:
             command(arguments, lambda progress: lines.put(_line(progress)))

@@ -85,39 +85,12 @@ def encode(
     rejects: Sequence[Reject] = (),
     items: int = 0,
     notes: Sequence[Note] = (),
+    sealed: bool = True,
 ) -> tuple[list[bytes], int]:
     """A record with its length in front, as parts to write one after the other, and their total size.
 
-    The request bytes are parts of their own and not copied.
-    """
-    parts, size = lay_out(
-        arrived_at=arrived_at,
-        sequence=sequence,
-        tenant=tenant,
-        traces=traces,
-        logs=logs,
-        rejects=rejects,
-        items=items,
-        notes=notes,
-    )
-    seal(parts)
-    return parts, size
-
-
-def lay_out(
-    *,
-    arrived_at: int,
-    sequence: int,
-    tenant: str,
-    traces: bytes | None = None,
-    logs: bytes | None = None,
-    rejects: Sequence[Reject] = (),
-    items: int = 0,
-    notes: Sequence[Note] = (),
-) -> tuple[list[bytes], int]:
-    """As `encode`, but without the checksum, which takes most of the time: `seal` the parts before they are written.
-
-    The size counts it already.
+    The request bytes are parts of their own and not copied. The checksum takes most of the time: without `sealed` it
+    is counted and left out, and `seal` puts it in before the parts are written.
     """
     head = _HEAD.pack(0x09, arrived_at, 0x10) + varint(sequence) + delimited(3, tenant.encode())
     if items:
@@ -133,11 +106,14 @@ def lay_out(
     )
     length = sum(map(len, parts)) + TRAILER_BYTES
     prefix = varint(length)
-    return [prefix, *parts], len(prefix) + length
+    parts.insert(0, prefix)
+    if sealed:
+        seal(parts)
+    return parts, len(prefix) + length
 
 
 def seal(parts: list[bytes]) -> None:
-    """Append the checksum to the parts of a record that was laid out, once."""
+    """Append the checksum to the parts of a record that was encoded without, once."""
     checksum = 0
     for part in parts[1:]:
         checksum = crc32(part, checksum)

@@ -30,7 +30,7 @@ from retrospan.ingest.log.archive import DIRECTORY, opened, pack
 from retrospan.ingest.log.durable import Durable
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.reading import Chunk, Readable, Reader
-from retrospan.ingest.log.record import Note, Reject, lay_out, seal
+from retrospan.ingest.log.record import Note, Reject, encode, seal
 from retrospan.ingest.log.recovery import Recovered, Recovery, recover
 from retrospan.ingest.log.removed import Removed
 from retrospan.ingest.log.rewriting import Rewritten
@@ -139,7 +139,7 @@ class WriteAheadLog:
             if self._ended is not None:
                 raise type(self._ended)(str(self._ended))
             arrived_at = max(time.time_ns(), self._arrived_at + 1)
-            parts, size = lay_out(
+            parts, size = encode(
                 arrived_at=arrived_at,
                 sequence=self._next,
                 tenant=tenant,
@@ -148,6 +148,7 @@ class WriteAheadLog:
                 rejects=rejects,
                 items=items,
                 notes=notes,
+                sealed=False,
             )
             has_spans = traces is not None or logs is not None or bool(rejects)
             self._room.take(size, self._waiting(), has_spans=has_spans)
