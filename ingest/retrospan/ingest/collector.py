@@ -1,15 +1,18 @@
-"""The collector: opens one data directory, starts every part in order, and ends them in the reverse order.
+"""The collector: receives, keeps, and has another process answer. One per data directory.
 
 DATA/lock         who owns the directory
 DATA/tenant       whose it is, once somebody has written
 DATA/log/         the write-ahead log, its archive and the loader's ledger: the truth
 DATA/warehouse/   the embedded ClickHouse: derived, `rebuild` makes it anew; not there with a server
+
+This process has the receivers, the log and the probes, and never loads the engine. The process of the warehouse, its
+child, follows the log: engine, loader, interpreter, SQL port. Whatever becomes of that one, this one goes on.
 """
 
 from __future__ import annotations
 
+import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,23 +20,20 @@ from types import TracebackType
 from typing import Self
 
 from retrospan.ingest.access.gate import Gate
+from retrospan.ingest.access.remote import admitted
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile
-from retrospan.ingest.answer.admin import Admin, Command, Report
-from retrospan.ingest.answer.metrics import rendered
 from retrospan.ingest.answer.metrics_target import require_foreign
 from retrospan.ingest.answer.observed import Observed, Parts, release
-from retrospan.ingest.answer.sql_port import SqlPort
+from retrospan.ingest.answer.probes import Probes
+from retrospan.ingest.answer.stand_in import StandIn
+from retrospan.ingest.channel import Arguments
 from retrospan.ingest.config import Config
-from retrospan.ingest.interpret.interpreter import Interpreter
-from retrospan.ingest.interpret.selection import EVERYTHING, Selection
-from retrospan.ingest.load.checking import detached_parts, drop_detached
 from retrospan.ingest.load.ledger import Ledger
-from retrospan.ingest.load.loader import Loader
-from retrospan.ingest.load.migrating import migrate
-from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.directory import claim
+from retrospan.ingest.log.record import Note
+from retrospan.ingest.log.telling import archived_path, segment_told
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.memory import engine_bytes, memory_limit
 from retrospan.ingest.receive.grpc import GrpcReceiver
@@ -41,18 +41,20 @@ from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.receive.port import bind
 from retrospan.ingest.redact.redactor import Redactor
-from retrospan.ingest.retention.burial import Burial
-from retrospan.ingest.retention.commands import commands, configured_policy
-from retrospan.ingest.retention.marks import Marks
-from retrospan.ingest.retention.retention import Retention
-from retrospan.ingest.retention.schedule import Schedule
+from retrospan.ingest.remote_file import read_setting
+from retrospan.ingest.retention.policy import read_policy_file
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.setting_values import Address
-from retrospan.ingest.warehouse.opened import open_warehouse
-from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
+from retrospan.ingest.supervisor import Supervisor
 
 GRACE_SECONDS = 10.0
 """How long requests in flight have to be answered: the exporters' own deadline."""
+CLOSING_SECONDS = 60.0
+"""How long the process of the warehouse has to end, beyond the drain."""
+BESIDE_ENGINE_BYTES = 1 << 30
+"""What the process of the warehouse may have beside its engine: batches on their way in, pages of long runs."""
+_TELL_SECONDS = 0.01
+_LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,7 @@ class Collector:
         self.config = config
         self._say = say
         self._stack = ExitStack()
-        self._hurry = threading.Event()
-        self._ending = threading.Event()
+        self._ended = threading.Event()
         self._addresses: Addresses | None = None
 
     def __enter__(self) -> Self:
@@ -95,7 +96,8 @@ class Collector:
         return self._addresses
 
     def start(self) -> Addresses:
-        """Open everything and return once every port answers. What was opened is closed again on an error.
+        """Open everything and return once every port answers; what is sent is acknowledged before that. What was
+        opened is closed again on an error.
 
         Raises:
             ConfigError: the file of tokens, of rules, or one of TLS cannot be used, the process may have
@@ -114,121 +116,122 @@ class Collector:
 
         What did not make it within that time is in the log and is loaded by the next start.
         """
-        self._ending.set()
         self._stack.close()
 
     def hurry(self) -> None:
         """Cut the drain short: what is accepted stays in the log for the next start."""
-        self._hurry.set()
+        self._supervisor.tell("hurry", {})
 
     def _start(self, stack: ExitStack) -> Addresses:
-        config, limits = self.config, self.config.limits
-        stack.callback(claim(config.data).release)
-        for flag, address in (("--grpc", config.grpc), ("--http", config.http), ("--sql", config.sql)):
-            # Opening the engine takes a second: a taken port is said before that.
+        config = self.config
+        claimed = stack.enter_context(claim(config.data))
+        redactor = self._check()
+        engine = self._engine_bytes()
+        listener = stack.enter_context(bind(config.sql, flag="--sql"))
+        for flag, address in (("--grpc", config.grpc), ("--http", config.http)):
+            # A taken port is said before anything is opened.
             bind(address, flag=flag).close()
+        loaded = Ledger.look(config.data / "log" / "batches.jsonl").loaded_sequence
+        self._log = self._open_log(loaded)
+        stack.callback(self._log.close)
+        tokens = TokenFile(config.tokens, self._say) if config.tokens is not None else None
+        shared = config.warehouse is not None
+        self._gate = Gate(
+            tokens, Tenancy(config.data, has_records=self._log.durable_sequence > 0, shared=shared)
+        )
+        self._intake = Intake(self._log, config.limits, redactor)
+        self._supervisor = self._supervised(listener, claimed.descriptor, engine)
+        observed = self._observed = Observed(
+            config, Parts(self._log, self._intake, self._gate, self._supervisor), loaded
+        )
+        self._probes = Probes(observed, self._gate)
+        self._stand_in = StandIn(listener, self._probes, lambda: self._supervisor.failure, config.tls)
+        self._supervisor.start()
+        stack.callback(self._stop_warehouse)
+        threading.Thread(target=self._tell_growth, name="retrospan-growth", daemon=True).start()
+        self._stand_in.start()
+        stack.callback(self._stand_in.stop)
+        sql = Address(config.sql.host, listener.getsockname()[1])
+        addresses = Addresses(*self._receive(stack), sql)
+        observed.addresses = {name: str(getattr(addresses, name)) for name in ("grpc", "http", "sql")}
+        self._export_metrics(stack, observed)
+        self._supervisor.wait_answering()
+        self._introduce(observed)
+        return addresses
+
+    def _check(self) -> Redactor | None:
+        """Refuse settings that cannot be used, before anything is opened; returns what takes secrets out."""
+        config = self.config
         redactor = Redactor.of(config.redaction)
         if redactor is not None:
             # What is said may quote a path or a name that a client made up.
             self._say = redactor.spoken(self._say)
-        configured_policy(config.retention.policy)
+        read_policy_file(config.retention.policy)
         server_context(config.tls)
         Ruleset.read(config.interpreter.rules)
         require_foreign(config)
-        engine = self._engine_bytes()
-        tokens = TokenFile(config.tokens, self._say) if config.tokens is not None else None
-        ledger = Ledger.open(config.data / "log" / "batches.jsonl")
-        stack.callback(ledger.close)
-        self._log = WriteAheadLog.open(
-            config.data / "log",
+        return redactor
+
+    def _open_log(self, loaded: int) -> WriteAheadLog:
+        limits = self.config.limits
+        return WriteAheadLog.open(
+            self.config.data / "log",
             segment_bytes=limits.segment_bytes,
             limit_bytes=limits.log_bytes,
             low_water_bytes=limits.low_water_bytes,
-            loaded_sequence=ledger.loaded_sequence,
-        )
-        stack.callback(self._log.close)
-        self._opened = open_warehouse(config, engine, guarded=tokens is not None)
-        stack.callback(self._opened.close)
-        self._gate = Gate(
-            tokens,
-            Tenancy(config.data, has_records=self._log.durable_sequence > 0, shared=self._opened.shared),
-        )
-        self._prepare()
-        self._interpreter = Interpreter(self._opened, config.interpreter, share=self._opened.share)
-        self._loader = Loader(self._log, self._opened.connect, ledger, config.loader, self._opened.log_number)
-        self._loader.on_loaded = self._loaded
-        self._interpreter.is_flooded = lambda: self._loader.is_flooded
-        self._noticed = ledger.loaded_sequence
-        self._intake = Intake(self._log, limits, redactor)
-        parts = Parts(
-            self._log, self._intake, self._loader, self._interpreter, self._opened.probe, self._gate
-        )
-        observed = Observed(config, parts, lambda: self._noticed)
-        admin = Admin({"rebuild": self._rebuild, "migrate": self._migrate, **self._keeping()})
-        self._port = SqlPort(
-            self._opened,
-            config.sql,
-            limits=limits,
-            admin=admin,
-            health=observed.health,
-            metrics=lambda: rendered(observed.records(self._port.counters)),
-            gate=self._gate,
-            tls=config.tls,
-            reader_of=self._opened.reader_of,
-            ready=lambda: not self._log.failure,
-        )
-        if config.role == "all":
-            self._interpreter.start()
-            stack.callback(self._interpreter.stop)
-        self._loader.start()
-        stack.callback(self._loader.stop)
-        archivist = Archivist(
-            self._log,
-            lambda: ledger.loaded_sequence,
-            lambda: self._loader.is_flooded and self._log.bytes_used * 2 < limits.log_bytes,
-        )
-        archivist.start()
-        stack.callback(archivist.stop)
-        self._retain(stack, admin)
-        sql = self._port.start()
-        stack.callback(self._port.stop, GRACE_SECONDS)
-        stack.callback(admin.wait, GRACE_SECONDS)
-        stack.callback(self._drain)
-        addresses = Addresses(*self._receive(stack), Address(config.sql.host, sql))
-        observed.addresses = {name: str(getattr(addresses, name)) for name in ("grpc", "http", "sql")}
-        self._export_metrics(stack, observed)
-        self._introduce(observed)
-        return addresses
-
-    def _keeping(self) -> dict[str, Command]:
-        """The commands that keep runs and let them go."""
-        opened, chains = self._opened, self._loader.chains
-        burial = Burial(opened, self._interpreter)
-        self._retention = Retention(
-            opened,
-            self._log,
-            self._loader,
-            chains,
-            burial,
-            log_number=opened.log_number,
-            alone=not opened.shared,
-            stopping=self._ending.is_set,
-        )
-        marks = Marks(opened, self._log, self._loader)
-        return commands(
-            opened, marks, self._retention, chains, opened.log_number, self.config.retention.policy
+            loaded_sequence=loaded,
         )
 
-    def _retain(self, stack: ExitStack, admin: Admin) -> None:
-        settings = self.config.retention
-        schedule = Schedule(
-            self._retention,
-            lambda: configured_policy(settings.policy),
-            settings.every_seconds if self.config.role != "interpret" else 0.0,
-            admin.alone,
+    def _supervised(self, listener: socket.socket, claimed: int, engine: int) -> Supervisor:
+        config = self.config
+        return Supervisor(
+            config,
+            listener,
+            claimed,
+            engine_bytes=engine,
+            most_bytes=engine + BESIDE_ENGINE_BYTES if config.warehouse is None else 0,
+            hello=self._hello,
+            answers={
+                "append": self._append,
+                "admit": lambda asked: admitted(self._gate, asked),
+                "setting": lambda asked: read_setting(config, asked),
+                "health": lambda report: self._observed.health(report),
+                "metrics": lambda report: self._observed.metrics(report),
+            },
+            hears={"moved": self._moved},
+            changed=lambda answers: self._stand_in.stop() if answers else self._stand_in.start(),
+            say=self._say,
         )
-        schedule.start()
-        stack.callback(schedule.stop)
+
+    def _hello(self) -> Mapping[str, object]:
+        """What a new process of the warehouse is told of the log."""
+        self._log.look_again()
+        return {"segments": [segment_told(each, self._log.directory) for each in self._log.segments()]}
+
+    def _append(self, asked: Arguments) -> int:
+        notes = [Note(str(note["kind"]), bytes.fromhex(note["body"])) for note in asked["notes"]]
+        return self._log.append(tenant=str(asked["tenant"]), notes=notes)
+
+    def _moved(self, told: Arguments) -> None:
+        path = archived_path(told["path"] if told["there"] else None, self._log.directory)
+        self._log.note_archived(int(told["first"]), path, int(told["size"]), int(told["packed"]))
+
+    def _tell_growth(self) -> None:
+        """Tell the process of the warehouse how far the log is durable, a hundred times a second at most."""
+        told = first = 0
+        while not self._ended.wait(_TELL_SECONDS):
+            if self._log.wait_beyond(told, _LOOK_SECONDS):
+                grown = self._log.segments(first)
+                told, first = grown[-1].last, grown[-1].first
+                segments = [segment_told(each, self._log.directory) for each in grown]
+                self._supervisor.tell("grow", {"segments": segments})
+
+    def _stop_warehouse(self) -> None:
+        self._ended.set()
+        durable, drain = self._log.durable_sequence, self.config.drain_seconds
+        segments = [segment_told(each, self._log.directory) for each in self._log.segments()]
+        self._supervisor.tell("grow", {"segments": segments})
+        self._supervisor.stop({"durable": durable, "drain_seconds": drain}, drain + CLOSING_SECONDS)
 
     def _export_metrics(self, stack: ExitStack, observed: Observed) -> None:
         if self.config.metrics_to is not None:
@@ -238,7 +241,7 @@ class Collector:
             exported = ExportedMetrics(
                 self.config.metrics_to,
                 self.config.metrics_seconds,
-                lambda: observed.records(self._port.counters),
+                observed.records,
                 self._say,
                 release(),
             )
@@ -266,15 +269,6 @@ class Collector:
         stack.callback(http.stop, GRACE_SECONDS)
         return Address(self.config.grpc.host, grpc_port), Address(self.config.http.host, http_port)
 
-    def _prepare(self) -> None:
-        """Bring tables and views to this release, now or, with a server that is away, once it answers."""
-        try:
-            self._opened.prepare()
-        except WarehouseUnavailable as cause:
-            if not self._opened.shared:
-                raise
-            self._say(f"the warehouse does not answer, and what arrives is kept in the log: {cause}")
-
     def _introduce(self, observed: Observed) -> None:
         page = observed.health()
         self._say(
@@ -284,84 +278,3 @@ class Collector:
         reasons = page["reasons"]
         if isinstance(reasons, list) and reasons:
             self._say(f"{page['status']}: {'; '.join(map(str, reasons[:4]))}")
-
-    def _drain(self) -> None:
-        deadline = time.monotonic() + self.config.drain_seconds
-        wanted = self._log.durable_sequence
-        while not self._is_done(wanted):
-            if self._hurried(deadline):
-                self._say("stopping before everything is loaded and interpreted; the next start goes on")
-                break
-
-    def _is_done(self, wanted: int) -> bool:
-        """Whether everything up to this record is interpreted; waits a moment for it."""
-        if not self._loader.wait_loaded(wanted, 0.2):
-            return False
-        # Loaded is known a moment before the interpreter hears of it.
-        return self._noticed >= wanted and self._interpreter.wait_idle(0.2)
-
-    def _loaded(self, first: int, last: int) -> None:
-        if self.config.role == "all":
-            self._interpreter.notice(first, last)
-        self._noticed = last
-
-    def _hurried(self, deadline: float) -> bool:
-        return self._hurry.is_set() or time.monotonic() > deadline
-
-    def _migrate(self, arguments: Mapping[str, object], report: Report) -> None:
-        """Apply what is pending; with `dry_run` only name it."""
-        migrate(self._opened, report, dry_run=arguments.get("dry_run") is True)
-        self._port.learn()
-
-    def _rebuild(self, arguments: Mapping[str, object], report: Report) -> None:
-        """Derive every row from the log again: tables that are missing, raw rows, runs; or only some runs."""
-        selection = Selection.of(arguments)
-        if selection != EVERYTHING:
-            report({"traces": self._reinterpret(selection, report)})
-            return
-        self._opened.prepare()
-        put_aside = self._put_aside()
-        records = self._log.durable_sequence
-        report({"phase": "loading", "done": 0, "total": records, "unit": "records"})
-        self._loader.reload_all(
-            lambda done, total: report({"phase": "loading", "done": done, "total": total, "unit": "records"})
-        )
-        # What was deleted came back with the records that still hold it.
-        self._retention.finish(report)
-        if self.config.role == "receive":
-            # Which runs there are is for those who interpret: `rebuild`, asked of one of them, reads all again.
-            report({"records": records})
-            return
-        traces = self._reinterpret(selection, report)
-        self._let_go(put_aside)
-        self._loader.missing_rows()
-        self._port.learn()
-        report({"records": records, "traces": traces})
-
-    def _reinterpret(self, selection: Selection, report: Report) -> int:
-        """Read runs again from the raw rows; return how many traces there were."""
-        if self.config.role == "receive":
-            raise ConfigError("this collector only receives (--role receive): ask one that interprets.")
-        return self._interpreter.rebuild(
-            lambda done, total: report(
-                {"phase": "interpreting", "done": done, "total": total, "unit": "traces"}
-            ),
-            selection,
-        )
-
-    def _put_aside(self) -> list[tuple[str, str]]:
-        """Broken parts of the tables, which a rebuild makes superfluous; those of a shared server are its owner's."""
-        if self._opened.shared:
-            return []
-        store = self._opened.connect()
-        try:
-            return detached_parts(store)
-        finally:
-            store.close()
-
-    def _let_go(self, parts: list[tuple[str, str]]) -> None:
-        store = self._opened.connect()
-        try:
-            drop_detached(store, parts)
-        finally:
-            store.close()

@@ -1,7 +1,7 @@
 """`/health`: whether the collector keeps its promises, in one word and the reasons for it.
 
-`failing`: nothing new is accepted, what is accepted is no longer loaded, or rows that were loaded are gone, so that
-answers lack them. `degraded`: it works, and something was lost, refused or left aside that a person should look at.
+`failing`: nothing new is accepted, what is accepted is no longer loaded, nothing is answered, or rows that were loaded
+are gone, so that answers lack them. `degraded`: it works, and something was lost, refused or left aside that a person should look at.
 `ok`: neither.
 """
 
@@ -17,15 +17,38 @@ NEARLY_FULL = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class WarehouseFacts:
+    """What only the process of the warehouse knows. Seconds, and counts since its start unless said otherwise."""
+
+    engine: str = ""
+    engine_failure: str = ""
+    loaded_sequence: int = 0
+    load_lag_seconds: float = 0.0
+    load_failure: str = ""
+    interpretation_lag_traces: int = 0
+    interpretation_lag_seconds: float = 0.0
+    interpretation_failures: int = 0
+    quarantine: int = 0
+    stored_spans: int = 0
+    stored_log_records: int = 0
+    missing_rows: int = 0
+    detached_parts: int = 0
+    table_complaint: str = ""
+    pending_migrations: int = 0
+    reading_damaged_bytes: int = 0
+    reading_damage: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts(WarehouseFacts):
     """What is looked at. Bytes, seconds, counts; counts since start unless said otherwise.
 
     `data` and `now` are the directory and the clock of the collector; `grpc`, `http` and `sql` where it listens.
+    `warehouse_age_seconds` is how old that is what the process of the warehouse said of itself; `warehouse_failure` is
+    why it answers nothing just now, '' when it answers; `warehouse_last_end` why it ended in the last ten minutes.
     """
 
     release: str = ""
-    engine: str = ""
-    engine_failure: str = ""
     data: str = ""
     now: str = ""
     grpc: str = ""
@@ -44,22 +67,13 @@ class Facts:
     recovery_lost_records: int = 0
     recovery_reason: str = ""
     durable_sequence: int = 0
-    loaded_sequence: int = 0
     load_lag_records: int = 0
     load_lag_bytes: int = 0
-    load_lag_seconds: float = 0.0
-    load_failure: str = ""
-    interpretation_lag_traces: int = 0
-    interpretation_lag_seconds: float = 0.0
-    interpretation_failures: int = 0
     rejects: int = 0
-    quarantine: int = 0
-    stored_spans: int = 0
-    stored_log_records: int = 0
-    missing_rows: int = 0
-    detached_parts: int = 0
-    table_complaint: str = ""
-    pending_migrations: int = 0
+    warehouse_failure: str = ""
+    warehouse_age_seconds: float = 0.0
+    warehouse_restarts: int = 0
+    warehouse_last_end: str = ""
 
     @property
     def healthy(self) -> bool:
@@ -79,6 +93,8 @@ def failures(facts: Facts) -> list[str]:
             f"nothing is accepted: {facts.disk_free_bytes:,} bytes are free on the disk, "
             f"the low-water mark is {facts.low_water_bytes:,}"
         )
+    if facts.warehouse_failure:
+        found.append(f"nothing is answered: {facts.warehouse_failure}")
     if facts.load_failure:
         found.append(f"loading stopped: {facts.load_failure}")
     if facts.engine_failure:
@@ -110,6 +126,8 @@ def concerns(facts: Facts) -> list[str]:
             f"interpretation is {facts.interpretation_lag_seconds:.0f} s and "
             f"{facts.interpretation_lag_traces:,} traces behind"
         )
+    if facts.warehouse_last_end:
+        found.append(f"the warehouse was started again: {facts.warehouse_last_end}")
     if facts.quarantine:
         found.append(f"{facts.quarantine:,} records could not be loaded and are in quarantine")
     if facts.pending_migrations:

@@ -70,10 +70,12 @@ class HttpServer:
         body_bytes: int,
         tls: ssl.SSLContext | None = None,
         any_host: bool = False,
+        listener: socket.socket | None = None,
     ) -> None:
         """With `tls`, plain text is refused. `any_host`: the caller asks for a token, the Host proves nothing more."""
         self._tls = tls
         self._any_host = any_host
+        self._listener = listener
         self._address = address
         self._answer = answer
         self._body_bytes = body_bytes
@@ -87,7 +89,9 @@ class HttpServer:
             PortInUse: somebody else listens there.
         """
         try:
-            server = _Server(self._address, self._answer, self._body_bytes, self._tls, self._any_host)
+            server = _Server(
+                self._address, self._answer, self._body_bytes, self._tls, self._any_host, self._listener
+            )
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise port_in_use(self._address, flag="--sql") from error
@@ -123,7 +127,9 @@ class _Server(ThreadingHTTPServer):
         body_bytes: int,
         tls: ssl.SSLContext | None,
         any_host: bool,
+        listener: socket.socket | None,
     ) -> None:
+        self._listener = listener
         self._tls = tls
         self._any_host = any_host
         # Reached from elsewhere, this machine has addresses that nobody told us; only names can be rebound.
@@ -138,8 +144,12 @@ class _Server(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         # The inherited method asks the resolver for this host's name, which can take seconds.
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
+        if self._listener is not None:
+            self.socket.close()
+            self.socket = self._listener
+        else:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 

@@ -1,89 +1,97 @@
-"""Looks at the running parts of a collector for `/health` and `/metrics`."""
+"""Looks at a running collector for `/health`, `/metrics` and probes: its own parts, and what the warehouse said last."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from types import SimpleNamespace
+from typing import Protocol
 
 from retrospan.ingest.access.gate import Gate
-from retrospan.ingest.answer.health import Facts, report
-from retrospan.ingest.answer.metrics import STATE, Records
-from retrospan.ingest.answer.sql_port import QueryCounters
+from retrospan.ingest.answer.health import Facts, WarehouseFacts, report
+from retrospan.ingest.answer.metrics import STATE, Records, rendered
+from retrospan.ingest.channel import Arguments
 from retrospan.ingest.config import Config
-from retrospan.ingest.interpret.interpreter import Interpreter
-from retrospan.ingest.load.checking import Check, detached_parts
-from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import RetrospanError
-from retrospan.schemas.migrate import Migrations
 
-GOOD_SECONDS = 5.0
-"""How long what the engine said is good: probes come often."""
+_FACTS = frozenset(field.name for field in fields(WarehouseFacts))
+
+
+class Watched(Protocol):
+    """What is asked of the supervisor."""
+
+    restarts: int
+
+    @property
+    def report(self) -> Arguments: ...
+
+    @property
+    def report_age(self) -> float: ...
+
+    @property
+    def failure(self) -> str: ...
+
+    @property
+    def last_end(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a collector is made of, as far as it can be looked at."""
+    """What the process that receives is made of, as far as it can be looked at."""
 
     log: WriteAheadLog
     intake: Intake
-    loader: Loader
-    interpreter: Interpreter
-    warehouse: Warehouse
     gate: Gate
-
-
-@dataclass(frozen=True, slots=True)
-class _Engine:
-    """What only the engine knows."""
-
-    version: str = ""
-    failure: str = ""
-    detached_parts: int = 0
-    pending_migrations: int = 0
+    warehouse: Watched
 
 
 class Observed:
-    """The parts of one collector, looked at from any thread."""
+    """One collector, looked at from any thread. Nothing here waits for the engine.
 
-    def __init__(self, config: Config, parts: Parts, noticed: Callable[[], int]) -> None:
-        """`noticed` gives the last record that the interpreter has heard of."""
+    Where a `fresh` report of the warehouse is at hand, it counts instead of the last one.
+    """
+
+    def __init__(self, config: Config, parts: Parts, loaded_at_start: int = 0) -> None:
+        """`loaded_at_start` is the last record that was loaded when the collector started."""
         self._config = config
         self._parts = parts
-        self._noticed = noticed
-        self._looking = threading.Lock()
-        self._seen = _Engine()
-        self._good_until = 0.0
+        self._loaded_at_start = loaded_at_start
         self.addresses: Mapping[str, str] = {}
         """Where each port is, by its name; the collector says it once they listen."""
 
-    def health(self) -> Mapping[str, object]:
+    def health(self, fresh: Arguments | None = None) -> dict[str, object]:
         """The page of /health."""
-        return report(self.facts())
+        return report(self.facts(fresh))
 
-    def facts(self) -> Facts:
+    def metrics(self, fresh: Arguments | None = None) -> str:
+        """The page of /metrics."""
+        return rendered(self.records(fresh))
+
+    def ready(self) -> dict[str, object]:
+        """Whether what is sent now is kept, whether questions are answered, and why not."""
+        reasons = {"receiving": self._parts.log.failure, "answering": self._parts.warehouse.failure}
+        return {
+            **{what: not why for what, why in reasons.items()},
+            "reasons": [why for why in reasons.values() if why],
+        }
+
+    def facts(self, fresh: Arguments | None = None) -> Facts:
         """What is so now."""
-        recovery = self._parts.log.recovery
+        told = self._told(fresh)
+        log, recovery = self._parts.log, self._parts.log.recovery
         counted = self._parts.intake.counters
         limits = self._config.limits
-        durable = self._parts.log.durable_sequence
-        # Until the interpreter has heard of a record, nobody may take it for done.
-        loaded = min(self._parts.loader.loaded_sequence, self._noticed())
-        check, counted_rows = self._parts.loader.check, self._parts.loader.counted
         refused = self._parts.gate.counters
-        engine = self._engine()
+        durable = log.durable_sequence
+        warehouse = self._parts.warehouse
         return Facts(
+            **asdict(told),
             release=release(),
-            engine=engine.version,
-            engine_failure=engine.failure,
             data=str(self._config.data.absolute()),
             now=datetime.now(UTC).isoformat(),
             grpc=self.addresses.get("grpc", ""),
@@ -92,71 +100,41 @@ class Observed:
             requests=counted.requests,
             requests_refused=counted.requests_refused,
             requests_turned_away=refused.unauthenticated + refused.forbidden + refused.over_quota,
-            log_bytes=self._parts.log.bytes_used,
+            log_bytes=log.bytes_used,
             log_limit_bytes=limits.log_bytes,
-            log_failure=self._parts.log.failure,
+            log_failure=log.failure,
             disk_free_bytes=Files().free_bytes(self._config.data),
             low_water_bytes=limits.low_water_bytes,
             recovery_cut_bytes=recovery.cut_bytes,
-            recovery_damaged_bytes=recovery.damaged_bytes,
+            recovery_damaged_bytes=recovery.damaged_bytes + told.reading_damaged_bytes,
             recovery_lost_records=recovery.lost_records,
-            recovery_reason=recovery.reason,
+            recovery_reason="; ".join(filter(None, (recovery.reason, told.reading_damage))),
             durable_sequence=durable,
-            loaded_sequence=loaded,
-            load_lag_records=max(0, durable - loaded),
-            load_lag_bytes=self._parts.log.bytes_beyond(loaded),
-            load_lag_seconds=self._parts.loader.lag_seconds,
-            load_failure=self._parts.loader.failure,
-            interpretation_lag_traces=self._parts.interpreter.lag_traces,
-            interpretation_lag_seconds=self._parts.interpreter.lag_seconds,
-            interpretation_failures=self._parts.interpreter.counters.failures,
+            load_lag_records=max(0, durable - told.loaded_sequence),
+            load_lag_bytes=log.bytes_beyond(told.loaded_sequence),
             rejects=counted.spans_rejected + counted.log_records_rejected + counted.requests_undecodable,
-            quarantine=self._parts.loader.quarantined,
-            stored_spans=_stored("raw_spans", counted_rows, check),
-            stored_log_records=_stored("raw_logs", counted_rows, check),
-            missing_rows=sum(check.missing.values()),
-            detached_parts=engine.detached_parts,
-            table_complaint=check.complaint,
-            pending_migrations=engine.pending_migrations,
+            warehouse_failure="" if fresh is not None else warehouse.failure,
+            warehouse_age_seconds=0.0 if fresh is not None else round(warehouse.report_age, 3),
+            warehouse_restarts=warehouse.restarts,
+            warehouse_last_end=warehouse.last_end,
         )
 
-    def records(self, queries: QueryCounters) -> Records:
+    def records(self, fresh: Arguments | None = None) -> Records:
         """Every number there is, by part, as the table of metrics names them."""
+        told = fresh if fresh is not None else self._parts.warehouse.report
         return {
-            STATE: self.facts(),
+            STATE: self.facts(fresh),
             "intake": self._parts.intake.counters,
-            "loader": self._parts.loader.counters,
-            "interpreter": self._parts.interpreter.counters,
             "access": self._parts.gate.counters,
-            "sql": queries,
+            **{part: SimpleNamespace(**numbers) for part, numbers in told.get("records", {}).items()},
         }
 
-    def _look(self) -> _Engine:
-        try:
-            store = self._parts.warehouse.connect()
-            try:
-                return _Engine(
-                    version=str(store.rows("SELECT version()")[0][0]),
-                    detached_parts=len(detached_parts(store)),
-                    pending_migrations=len(Migrations(store, form=self._parts.warehouse.form).pending()),
-                )
-            finally:
-                store.close()
-        except RetrospanError as error:
-            # The page must say it, not fail with it.
-            return replace(self._seen, failure=str(error)[:300])
-
-    def _engine(self) -> _Engine:
-        with self._looking:
-            if time.monotonic() >= self._good_until:
-                self._seen = self._look()
-                self._good_until = time.monotonic() + GOOD_SECONDS
-            return self._seen
-
-
-def _stored(table: str, counted: Mapping[str, int], check: Check) -> int:
-    """The rows that a table has, of those that were counted."""
-    return counted.get(table, 0) - check.missing.get(table, 0) - check.buried.get(table, 0)
+    def _told(self, fresh: Arguments | None) -> WarehouseFacts:
+        told = fresh if fresh is not None else self._parts.warehouse.report
+        if "facts" not in told:
+            # Nothing is known of what waits: that is not the same as nothing waiting.
+            return WarehouseFacts(loaded_sequence=self._loaded_at_start, interpretation_lag_traces=1)
+        return WarehouseFacts(**{name: value for name, value in told["facts"].items() if name in _FACTS})
 
 
 @cache

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 import time
 import uuid
@@ -17,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from retrospan.ingest.access.gate import Gate, clickhouse_token
+from retrospan.ingest.access.remote import RemoteGate
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import Right
 from retrospan.ingest.answer import native
@@ -102,10 +104,11 @@ class SqlPort:
         admin: Admin,
         health: Callable[[], Mapping[str, object]],
         metrics: Callable[[], str],
-        gate: Gate | None = None,
+        gate: Gate | RemoteGate | None = None,
         tls: TlsSettings | None = None,
         reader_of: ReaderOf | None = None,
         ready: Callable[[], bool] = lambda: True,
+        listener: socket.socket | None = None,
     ) -> None:
         """Without a `gate` everybody may ask; without `reader_of` everybody sees all that the warehouse holds.
 
@@ -129,6 +132,7 @@ class SqlPort:
             body_bytes=limits.query_text_bytes,
             tls=server_context(tls),
             any_host=self._gate.guarded,
+            listener=listener,
         )
         self._reader_of: ReaderOf = reader_of or (lambda tenant: warehouse.connect())
         self._guard: Guard | None = None

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.log.segmented import SegmentedLog
 from retrospan.ingest.precedence import ARCHIVING, give_way
 
 _LOG = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class Archivist:
     """One per log."""
 
     def __init__(
-        self, log: WriteAheadLog, loaded: Callable[[], int], may_wait: Callable[[], bool] = lambda: False
+        self, log: SegmentedLog, loaded: Callable[[], int], may_wait: Callable[[], bool] = lambda: False
     ) -> None:
         """`loaded` says up to which sequence the warehouse has everything; `may_wait`, whether others need the processor
         and the disk has room."""

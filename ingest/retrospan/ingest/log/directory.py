@@ -1,18 +1,22 @@
 """One process owns a data directory: `claim` takes `DATA/lock` with flock and writes its pid there.
 
-The kernel drops the lock with the process, however it dies, so a lock file left behind by kill -9 is simply
-taken over. The file itself stays: removing it would let two processes lock two different files of that name.
+The kernel drops the lock with the last process that has it, however they die, so a lock file left behind by kill -9 is
+simply taken over. A process of the warehouse whose parent was killed may need a moment to end: that is waited for. The
+file itself stays: removing it would let two processes lock two different files of that name.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Self
 
 from retrospan.ingest.log.files import Files
 from retrospan.schemas.errors import DirectoryInUse
+
+_ENDING_SECONDS = 30.0
 
 
 class Claim:
@@ -21,6 +25,11 @@ class Claim:
     def __init__(self, directory: Path, descriptor: int) -> None:
         self.directory = directory
         self._descriptor = descriptor
+
+    @property
+    def descriptor(self) -> int:
+        """The claim lasts as long as any process has this open."""
+        return self._descriptor
 
     def release(self) -> None:
         """Give the directory back. Harmless when repeated."""
@@ -43,13 +52,12 @@ def claim(directory: Path) -> Claim:
     """
     Files().make_directory(directory)
     path = directory / "lock"
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o640)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(descriptor)
     except BlockingIOError as cause:
-        text = os.read(descriptor, 32).decode(errors="replace").strip()
+        pid = _holder(descriptor)
         os.close(descriptor)
-        pid = int(text) if text.isdigit() else None
         holder = f"pid {pid}" if pid else "another process"
         raise DirectoryInUse(
             f"{directory} is in use by {holder}. Stop it, or choose another directory: retrospan serve --data DIR",
@@ -58,3 +66,23 @@ def claim(directory: Path) -> Claim:
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return Claim(directory, descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Raises BlockingIOError when the holder lives, or what it left behind does not end."""
+    deadline = time.monotonic() + _ENDING_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(descriptor)
+            if holder is None or Path(f"/proc/{holder}").exists() or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _holder(descriptor: int) -> int | None:
+    text = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+    return int(text) if text.isdigit() else None

@@ -22,20 +22,18 @@ import errno
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from retrospan.ingest.log.archive import DIRECTORY, opened, pack
+from retrospan.ingest.log.archive import DIRECTORY, archived_in
 from retrospan.ingest.log.durable import Durable
 from retrospan.ingest.log.files import Files
-from retrospan.ingest.log.reading import Chunk, Readable, Reader
 from retrospan.ingest.log.record import Note, Reject, encode, seal
-from retrospan.ingest.log.recovery import Recovered, Recovery, recover
+from retrospan.ingest.log.recovery import Recovered, recover
 from retrospan.ingest.log.removed import Removed
-from retrospan.ingest.log.rewriting import Rewritten
 from retrospan.ingest.log.room import GIB, MIB, LogLimits, Room
-from retrospan.ingest.log.segment import Segment, segment_path, survey
+from retrospan.ingest.log.segment import Segment, segment_path
+from retrospan.ingest.log.segmented import SegmentedLog
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -49,28 +47,20 @@ class _Entry:
     durable: Durable
 
 
-class WriteAheadLog:
+class WriteAheadLog(SegmentedLog):
     """Append from any thread; read from any thread. Made by `open`; one per directory (see `directory.claim`)."""
 
     def __init__(
         self, directory: Path, files: Files, limits: LogLimits, found: Recovered, next_sequence: int
     ) -> None:
-        self.directory = directory
-        self.recovery: Recovery = found.recovery
-        self._files = files
+        super().__init__(directory, files, found.segments, found.recovery)
         self._limits = limits
-        self._segments = found.segments
-        self._reader = Reader(self.recovery)
-        self._reading = threading.Lock()
-        self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
-        self._grown = threading.Condition(self._lock)
         self._queue: list[_Entry] = []
         self._next = next_sequence
         self._arrived_at = found.last_arrived_at
         self._durable = found.last_sequence
         self._room = Room(directory, files, limits, sum(segment.disk_bytes for segment in found.segments))
-        self._unfit: set[int] = set()
         self._ended: RetryableError | None = None
         self._descriptor = -1
         self._writer = threading.Thread(target=self._write, name="retrospan-log-writer", daemon=True)
@@ -159,111 +149,48 @@ class WriteAheadLog:
         return durable
 
     @property
-    def durable_sequence(self) -> int:
-        """The last sequence that is on disk; 0 when there is none."""
-        return self._durable
-
-    @property
     def bytes_used(self) -> int:
         """The size of all segments on disk, archived ones and what is about to be written included."""
         return self._room.used
 
-    def bytes_beyond(self, sequence: int) -> int:
-        """About how many durable bytes follow a record: exact by segment, by share of records within one."""
+    def segments(self, first: int = 0) -> list[Segment]:
+        """Copies of the segments that begin at a sequence or later, as far as they are durable, in order."""
         with self._lock:
-            found = 0
-            for segment in self._segments:
-                if segment.last > sequence:
-                    records = segment.last - segment.first + 1
-                    found += segment.size * min(records, segment.last - sequence) // records
-            return found
+            return [replace(s, bad=list(s.bad)) for s in self._segments if s.last and s.first >= first]
 
-    @property
-    def archive_bytes(self) -> int:
-        """The part of `bytes_used` that is archived."""
-        return sum(segment.packed for segment in list(self._segments))
+    def note_archived(self, first: int, path: Path | None, size: int, packed: int) -> None:
+        """Count what became of a segment that a follower archived, wrote anew, or removed (`path` None)."""
+        with self._lock:
+            for segment in [s for s in self._segments[:-1] if s.first == first]:
+                before = segment.disk_bytes
+                if path is None:
+                    self._segments.remove(segment)
+                    self._room.used -= before
+                else:
+                    segment.path, segment.size, segment.packed = path, size, packed
+                    self._room.used += segment.disk_bytes - before
+
+    def look_again(self) -> None:
+        """Find what a follower made of the archive and had no time to say: it was killed."""
+        folder = self.directory / DIRECTORY
+        removed = Removed.read(folder)
+        archived = {segment.first: segment for segment in archived_in(self.directory)}
+        for segment in self.segments()[:-1]:
+            found = archived.get(segment.first)
+            if not segment.packed and segment.path.exists():
+                continue  # of one that is there as both, the plain one counts
+            if found is not None and removed.holds(found.first, found.last):
+                self._files.remove(found.path)  # it was to go when the follower died
+                found = None
+            if found is None:
+                self.note_archived(segment.first, None, 0, 0)
+            else:
+                self.note_archived(segment.first, found.path, found.size, found.packed)
 
     @property
     def failure(self) -> str:
         """Why nothing can be appended any more; '' as long as it can."""
         return str(self._ended) if self._ended is not None else ""
-
-    def wait_beyond(self, sequence: int, timeout: float) -> bool:
-        """Wait up to `timeout` seconds for a durable record following `sequence`; whether there is one."""
-        with self._grown:
-            return self._grown.wait_for(lambda: self._durable > sequence, timeout)
-
-    def read(self, after_sequence: int, *, max_bytes: int, until: int | None = None) -> Chunk | None:
-        """The durable records following a sequence (and up to `until`), as many as fit; None if there are none.
-
-        A chunk never crosses a segment's end, and holds at least one record, however large. Sequences are missing
-        only where records were lost (`recovery`).
-        """
-        with self._reading:
-            for part in self._readable(after_sequence):
-                chunk = self._reader.read(part, after_sequence, until=until, max_bytes=max_bytes)
-                if chunk is not None:
-                    return chunk
-        return None
-
-    def archive_next(self, loaded_sequence: int) -> bool:
-        """Compress the oldest sealed segment whose records are all loaded; whether there was one.
-
-        The plain file is removed once the archive has been read back and is durable. A segment with damage in it
-        stays plain, so that nothing of the damage is lost. Called by one thread at a time.
-
-        Raises OSError when the disk refuses; the segment stays as it is.
-        """
-        with self._lock:
-            sealed = [] if self._ended is not None else self._segments[:-1]
-            waiting = [s for s in sealed if not s.packed and s.first not in self._unfit]
-        if not waiting or waiting[0].last > loaded_sequence:
-            return False
-        segment = waiting[0]
-        with opened(segment) as descriptor:
-            found = survey(descriptor, first=segment.first, before=segment.last + 1, size=segment.size)
-        if found.bad or found.records != segment.last - segment.first + 1:
-            self._unfit.add(segment.first)
-            return True
-        plain = segment.path
-        target, packed = pack(segment, self._files)
-        with self._reading, self._lock:
-            segment.path, segment.packed = target, packed
-            self._room.used += packed - segment.size
-        self._files.remove(plain)
-        return True
-
-    def archived(self, loaded_sequence: int) -> list[Segment]:
-        """The archived segments whose records are all loaded, oldest first; never the newest of the log."""
-        with self._lock:
-            return [s for s in self._segments[:-1] if s.packed and s.last <= loaded_sequence]
-
-    def put_back(self, rewritten: Rewritten) -> None:
-        """Put the new content of an archived segment in its place, or remove the segment when nothing is left.
-
-        Raises OSError when the disk refuses; the segment stays as it was, or is removed at the next start.
-        """
-        segment, folder = rewritten.segment, self.directory / DIRECTORY
-        if rewritten.path is None:
-            removed = Removed.read(folder)
-            removed.add(segment.first, segment.last)
-            removed.write(folder, self._files)
-            with self._reading, self._lock:
-                self._segments.remove(segment)
-                self._room.used -= segment.disk_bytes
-            self._files.remove(segment.path)
-            return
-        plain = Segment(path=rewritten.path, first=segment.first, last=segment.last, size=rewritten.size)
-        with self._reading:
-            # One who reads the old content meanwhile has its own descriptor; the next one opens the new.
-            target, packed = pack(plain, self._files, folder)
-            made = Segment(
-                path=target, first=segment.first, last=segment.last, size=rewritten.size, packed=packed
-            )
-            with self._lock:
-                self._segments[self._segments.index(segment)] = made
-                self._room.used += packed - segment.disk_bytes
-        self._files.remove(rewritten.path)
 
     def close(self) -> None:
         """Write what was accepted, then stop; later appends raise LogFailed. Harmless when repeated."""
@@ -275,17 +202,13 @@ class WriteAheadLog:
         if self._descriptor >= 0:
             self._files.close(self._descriptor)
             self._descriptor = -1
-        with self._reading:
-            self._reader.close()
+        super().close()
 
-    def _readable(self, after: int) -> list[Readable]:
-        with self._lock:
-            ends: list[int | None] = [segment.first for segment in self._segments[1:]]
-            return [
-                Readable(segment, segment.size, before)
-                for segment, before in zip_longest(self._segments, ends)
-                if segment.last > after
-            ]
+    def _sealed(self) -> list[Segment]:
+        return [] if self._ended is not None else super()._sealed()
+
+    def _resized(self, segment: Segment, by: int) -> None:
+        self._room.used += by
 
     def _waiting(self) -> int:
         """The size of what is not on disk yet."""

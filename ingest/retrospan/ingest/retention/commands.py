@@ -8,30 +8,16 @@ from typing import cast
 
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.marks import LAST, Marks
-from retrospan.ingest.retention.policy import Policy, default_policy, read_policy
+from retrospan.ingest.retention.policy import read_policy, read_policy_file
 from retrospan.ingest.retention.retention import Retention
 from retrospan.ingest.retention.verifying import verify
 from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import BadRequest, ConfigError
+from retrospan.schemas.errors import BadRequest
 
 Report = Callable[[Mapping[str, object]], None]
 Command = Callable[[Mapping[str, object], Report], None]
 _KNOWN = {"action": str, "policy": str, "file": str, "at": int, "listed": bool, "by": str}
 _LONGEST_POLICY = 1 << 20
-
-
-def configured_policy(file: Path | None) -> Policy:
-    """The policy of the collector's settings, read anew: the file, or the defaults.
-
-    Raises:
-        ConfigError: the file cannot be read or used.
-    """
-    if file is None:
-        return default_policy()
-    try:
-        return read_policy(file.read_text(encoding="utf-8"), str(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the retention policy {file}: {error}.") from error
 
 
 def commands(
@@ -55,7 +41,7 @@ def commands(
         policy = (
             read_policy(cast(str, told["policy"]), cast(str, told.get("file", "the policy")))
             if "policy" in told
-            else configured_policy(policy_file)
+            else read_policy_file(policy_file)
         )
         listed = told.get("listed") is True
         if told["action"] == "plan":

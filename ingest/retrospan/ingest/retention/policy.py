@@ -30,6 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from pathlib import Path
 from types import MappingProxyType
 
 from retrospan.ingest.retention.ages import DAY, age_text, parse_age
@@ -135,6 +136,20 @@ class Policy:
 def default_policy() -> Policy:
     """What is kept without a file."""
     return Policy(tuple(_by_class(DEFAULT_KEEP, 1.0, _DEFAULT_REST)))
+
+
+def read_policy_file(file: Path | None) -> Policy:
+    """The policy of the collector's settings, read anew: the file, or the defaults.
+
+    Raises:
+        ConfigError: the file cannot be read or used.
+    """
+    if file is None:
+        return default_policy()
+    try:
+        return read_policy(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the retention policy {file}: {error}.") from error
 
 
 def read_policy(text: str, name: str) -> Policy:

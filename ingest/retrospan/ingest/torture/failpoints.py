@@ -3,7 +3,8 @@
     python -m retrospan.ingest.torture.failpoints POINT TIMES serve --data DIR …
 
 The points are wrapped around the collector's own code from outside, in a process that does nothing else; the code
-of a collector that is not tortured knows nothing of them.
+of a collector that is not tortured knows nothing of them. In the process of the warehouse they are armed as well: both
+processes end at whichever is reached, as they do when the machine does.
 """
 
 from __future__ import annotations
@@ -18,16 +19,20 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Literal
 
+from retrospan.ingest import warehouse_process
 from retrospan.ingest.cli.main import main
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.retention.burial import Burial
 from retrospan.ingest.retention.receipts import Receipts
+from retrospan.ingest.supervisor import Supervisor
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
 When = Literal["before", "half-way", "meanwhile", "after"]
 _INTO_AN_INSERT_SECONDS = 0.02
+_WAREHOUSE = "--in-the-warehouse"
+_in_warehouse = False
 _SEGMENT, _ARCHIVE, _LEDGER = ".seg", ".zst", ".jsonl"
 
 
@@ -135,12 +140,19 @@ def _is_about(point: Failpoint, arguments: tuple[Any, ...]) -> bool:
 
 
 def _die() -> None:
+    if _in_warehouse:
+        os.kill(os.getppid(), signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _run(words: Sequence[str]) -> int:
+    global _in_warehouse
     name, times, *command = words
     arm((FAILPOINTS | RETENTION_FAILPOINTS)[name], int(times))
+    if command[0] == _WAREHOUSE:
+        _in_warehouse = True
+        return warehouse_process.main(command[1:])
+    Supervisor.program = ("-m", "retrospan.ingest.torture.failpoints", name, times, _WAREHOUSE)
     return main(command)
 
 

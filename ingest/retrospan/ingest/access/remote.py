@@ -1,0 +1,53 @@
+"""The gate as the process of the warehouse has it: it asks the process that receives, which knows the tokens.
+
+So that no file of tokens, and no token but those that are presented, is ever in the process that runs strangers' queries.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import cast
+
+from retrospan.ingest.access.gate import Gate
+from retrospan.ingest.access.tokens import Grant, Right
+from retrospan.ingest.channel import Arguments, Channel
+
+
+class RemoteGate:
+    """Lets requests in, or raises, as `Gate` does in the other process."""
+
+    def __init__(self, channel: Channel, *, guarded: bool) -> None:
+        """`guarded`: a token is asked for."""
+        self.guarded = guarded
+        self._channel = channel
+
+    def admit(self, token: str | None, right: Right) -> Grant:
+        """The grant of a token that has this right now.
+
+        Raises:
+            Unauthenticated: no token, or none that is in force.
+            Forbidden: the token may not do this here.
+            WarehouseUnavailable: the other process is gone, and this one will be soon.
+        """
+        found = self._channel.call("admit", {"token": token, "right": right})
+        until = found["expires"]
+        return Grant(
+            found["name"],
+            found["tenant"],
+            frozenset(found["rights"]),
+            datetime.fromisoformat(until) if until is not None else None,
+        )
+
+
+def admitted(gate: Gate, asked: Arguments) -> dict[str, object]:
+    """What the process that receives answers to `RemoteGate.admit`."""
+    token = asked["token"]
+    if asked["right"] not in ("read", "admin") or not isinstance(token, str | None):
+        raise ValueError("not a question of the SQL port")
+    grant = gate.admit(token, cast(Right, asked["right"]))
+    return {
+        "name": grant.name,
+        "tenant": grant.tenant,
+        "rights": sorted(grant.rights),
+        "expires": grant.expires.isoformat() if grant.expires is not None else None,
+    }

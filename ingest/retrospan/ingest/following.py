@@ -1,0 +1,221 @@
+"""What follows the log: loader, interpreter, archive, retention, commands and the SQL port, over one warehouse.
+
+They live in a process of their own (`warehouse_process`); the log is written in another, and they read it.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+from retrospan.ingest.access.remote import RemoteGate
+from retrospan.ingest.answer.admin import Admin, Report
+from retrospan.ingest.answer.reporting import Parts, Reporting
+from retrospan.ingest.answer.sql_port import SqlPort
+from retrospan.ingest.config import Config
+from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.load.ledger import Ledger
+from retrospan.ingest.load.loader import Loader
+from retrospan.ingest.load.migrating import migrate
+from retrospan.ingest.log.archivist import Archivist
+from retrospan.ingest.log.follower import LogFollower
+from retrospan.ingest.rebuilding import Rebuilding
+from retrospan.ingest.retention.burial import Burial
+from retrospan.ingest.retention.commands import commands
+from retrospan.ingest.retention.marks import Marks
+from retrospan.ingest.retention.policy import read_policy_file
+from retrospan.ingest.retention.retention import Retention
+from retrospan.ingest.retention.schedule import Schedule
+from retrospan.ingest.warehouse.opened import OpenWarehouse
+from retrospan.schemas.errors import WarehouseUnavailable
+
+GRACE_SECONDS = 10.0
+"""How long answers that are under way have to end."""
+
+
+class Following:
+    """Start once, stop once."""
+
+    def __init__(
+        self,
+        config: Config,
+        opened: OpenWarehouse,
+        log: LogFollower,
+        gate: RemoteGate,
+        *,
+        say: Callable[[str], None],
+        stuck: Callable[[str], None],
+    ) -> None:
+        """`stuck` is called when a query cannot be stopped; this process does not live on then."""
+        self._config = config
+        self._opened = opened
+        self._log = log
+        self._gate = gate
+        self._say = say
+        self._stuck = stuck
+        self._stack = ExitStack()
+        self._ending = threading.Event()
+        self._hurry = threading.Event()
+
+    def start(
+        self,
+        listener: socket.socket,
+        health: Callable[[], Mapping[str, object]],
+        metrics: Callable[[], str],
+    ) -> None:
+        """Bring the tables to this release, begin to load and interpret, and return once questions are answered.
+
+        `listener` is the socket of the SQL port. `health` and `metrics` give its pages.
+
+        Raises:
+            SchemaTooNew: a later release wrote the data.
+            WarehouseUnavailable, SqlError: the embedded engine cannot be used.
+        """
+        with ExitStack() as stack:
+            self._start(stack, listener, health, metrics)
+            self._stack = stack.pop_all()
+
+    def hurry(self) -> None:
+        """Cut the drain short: what is accepted stays in the log for the next start."""
+        self._hurry.set()
+
+    def stop(self, durable: int, drain_seconds: float) -> None:
+        """Load and interpret all up to a record, for so long at most, then close everything."""
+        self._ending.set()
+        self._drain(durable, drain_seconds)
+        self._stack.close()
+
+    def _start(
+        self,
+        stack: ExitStack,
+        listener: socket.socket,
+        health: Callable[[], Mapping[str, object]],
+        metrics: Callable[[], str],
+    ) -> None:
+        config, opened = self._config, self._opened
+        ledger = Ledger.open(config.data / "log" / "batches.jsonl")
+        stack.callback(ledger.close)
+        self._prepare()
+        self._interpreter = Interpreter(opened, config.interpreter, share=opened.share)
+        self._loader = Loader(self._log, opened.connect, ledger, config.loader, opened.log_number)
+        self._loader.on_loaded = self._loaded
+        self._interpreter.is_flooded = lambda: self._loader.is_flooded
+        self._noticed = ledger.loaded_sequence
+        retention = self._retention()
+        rebuilding = Rebuilding(opened, self._log, self._loader, self._interpreter, retention, config.role)
+        marks = Marks(opened, self._log, self._loader)
+        admin = Admin(
+            {
+                "rebuild": lambda arguments, report: self._learning(rebuilding.rebuild, arguments, report),
+                "migrate": lambda arguments, report: self._learning(self._migrate, arguments, report),
+                **commands(
+                    opened, marks, retention, self._loader.chains, opened.log_number, config.retention.policy
+                ),
+            }
+        )
+        self._port = SqlPort(
+            opened,
+            config.sql,
+            limits=config.limits,
+            admin=admin,
+            health=health,
+            metrics=metrics,
+            gate=self._gate,
+            tls=config.tls,
+            reader_of=opened.reader_of,
+            listener=listener,
+        )
+        self.reporting = Reporting(
+            Parts(
+                self._log,
+                self._loader,
+                self._interpreter,
+                opened.probe,
+                lambda: self._noticed,
+                lambda: self._port.counters,
+            )
+        )
+        if config.role == "all":
+            self._interpreter.start()
+            stack.callback(self._interpreter.stop)
+        self._loader.start()
+        stack.callback(self._loader.stop)
+        archivist = Archivist(self._log, lambda: ledger.loaded_sequence, self._archive_may_wait)
+        archivist.start()
+        stack.callback(archivist.stop)
+        self._retain(stack, retention, admin)
+        self._port.start()
+        stack.callback(self._port.stop, GRACE_SECONDS)
+        stack.callback(admin.wait, GRACE_SECONDS)
+
+    def _prepare(self) -> None:
+        """Bring tables and views to this release, now or, with a server that is away, once it answers."""
+        try:
+            self._opened.prepare()
+        except WarehouseUnavailable as cause:
+            if not self._opened.shared:
+                raise
+            self._say(f"the warehouse does not answer, and what arrives is kept in the log: {cause}")
+
+    def _retention(self) -> Retention:
+        opened = self._opened
+        return Retention(
+            opened,
+            self._log,
+            self._loader,
+            self._loader.chains,
+            Burial(opened, self._interpreter),
+            log_number=opened.log_number,
+            alone=not opened.shared,
+            stopping=self._ending.is_set,
+        )
+
+    def _retain(self, stack: ExitStack, retention: Retention, admin: Admin) -> None:
+        settings = self._config.retention
+        schedule = Schedule(
+            retention,
+            lambda: read_policy_file(settings.policy),
+            settings.every_seconds if self._config.role != "interpret" else 0.0,
+            admin.alone,
+        )
+        schedule.start()
+        stack.callback(schedule.stop)
+
+    def _archive_may_wait(self) -> bool:
+        return self._loader.is_flooded and self._log.disk_bytes * 2 < self._config.limits.log_bytes
+
+    def _migrate(self, arguments: Mapping[str, object], report: Report) -> None:
+        """Apply what is pending; with `dry_run` only name it."""
+        migrate(self._opened, report, dry_run=arguments.get("dry_run") is True)
+
+    def _learning(
+        self,
+        command: Callable[[Mapping[str, object], Report], None],
+        arguments: Mapping[str, object],
+        report: Report,
+    ) -> None:
+        """Run a command that may change views, and have the SQL port know them."""
+        command(arguments, report)
+        self._port.learn()
+
+    def _loaded(self, first: int, last: int) -> None:
+        if self._config.role == "all":
+            self._interpreter.notice(first, last)
+        self._noticed = last
+
+    def _drain(self, wanted: int, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not self._is_done(wanted):
+            if self._hurry.is_set() or time.monotonic() > deadline:
+                self._say("stopping before everything is loaded and interpreted; the next start goes on")
+                break
+
+    def _is_done(self, wanted: int) -> bool:
+        """Whether everything up to this record is interpreted; waits a moment for it."""
+        if not self._loader.wait_loaded(wanted, 0.2):
+            return False
+        # Loaded is known a moment before the interpreter hears of it.
+        return self._noticed >= wanted and self._interpreter.wait_idle(0.2)

@@ -1,0 +1,67 @@
+"""The log as the process of the warehouse has it: it reads and archives segments that another process writes.
+
+It is told how far the log is durable, and reads no byte beyond. What it says itself (flags, holds, receipts) goes to the
+one writer and is on disk when `append` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.record import Note
+from retrospan.ingest.log.recovery import Recovery
+from retrospan.ingest.log.segment import Segment
+from retrospan.ingest.log.segmented import SegmentedLog
+
+
+class Append(Protocol):
+    """Has the writer of the log append notes; returns the record's sequence once it is on disk."""
+
+    def __call__(self, *, tenant: str, notes: Sequence[Note] = ()) -> int: ...
+
+
+class LogFollower(SegmentedLog):
+    """One per process. `grow` belongs to whoever hears of the log; everything else may be called from any thread."""
+
+    def __init__(
+        self,
+        directory: Path,
+        segments: list[Segment],
+        append: Append,
+        moved: Callable[[Segment, bool], None],
+        files: Files | None = None,
+    ) -> None:
+        """`segments` are what the writer has durable by now; `moved` is told of each segment that was archived, written
+        anew (True) or removed (False)."""
+        super().__init__(directory, files or Files(), segments, Recovery())
+        self._append = append
+        self._moved = moved
+        self._durable = segments[-1].last if segments else 0
+
+    def grow(self, segments: Sequence[Segment]) -> None:
+        """Note how far the newest segments are durable now: the newest that was known, and those that are new."""
+        with self._grown:
+            known = {segment.first: segment for segment in self._segments[-1:]}
+            for told in segments:
+                if told.first in known:
+                    known[told.first].size, known[told.first].last = told.size, told.last
+                elif not self._segments or told.first > self._segments[-1].first:
+                    self._segments.append(told)
+            if self._segments:
+                self._durable = max(self._durable, self._segments[-1].last)
+            self._grown.notify_all()
+
+    def append(self, *, tenant: str, notes: Sequence[Note] = ()) -> int:
+        """Write one record of notes and return its sequence, once it is on disk.
+
+        Raises:
+            LogFull: the log has no room for it; nothing was written.
+            LogFailed: the disk failed, or the writer is gone; whether the record is on disk is unknown.
+        """
+        return self._append(tenant=tenant, notes=notes)
+
+    def _resized(self, segment: Segment, by: int) -> None:
+        self._moved(segment, segment in self._segments)

@@ -1,0 +1,160 @@
+"""The reading side of a log: which segments there are, how far they are durable, and what lies in them.
+
+Two have one: the write-ahead log, which makes segments grow, and the follower in the process of the warehouse, which is
+told that they have. Archiving belongs to whoever follows the log; what that changes in size is said to `_resized`.
+"""
+
+from __future__ import annotations
+
+import threading
+from itertools import zip_longest
+from pathlib import Path
+
+from retrospan.ingest.log.archive import DIRECTORY, opened, pack
+from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.reading import Chunk, Readable, Reader
+from retrospan.ingest.log.recovery import Recovery
+from retrospan.ingest.log.removed import Removed
+from retrospan.ingest.log.rewriting import Rewritten
+from retrospan.ingest.log.segment import Segment, survey
+
+
+class SegmentedLog:
+    """Read from any thread. Segments are in order; only the newest grows, and only others are archived."""
+
+    def __init__(self, directory: Path, files: Files, segments: list[Segment], recovery: Recovery) -> None:
+        self.directory = directory
+        self.recovery = recovery
+        self._files = files
+        self._segments = segments
+        self._reader = Reader(recovery)
+        self._reading = threading.Lock()
+        self._lock = threading.Lock()
+        self._grown = threading.Condition(self._lock)
+        self._durable = 0
+        self._unfit: set[int] = set()
+
+    @property
+    def durable_sequence(self) -> int:
+        """The last sequence that is on disk; 0 when there is none."""
+        return self._durable
+
+    @property
+    def archive_bytes(self) -> int:
+        """What the archived segments take on disk."""
+        return sum(segment.packed for segment in list(self._segments))
+
+    @property
+    def disk_bytes(self) -> int:
+        """What all segments take on disk."""
+        return sum(segment.disk_bytes for segment in list(self._segments))
+
+    def bytes_beyond(self, sequence: int) -> int:
+        """About how many durable bytes follow a record: exact by segment, by share of records within one."""
+        with self._lock:
+            found = 0
+            for segment in reversed(self._segments):
+                if not segment.last:
+                    continue  # begun just now
+                if segment.last <= sequence:
+                    break
+                records = segment.last - segment.first + 1
+                found += segment.size * min(records, segment.last - sequence) // records
+            return found
+
+    def wait_beyond(self, sequence: int, timeout: float) -> bool:
+        """Wait up to `timeout` seconds for a durable record following `sequence`; whether there is one."""
+        with self._grown:
+            return self._grown.wait_for(lambda: self._durable > sequence, timeout)
+
+    def read(self, after_sequence: int, *, max_bytes: int, until: int | None = None) -> Chunk | None:
+        """The durable records following a sequence (and up to `until`), as many as fit; None if there are none.
+
+        A chunk never crosses a segment's end, and holds at least one record, however large. Sequences are missing
+        only where records were lost (`recovery`).
+        """
+        with self._reading:
+            for part in self._readable(after_sequence):
+                chunk = self._reader.read(part, after_sequence, until=until, max_bytes=max_bytes)
+                if chunk is not None:
+                    return chunk
+        return None
+
+    def archive_next(self, loaded_sequence: int) -> bool:
+        """Compress the oldest sealed segment whose records are all loaded; whether there was one.
+
+        The plain file is removed once the archive has been read back and is durable. A segment with damage in it
+        stays plain, so that nothing of the damage is lost. Called by one thread at a time.
+
+        Raises OSError when the disk refuses; the segment stays as it is.
+        """
+        with self._lock:
+            waiting = [s for s in self._sealed() if not s.packed and s.first not in self._unfit]
+        if not waiting or waiting[0].last > loaded_sequence:
+            return False
+        segment = waiting[0]
+        with opened(segment) as descriptor:
+            found = survey(descriptor, first=segment.first, before=segment.last + 1, size=segment.size)
+        if found.bad or found.records != segment.last - segment.first + 1:
+            self._unfit.add(segment.first)
+            return True
+        plain = segment.path
+        target, packed = pack(segment, self._files)
+        with self._reading, self._lock:
+            before, segment.path, segment.packed = segment.disk_bytes, target, packed
+            self._resized(segment, packed - before)
+        self._files.remove(plain)
+        return True
+
+    def archived(self, loaded_sequence: int) -> list[Segment]:
+        """The archived segments whose records are all loaded, oldest first; never the newest of the log."""
+        with self._lock:
+            return [s for s in self._segments[:-1] if s.packed and s.last <= loaded_sequence]
+
+    def put_back(self, rewritten: Rewritten) -> None:
+        """Put the new content of an archived segment in its place, or remove the segment when nothing is left.
+
+        Raises OSError when the disk refuses; the segment stays as it was, or is removed at the next start.
+        """
+        segment, folder = rewritten.segment, self.directory / DIRECTORY
+        if rewritten.path is None:
+            removed = Removed.read(folder)
+            removed.add(segment.first, segment.last)
+            removed.write(folder, self._files)
+            with self._reading, self._lock:
+                self._segments.remove(segment)
+                self._resized(segment, -segment.disk_bytes)
+            self._files.remove(segment.path)
+            return
+        plain = Segment(path=rewritten.path, first=segment.first, last=segment.last, size=rewritten.size)
+        with self._reading:
+            # One who reads the old content meanwhile has its own descriptor; the next one opens the new.
+            target, packed = pack(plain, self._files, folder)
+            made = Segment(
+                path=target, first=segment.first, last=segment.last, size=rewritten.size, packed=packed
+            )
+            with self._lock:
+                self._segments[self._segments.index(segment)] = made
+                self._resized(made, packed - segment.disk_bytes)
+        self._files.remove(rewritten.path)
+
+    def close(self) -> None:
+        """Let go of what reading holds. Harmless when repeated."""
+        with self._reading:
+            self._reader.close()
+
+    def _sealed(self) -> list[Segment]:
+        """The segments that no longer grow. Under the lock."""
+        return self._segments[:-1]
+
+    def _resized(self, segment: Segment, by: int) -> None:
+        """A segment takes so many bytes of disk more, or less; it may be gone. Under the lock."""
+
+    def _readable(self, after: int) -> list[Readable]:
+        with self._lock:
+            ends: list[int | None] = [segment.first for segment in self._segments[1:]]
+            return [
+                Readable(segment, segment.size, before)
+                for segment, before in zip_longest(self._segments, ends)
+                if segment.last > after
+            ]

@@ -1,0 +1,88 @@
+"""`rebuild`: every row derived from the log again, or only the runs that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrospan.ingest.answer.admin import Report
+from retrospan.ingest.config import Role
+from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.selection import EVERYTHING, Selection
+from retrospan.ingest.load.checking import detached_parts, drop_detached
+from retrospan.ingest.load.loader import Loader
+from retrospan.ingest.log.segmented import SegmentedLog
+from retrospan.ingest.retention.retention import Retention
+from retrospan.ingest.warehouse.opened import OpenWarehouse
+from retrospan.schemas.errors import ConfigError
+
+
+class Rebuilding:
+    """One command at a time; the caller sees to that."""
+
+    def __init__(
+        self,
+        opened: OpenWarehouse,
+        log: SegmentedLog,
+        loader: Loader,
+        interpreter: Interpreter,
+        retention: Retention,
+        role: Role,
+    ) -> None:
+        self._opened = opened
+        self._log = log
+        self._loader = loader
+        self._interpreter = interpreter
+        self._retention = retention
+        self._role = role
+
+    def rebuild(self, arguments: Mapping[str, object], report: Report) -> None:
+        """Derive every row from the log again: tables that are missing, raw rows, runs; or only some runs."""
+        selection = Selection.of(arguments)
+        if selection != EVERYTHING:
+            report({"traces": self._reinterpret(selection, report)})
+            return
+        self._opened.prepare()
+        put_aside = self._put_aside()
+        records = self._log.durable_sequence
+        report({"phase": "loading", "done": 0, "total": records, "unit": "records"})
+        self._loader.reload_all(
+            lambda done, total: report({"phase": "loading", "done": done, "total": total, "unit": "records"})
+        )
+        # What was deleted came back with the records that still hold it.
+        self._retention.finish(report)
+        if self._role == "receive":
+            # Which runs there are is for those who interpret: `rebuild`, asked of one of them, reads all again.
+            report({"records": records})
+            return
+        traces = self._reinterpret(selection, report)
+        self._let_go(put_aside)
+        self._loader.missing_rows()
+        report({"records": records, "traces": traces})
+
+    def _reinterpret(self, selection: Selection, report: Report) -> int:
+        """Read runs again from the raw rows; return how many traces there were."""
+        if self._role == "receive":
+            raise ConfigError("this collector only receives (--role receive): ask one that interprets.")
+        return self._interpreter.rebuild(
+            lambda done, total: report(
+                {"phase": "interpreting", "done": done, "total": total, "unit": "traces"}
+            ),
+            selection,
+        )
+
+    def _put_aside(self) -> list[tuple[str, str]]:
+        """Broken parts of the tables, which a rebuild makes superfluous; those of a shared server are its owner's."""
+        if self._opened.shared:
+            return []
+        store = self._opened.connect()
+        try:
+            return detached_parts(store)
+        finally:
+            store.close()
+
+    def _let_go(self, parts: list[tuple[str, str]]) -> None:
+        store = self._opened.connect()
+        try:
+            drop_detached(store, parts)
+        finally:
+            store.close()

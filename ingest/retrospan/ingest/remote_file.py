@@ -1,0 +1,47 @@
+"""A file of the settings (a policy, a set of rules) that the other process reads: this one cannot reach it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PosixPath
+
+from retrospan.ingest.channel import Arguments, Channel
+from retrospan.ingest.config import Config
+
+NAMES = ("retention.policy", "interpreter.rules")
+
+
+class RemoteFile(PosixPath):
+    """Its text is that of the file as it is now."""
+
+    _channel: Channel
+    _name: str
+
+    @classmethod
+    def of(cls, channel: Channel, name: str, path: Path) -> RemoteFile:
+        """The file that a setting of this name gives."""
+        file = cls(path)
+        file._channel, file._name = channel, name
+        return file
+
+    def read_text(
+        self, encoding: str | None = None, errors: str | None = None, newline: str | None = None
+    ) -> str:
+        """Raises OSError and UnicodeDecodeError as any path."""
+        told = self._channel.call("setting", {"name": self._name})
+        if "error" in told:
+            number, strerror = told["error"]
+            raise OSError(number, strerror, str(self))
+        data = bytes.fromhex(told["data"])
+        return data.decode(encoding or "utf-8", errors or "strict")
+
+
+def read_setting(config: Config, asked: Arguments) -> dict[str, object]:
+    """What the process that has the files answers to `RemoteFile.read_text`."""
+    files = dict(zip(NAMES, (config.retention.policy, config.interpreter.rules), strict=True))
+    file = files[asked["name"]]
+    assert file is not None, "only of a file that the settings name"
+    try:
+        return {"data": file.read_bytes().hex()}
+    except OSError as error:
+        return {"error": [error.errno or 0, os.strerror(error.errno or 0)]}

@@ -1,0 +1,289 @@
+"""Starts the process of the warehouse, watches it, and starts it again: whatever becomes of it, receiving goes on.
+
+It is killed when it says that a query cannot be stopped, when it has said nothing for too long, and when it has more
+memory than it may. The pair of sockets, the socket of the SQL port and the claim on the directory are handed to each
+process in turn; as long as it lives, no other collector can open the directory.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from base64 import b64encode
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
+from retrospan.ingest.config import Config
+from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
+
+SILENT_SECONDS = 60.0
+"""It reports every second. Without a word for so long it hangs; while it starts, for ten times as long."""
+REMEMBERED_SECONDS = 600.0
+"""So long /health tells why it ended."""
+_LOOK_SECONDS = 0.25
+_FIRST_PAUSE, _LAST_PAUSE = 0.1, 5.0
+_PROGRAM = ("-m", "retrospan.ingest.warehouse_process")
+# All that it gets of the environment: where Python finds this program, and how texts are read.
+_KEPT = ("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "LC_ALL", "TZ", "TZDIR")
+
+
+class Supervisor:
+    """One per collector. `start` once, `stop` once; everything else from any thread."""
+
+    program: Sequence[str] = _PROGRAM
+    """What runs in the process, after the interpreter. Torture has another."""
+
+    def __init__(
+        self,
+        config: Config,
+        listener: socket.socket,
+        claim: int,
+        *,
+        engine_bytes: int,
+        most_bytes: int,
+        hello: Callable[[], Mapping[str, object]],
+        answers: Mapping[str, Answer],
+        hears: Mapping[str, Answer],
+        changed: Callable[[bool], None],
+        say: Callable[[str], None],
+    ) -> None:
+        """
+        Args:
+            listener: the socket of the SQL port, which listens already.
+            claim: the descriptor of the claim on the directory.
+            engine_bytes: the memory of an embedded engine.
+            most_bytes: what the process may have of memory in all; 0 is without a limit.
+            hello: what a new process is told of the log.
+            answers: the calls that it may make.
+            hears: what it may say, beyond what concerns the supervisor.
+            changed: called when it begins to answer, and when it no longer does.
+        """
+        self._config = config
+        self._listener = listener
+        self._claim = claim
+        self._engine_bytes = engine_bytes
+        self._most_bytes = most_bytes
+        self._hello = hello
+        self._answers = answers
+        self._hears: Mapping[str, Answer] = {
+            **hears,
+            "report": self._reported,
+            "alive": self._heard,
+            "answering": self._answers_now,
+            "failed": self._failed,
+            "stuck": self._stuck,
+        }
+        self._changed = changed
+        self._say = say
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+        self._state = threading.Condition()
+        self._answering = False
+        self._stopping = False
+        self._condemned = ""
+        self._error: RetrospanError | None = None
+        self._ends: deque[tuple[float, str]] = deque(maxlen=1)
+        self._last_report: Arguments = {}
+        self._reported_at = time.monotonic()
+        self.restarts = 0
+        """How often the process was started again."""
+        self._thread = threading.Thread(target=self._run, name="retrospan-supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Start the process and return; it is watched until `stop`."""
+        self._thread.start()
+
+    def wait_answering(self) -> None:
+        """Return once the SQL port answers for the first time.
+
+        Raises:
+            RetrospanError: the process cannot start; what it said.
+        """
+        with self._state:
+            self._state.wait_for(lambda: self._answering or self._error is not None or self._stopping)
+            if self._error is not None:
+                raise self._error
+
+    @property
+    def pid(self) -> int:
+        """The process of the warehouse; 0 while there is none."""
+        process = self._process
+        return process.pid if process is not None and process.returncode is None else 0
+
+    @property
+    def report(self) -> Arguments:
+        """What the process said of itself last; {} when it has said nothing yet."""
+        return self._last_report
+
+    @property
+    def report_age(self) -> float:
+        """How old that is, in seconds."""
+        return time.monotonic() - self._reported_at
+
+    @property
+    def failure(self) -> str:
+        """Why nothing is answered just now; '' when it answers."""
+        if self._answering:
+            return ""
+        last = self._ends[-1][1] if self._ends else ""
+        return f"{last}; the warehouse is starting again" if last else "the warehouse is starting"
+
+    @property
+    def last_end(self) -> str:
+        """Why the process ended, when that was a short time ago; else ''."""
+        if not self._ends or time.monotonic() - self._ends[-1][0] > REMEMBERED_SECONDS:
+            return ""
+        return self._ends[-1][1]
+
+    def tell(self, name: str, arguments: Arguments) -> None:
+        """Say something to the process; when there is none, nobody hears it."""
+        channel = self._channel
+        if channel is not None:
+            try:
+                channel.tell(name, arguments)
+            except ChannelClosed:
+                pass  # the next one is told all of it when it starts
+
+    def stop(self, arguments: Arguments, seconds: float) -> None:
+        """Have the process end in an orderly way within `seconds`; after that it is killed."""
+        with self._state:
+            self._stopping = True
+            self._state.notify_all()
+        self.tell("stop", arguments)
+        process = self._process
+        if process is not None:
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        """Belongs to one thread for the life of the collector: the kernel ends the process when its thread ends."""
+        pause = _FIRST_PAUSE
+        while not self._stopping:
+            began = time.monotonic()
+            try:
+                self._begin()
+            except OSError as error:
+                reason = f"its process could not be started: {error}"
+            else:
+                reason = self._watch()
+            self._end(reason)
+            pause = (
+                _FIRST_PAUSE if time.monotonic() - began > 10 * _LAST_PAUSE else min(pause * 2, _LAST_PAUSE)
+            )
+            with self._state:
+                if self._error is not None and not self.restarts:
+                    return  # it never answered: `wait_answering` says why
+                self._state.wait_for(lambda: self._stopping, pause)
+                self.restarts += not self._stopping
+
+    def _begin(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
+            handed = (theirs.fileno(), self._listener.fileno(), self._claim)
+            self._process = subprocess.Popen(
+                [sys.executable, *self.program, *map(str, (os.getpid(), *handed))],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=handed,
+                env=environ,
+            )
+        self._condemned = ""
+        self._reported_at = time.monotonic()
+        self._channel = Channel(ours.detach(), self._answers, self._hears)
+        self._channel.start()
+        config = b64encode(pickle.dumps((self._config, self._engine_bytes))).decode()
+        self.tell("begin", {"config": config, **self._hello()})
+
+    def _watch(self) -> str:
+        """Wait for the end of the process, or bring it about; why it ended."""
+        assert self._process is not None
+        while True:
+            try:
+                code = self._process.wait(_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                if not self._condemned:
+                    self._condemned = self._fault()
+                if self._condemned and not self._stopping:
+                    self._process.kill()
+                continue
+            if self._condemned:
+                return self._condemned
+            if code < 0:
+                return f"its process was ended by {signal.Signals(-code).name}"
+            return f"its process ended with exit code {code}"
+
+    def _fault(self) -> str:
+        """Why the process must not live on; '' when nothing is wrong with it."""
+        silent = SILENT_SECONDS if self._answering else 10 * SILENT_SECONDS
+        if self.report_age > silent:
+            return f"its process has said nothing for {self.report_age:.0f} s and was killed"
+        held = _resident(self.pid)
+        if self._most_bytes and held > self._most_bytes:
+            return f"its process had {held:,} bytes of memory where {self._most_bytes:,} are its limit, and was killed"
+        return ""
+
+    def _end(self, reason: str) -> None:
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+        with self._state:
+            was_answering, self._answering = self._answering, False
+            if not self._stopping:
+                self._ends.append((time.monotonic(), reason))
+                if not was_answering and self._error is None and not self.restarts:
+                    self._error = WarehouseUnavailable(f"the warehouse did not start: {reason}")
+            self._state.notify_all()
+        if was_answering and not self._stopping:
+            self._say(
+                f"the warehouse: {reason}. It is started again; what arrives meanwhile is kept in the log"
+            )
+            self._changed(False)
+
+    def _reported(self, report: Arguments) -> None:
+        self._last_report = report
+        self._reported_at = time.monotonic()
+
+    def _heard(self, told: Arguments) -> None:
+        self._reported_at = time.monotonic()
+
+    def _answers_now(self, told: Arguments) -> None:
+        with self._state:
+            self._answering = True
+            self._state.notify_all()
+        self._changed(True)
+        if self.restarts:
+            self._say("the warehouse answers again")
+
+    def _failed(self, told: Arguments) -> None:
+        with self._state:
+            if self._error is None and not self.restarts:
+                self._error = error_told(told["kind"], told["message"], told["known"])
+            self._condemned = str(told["message"])[:500]
+            self._state.notify_all()
+
+    def _stuck(self, told: Arguments) -> None:
+        self._condemned = str(told["reason"])[:500]
+        process = self._process
+        if process is not None:
+            process.kill()
+
+
+def _resident(pid: int) -> int:
+    """The bytes of memory that a process holds; 0 when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0

@@ -1,0 +1,193 @@
+"""The process of the warehouse: the engine, and everything that follows the log. Run by the supervisor, never by hand.
+
+    python -m retrospan.ingest.warehouse_process PARENT CHANNEL LISTENER CLAIM
+
+PARENT is the process that receives, the others are descriptors it hands over. The process ends with its parent, however
+that ends. It is told to stop; signals from a terminal or a service manager are for its parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from retrospan.ingest.channel import Arguments, Channel, ChannelClosed, told
+from retrospan.ingest.config import Config
+from retrospan.ingest.log.record import Note
+from retrospan.ingest.log.segment import Segment
+from retrospan.ingest.log.telling import segment_told, segments_of
+from retrospan.ingest.remote_file import RemoteFile
+from retrospan.ingest.saying import say, say_failure, speak_for_everybody
+from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
+
+REPORT_SECONDS = 1.0
+_PR_SET_PDEATHSIG = 1
+_FAILED = 2
+# The kernel ends this process before the one that acknowledges.
+_OOM_SCORE = "500"
+
+
+class WarehouseProcess:
+    """From the first word of the parent to the last."""
+
+    def __init__(self, channel: int, listener: socket.socket) -> None:
+        self._listener = listener
+        self._channel = Channel(
+            channel,
+            answers={},
+            hears={"begin": self._begin, "grow": self._grow, "stop": self._stop, "hurry": self._hurry},
+            ended=lambda: os._exit(_FAILED),
+        )
+        self._told: Arguments = {}
+        self._begun = threading.Event()
+        self._stopping = threading.Event()
+        self._last: Arguments = {}
+        self._growing = threading.Lock()
+        self._grown: list[list[Mapping[str, Any]]] = []
+        self._log: Any = None
+        self._following: Any = None
+
+    def run(self) -> int:
+        """Serve until told to stop. Returns the exit code."""
+        self._channel.start()
+        self._begun.wait()
+        config, engine_bytes = cast("tuple[Config, int]", pickle.loads(b64decode(self._told["config"])))
+        threading.Thread(target=self._report, name="retrospan-report", daemon=True).start()
+        try:
+            self._serve(config, engine_bytes)
+        except RetrospanError as error:
+            self._channel.tell("failed", told(error))
+            return _FAILED
+        except Exception as error:  # noqa: BLE001 - whoever waits for this process must hear why
+            say_failure("the warehouse", error)
+            self._channel.tell("failed", told(WarehouseUnavailable(f"{type(error).__name__}: {error}")))
+            return _FAILED
+        return 0
+
+    def _serve(self, config: Config, engine_bytes: int) -> None:
+        # Imported here: that this process lives and has read its orders is reported before the engine is loaded.
+        from retrospan.ingest.access.remote import RemoteGate
+        from retrospan.ingest.following import Following
+        from retrospan.ingest.log.follower import LogFollower
+        from retrospan.ingest.warehouse.opened import open_warehouse
+
+        channel = self._channel
+        log = LogFollower(
+            config.data / "log",
+            segments_of(self._told["segments"], config.data / "log"),
+            self._append,
+            self._moved,
+        )
+        with self._growing:
+            self._log = log
+            for grown in self._grown:
+                log.grow(segments_of(grown, log.directory))
+        config = _reading_settings_over(channel, config)
+        guarded = config.tokens is not None
+        opened = open_warehouse(config, engine_bytes, guarded=guarded)
+        following = Following(
+            config, opened, log, RemoteGate(channel, guarded=guarded), say=say, stuck=self._stuck
+        )
+        try:
+            following.start(
+                self._listener,
+                health=lambda: channel.call("health", following.reporting.report()),
+                metrics=lambda: channel.call("metrics", following.reporting.report()),
+            )
+            self._following = following
+            channel.tell("report", following.reporting.report())
+            channel.tell("answering", {})
+            self._stopping.wait()
+            following.stop(self._last["durable"], self._last["drain_seconds"])
+        finally:
+            opened.close()
+            log.close()
+
+    def _report(self) -> None:
+        """Every second, from the first moment on: silence means that this process hangs."""
+        while not self._stopping.wait(REPORT_SECONDS):
+            following = self._following
+            try:
+                report = following.reporting.report(look=False) if following is not None else {}
+                self._channel.tell("report" if report else "alive", report)
+            except ChannelClosed:
+                return
+            except Exception as error:  # noqa: BLE001 - one report that fails is not the end of them
+                say_failure("a report of the warehouse", error)
+
+    def _append(self, *, tenant: str, notes: Sequence[Note] = ()) -> int:
+        said = [{"kind": note.kind, "body": note.body.hex()} for note in notes]
+        return cast(int, self._channel.call("append", {"tenant": tenant, "notes": said}))
+
+    def _moved(self, segment: Segment, there: bool) -> None:
+        directory = cast(Path, self._log.directory)
+        self._channel.tell("moved", {**segment_told(segment, directory), "there": there})
+
+    def _stuck(self, reason: str) -> None:
+        self._channel.tell("stuck", {"reason": reason})
+
+    def _begin(self, arguments: Arguments) -> None:
+        self._told = arguments
+        self._begun.set()
+
+    def _grow(self, arguments: Arguments) -> None:
+        with self._growing:
+            if self._log is None:
+                self._grown.append(arguments["segments"])
+                return
+        self._log.grow(segments_of(arguments["segments"], self._log.directory))
+
+    def _stop(self, arguments: Arguments) -> None:
+        self._last = arguments
+        self._stopping.set()
+
+    def _hurry(self, arguments: Arguments) -> None:
+        if self._following is not None:
+            self._following.hurry()
+
+
+def _reading_settings_over(channel: Channel, config: Config) -> Config:
+    """The same configuration, whose files of settings are read by the other process."""
+    retention, interpreter = config.retention, config.interpreter
+    if retention.policy is not None:
+        retention = replace(retention, policy=RemoteFile.of(channel, "retention.policy", retention.policy))
+    if interpreter.rules is not None:
+        interpreter = replace(
+            interpreter, rules=RemoteFile.of(channel, "interpreter.rules", interpreter.rules)
+        )
+    return replace(config, retention=retention, interpreter=interpreter)
+
+
+def _end_with(parent: int) -> None:
+    """Have the kernel end this process when its parent ends, and end now if it has already."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(_FAILED)
+    try:
+        Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
+    except OSError:
+        pass
+
+
+def main(words: Sequence[str]) -> int:
+    """Run with the words of the command line after the program's name."""
+    parent, channel, listener, _ = map(int, words)
+    _end_with(parent)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    speak_for_everybody()
+    return WarehouseProcess(channel, socket.socket(fileno=listener)).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
