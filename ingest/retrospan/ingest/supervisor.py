@@ -236,7 +236,8 @@ class Supervisor:
         return ""
 
     def _end(self, reason: str) -> None:
-        channel, self._channel = self._channel, None
+        with self._state:
+            channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
         with self._state:
@@ -260,11 +261,18 @@ class Supervisor:
         self._reported_at = time.monotonic()
 
     def _answers_now(self, told: Arguments) -> None:
-        with self._state:
-            self._answering = True
-            self._state.notify_all()
+        # In a thread of its own: who stands in may need a moment to end, and what is said meanwhile is heard.
+        threading.Thread(target=self._hand_over, args=(self._channel,), daemon=True).start()
+
+    def _hand_over(self, channel: Channel | None) -> None:
+        """Nobody stands in any more: then, and not before, questions are answered."""
         self._changed(True)
-        if self.restarts:
+        with self._state:
+            self._answering = channel is self._channel
+            self._state.notify_all()
+        if not self._answering:
+            self._changed(False)  # it has ended meanwhile
+        elif self.restarts:
             self._say("the warehouse answers again")
 
     def _failed(self, told: Arguments) -> None:
