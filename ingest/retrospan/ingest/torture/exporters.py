@@ -67,6 +67,8 @@ class Account:
     refused: int = 0
     repeated: int = 0
     """Requests that were sent more than once."""
+    seconds: list[float] = field(default_factory=list)
+    """How long each request was under way until an answer settled it, with its repetitions."""
     hashes: set[str] = field(default_factory=set)
     """SHA-256 of the requests of which something was rejected, or all."""
     complaints: list[str] = field(default_factory=list)
@@ -127,9 +129,11 @@ class Exporter:
                 run += 1
                 for request in self._requests(run):
                     self.account.sent += request.spans
+                    began = time.monotonic()
                     answer = self._settle(request.body)
                     if answer is None:
                         return
+                    self.account.seconds.append(time.monotonic() - began)
                     self._note(request, answer)
                     line = {"run": run, "spans": request.spans, **answer._asdict()}
                     ledger.write(json.dumps(line) + "\n")

@@ -67,6 +67,18 @@ class Victim:
         return self.addresses is not None
 
     @property
+    def pid(self) -> int:
+        """The process that receives."""
+        return self._process.pid
+
+    def address(self, port: str) -> tuple[str, int]:
+        """Where `grpc`, `http` or `sql` listens, once it is ready."""
+        assert self.addresses is not None
+        where = {"grpc": self.addresses.grpc, "http": self.addresses.http, "sql": self._sql}[port]
+        host, _, number = where.rpartition(":")
+        return host, int(number)
+
+    @property
     def ended(self) -> bool:
         return self._process.poll() is not None
 
