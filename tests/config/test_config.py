@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from retrospan.ingest.config import Config, variable
 from retrospan.ingest.setting_values import MIB, Address, parse_address, parse_bytes
@@ -138,3 +141,29 @@ def test_reading_configuration_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    data=st.text(st.characters(exclude_characters="\0~", exclude_categories=["Cs"]), min_size=1, max_size=20),
+    port=st.integers(0, 65535),
+    seconds=st.floats(0, 1e6),
+    size=st.integers(1, 2**50),
+    password=st.text(max_size=20),
+    is_open=st.booleans(),
+)
+def test_another_process_reads_the_same_settings_from_what_it_is_told(
+    data: str, port: int, seconds: float, size: int, password: str, is_open: bool
+) -> None:
+    config = Config.read(
+        {
+            "data": Path(data),
+            "grpc": Address("::1", port),
+            "open": is_open,
+            "warehouse": "clickhouse://host:8123/retrospan",
+            "server.password": password,
+            "drain_seconds": seconds,
+            "limits.log_bytes": size,
+        }
+    )
+    assert Config.read(json.loads(json.dumps(config.told()))) == config

@@ -187,6 +187,17 @@ class Config:
         config.validate()
         return config
 
+    def told(self) -> dict[str, str | int | float | bool]:
+        """Every setting by its key, as `read` takes them as arguments: for another process of this collector."""
+        found: dict[str, str | int | float | bool] = {}
+        for key in _KEYS:
+            value: object = self
+            for name in key.split("."):
+                value = getattr(value, name)
+            if value is not None:
+                found[key] = value if isinstance(value, int | float) else str(value)
+        return found
+
     def validate(self) -> None:
         """Refuse what cannot work together.
 

@@ -8,14 +8,12 @@ process in turn; as long as it lives, no other collector can open the directory.
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +22,7 @@ from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, 
 from retrospan.ingest.config import Config
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
-SILENT_SECONDS = 60.0
+SILENT_SECONDS = 30.0
 """It reports every second. Without a word for so long it hangs; while it starts, for ten times as long."""
 REMEMBERED_SECONDS = 600.0
 """So long /health tells why it ended."""
@@ -204,8 +202,8 @@ class Supervisor:
         self._reported_at = time.monotonic()
         self._channel = Channel(ours.detach(), self._answers, self._hears)
         self._channel.start()
-        config = b64encode(pickle.dumps((self._config, self._engine_bytes))).decode()
-        self.tell("begin", {"config": config, **self._hello()})
+        told = {"config": self._config.told(), "engine_bytes": self._engine_bytes}
+        self.tell("begin", {**told, **self._hello()})
 
     def _watch(self) -> str:
         """Wait for the end of the process, or bring it about; why it ended."""

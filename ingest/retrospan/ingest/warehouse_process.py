@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import pickle
 import signal
 import socket
 import sys
 import threading
-from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -61,7 +59,7 @@ class WarehouseProcess:
         """Serve until told to stop. Returns the exit code."""
         self._channel.start()
         self._begun.wait()
-        config, engine_bytes = cast("tuple[Config, int]", pickle.loads(b64decode(self._told["config"])))
+        config, engine_bytes = Config.read(self._told["config"]), int(self._told["engine_bytes"])
         threading.Thread(target=self._report, name="retrospan-report", daemon=True).start()
         try:
             self._serve(config, engine_bytes)

@@ -44,10 +44,11 @@ class LogFollower(SegmentedLog):
     def grow(self, segments: Sequence[Segment]) -> None:
         """Note how far the newest segments are durable now: the newest that was known, and those that are new."""
         with self._grown:
-            known = {segment.first: segment for segment in self._segments[-1:]}
+            newest = self._segments[-1] if self._segments else None
             for told in segments:
-                if told.first in known:
-                    known[told.first].size, known[told.first].last = told.size, told.last
+                if newest is not None and told.first == newest.first:
+                    # Words may come late: what was durable stays so.
+                    newest.size, newest.last = max(newest.size, told.size), max(newest.last, told.last)
                 elif not self._segments or told.first > self._segments[-1].first:
                     self._segments.append(told)
             if self._segments:
