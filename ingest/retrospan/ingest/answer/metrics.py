@@ -71,6 +71,8 @@ METRICS: tuple[Metric, ...] = (
     ),
     _state("interpretation_lag_traces", "{trace}", "traces that wait to be interpreted"),
     _state("interpretation_lag_seconds", "s", "how long the longest waiting trace has waited"),
+    _state("warehouse_restarts", "1", "times that the process of the warehouse was started again"),
+    _state("warehouse_age_seconds", "s", "how old the numbers of the warehouse are"),
     _state("stored_spans", "{span}", "spans in the warehouse, each content once, when last counted"),
     _state("stored_log_records", "{log_record}", "log records in the warehouse, likewise"),
     _state(

@@ -1,8 +1,9 @@
 """The pages that say how a collector is: `/health`, its probes and `/metrics`, as the process that receives answers them.
 
-`/health/live`    this process lives; nothing else is asked, so that nothing can hold it up
-`/health/ready`   what is sent now is kept; with `?for=answers`, that questions are answered as well
-`/health`         all of it, for whoever may read; else its status alone
+`/health/live`        this process lives; nothing else is asked, so that nothing can hold it up
+`/health/ready`       what is sent now is kept
+`/health/answering`   questions are answered as well
+`/health`             all of it, for whoever may read; else its status alone
 """
 
 from __future__ import annotations
