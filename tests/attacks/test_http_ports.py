@@ -13,7 +13,17 @@ import pytest
 from fix_collector import Served
 
 NAMES = ("http", "sql")
-FORMATS = ("DataFrame", "dataframe", "ArrowTable", "DataStore", "Protobuf", "Template", "CapnProto", "MySQLWire", "x y")
+FORMATS = (
+    "DataFrame",
+    "dataframe",
+    "ArrowTable",
+    "DataStore",
+    "Protobuf",
+    "Template",
+    "CapnProto",
+    "MySQLWire",
+    "x y",
+)
 
 
 @pytest.fixture(scope="module")
@@ -180,9 +190,7 @@ def test_a_client_that_waits_for_leave_gets_it(collector: Served, name: str) -> 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_client_that_is_done_writing_is_answered(collector: Served, name: str) -> None:
     body = b"SELECT 1" if name == "sql" else b"{}"
-    answer = said(
-        port_of(collector, name), head(name, f"Content-Length: {len(body)}") + body, end=True
-    )
+    answer = said(port_of(collector, name), head(name, f"Content-Length: {len(body)}") + body, end=True)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.endswith(b"1\n" if name == "sql" else b"{}")
 
@@ -259,7 +267,10 @@ def test_only_this_collectors_clients_are_answered(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_target_that_names_a_host_is_asked_for_that(collector: Served, name: str) -> None:
     port = port_of(collector, name)
-    for target, status in (("http://evil.example/health/live", b"403"), ("http://localhost/health/live", b"200")):
+    for target, status in (
+        ("http://evil.example/health/live", b"403"),
+        ("http://localhost/health/live", b"200"),
+    ):
         answer = said(port, f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 " + status)
 
@@ -282,7 +293,9 @@ def test_no_page_gets_grpcs_port_to_work(collector: Served) -> None:
     path = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
     for kind in ("text/plain", "application/grpc", "application/json"):
         first = f"POST {path} HTTP/1.1"
-        answer = said(port, head("http", f"Content-Type: {kind}", "Content-Length: 5", first=first) + bytes(5))
+        answer = said(
+            port, head("http", f"Content-Type: {kind}", "Content-Length: 5", first=first) + bytes(5)
+        )
         assert b"200" not in answer[:20]
     assert collector.health()["durable_sequence"] == 0
 
@@ -322,7 +335,11 @@ def test_a_listed_page_may_send_and_ask(listed: Served) -> None:
         assert found["access-control-allow-origin"] == "https://app.example"
         assert "POST" in found["access-control-allow-methods"]
         assert found["access-control-allow-headers"] == "content-type,authorization"
-        sent = {"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site", "Content-Type": "application/json"}
+        sent = {
+            "Origin": "https://app.example",
+            "Sec-Fetch-Site": "cross-site",
+            "Content-Type": "application/json",
+        }
         body = b"SELECT 1" if name == "sql" else b"{}"
         status, found, _ = asked(port, path_of(name), sent, method="POST", body=body)
         assert (status, found["access-control-allow-origin"]) == (200, "https://app.example")
@@ -339,5 +356,5 @@ def test_a_listed_page_may_send_and_ask(listed: Served) -> None:
 
 @pytest.mark.parametrize("flags", [["--host-names", "http://a"], ["--host-names", "a:1"]])
 def test_names_that_are_none_are_refused_at_the_start(tmp_path: Path, flags: list[str]) -> None:
-    with pytest.raises(AssertionError, match="is not a name such as collector.example"):
+    with pytest.raises(AssertionError, match=r"is not a name such as collector\.example"):
         Served(tmp_path / "data", tmp_path / "stderr.txt", *flags)

@@ -83,7 +83,9 @@ def closed(connection: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.parametrize("first", [b"", b"POST /v1/tra", b"GET /v1/traces HTTP/1.1\r\nHost: localhost\r\nX: "])
+@pytest.mark.parametrize(
+    "first", [b"", b"POST /v1/tra", b"GET /v1/traces HTTP/1.1\r\nHost: localhost\r\nX: "]
+)
 def test_r28_headers_that_do_not_come_close_the_connection(station: Station, first: bytes) -> None:
     receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0), header_seconds=0.3)
     station.stopping.callback(receiver.stop, 5)
