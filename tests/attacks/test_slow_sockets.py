@@ -17,6 +17,7 @@ from pathlib import Path
 import grpc
 import otlp_requests as make
 import pytest
+from bench.siege import warehouse_of
 from fix_collector import Served
 
 COUNT = 256
@@ -184,7 +185,8 @@ def test_every_place_for_queries_taken_leaves_the_probes_theirs(collector: Serve
 
 
 def test_connections_that_are_reset_in_the_middle_of_an_answer_leave_nothing(collector: Served) -> None:
-    before = len(list(Path(f"/proc/{collector.process.pid}/fd").iterdir()))
+    descriptors = Path(f"/proc/{warehouse_of(collector.process.pid)}/fd")
+    before = len(list(descriptors.iterdir()))
     host, _, port = collector.sql.rpartition(":")
     for _ in range(100):
         with socket.create_connection((host, int(port)), timeout=30) as connection:
@@ -192,7 +194,7 @@ def test_connections_that_are_reset_in_the_middle_of_an_answer_leave_nothing(col
             connection.sendall(f"GET {LARGE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             connection.recv(100)
     collector.until(lambda: answer_of(collector.sql, "/?query=SELECT%201")[0] == 200, 30)
-    collector.until(lambda: len(list(Path(f"/proc/{collector.process.pid}/fd").iterdir())) < before + 20, 30)
+    collector.until(lambda: len(list(descriptors.iterdir())) < before + 20, 30)
 
 
 def test_the_collector_still_stops_while_they_wait(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from retrospan.ingest.access.tls import grpc_credentials
 from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.access.turns import FairPool, Lane
 from retrospan.ingest.config import Limits, TlsSettings
-from retrospan.ingest.http.connection import most_connections
 from retrospan.ingest.receive.intake import Intake, Receipt
 from retrospan.ingest.receive.patience import CONTENDED_SECONDS, MESSAGE_SECONDS, Patience
 from retrospan.ingest.receive.port import bind, port_in_use
@@ -35,8 +34,8 @@ THREADS = 16
 STREAMS = 256
 """Calls that one connection may have open. Without a bound, calls that are opened and reset at once by the thousand are
 all worked on, and calls of others get cancelled."""
-HANDSHAKE_MILLISECONDS = 10_000
-"""How long a connection may take to say that it speaks HTTP/2."""
+IDLE_MILLISECONDS = 60_000
+"""A connection without a call for so long is closed; a client that still wants one opens another by itself."""
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 _COLLECTOR = "opentelemetry.proto.collector"
 _NO_METRICS = "metrics are not collected here; set OTEL_METRICS_EXPORTER=none in the agent"
@@ -92,7 +91,7 @@ class GrpcReceiver:
             options=[
                 ("grpc.max_receive_message_length", limit),
                 ("grpc.max_concurrent_streams", STREAMS),
-                ("grpc.max_connection_idle_ms", 5000),
+                ("grpc.max_connection_idle_ms", IDLE_MILLISECONDS),
                 ("grpc.so_reuseport", 0),
             ],
         )
