@@ -21,9 +21,11 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 
 from retrospan.ingest.access.tls import grpc_credentials, server_context
-from retrospan.ingest.answer.http_server import HttpServer, Response, text
 from retrospan.ingest.cli.warehouse import Warehouse
 from retrospan.ingest.config import TlsSettings
+from retrospan.ingest.http.messages import Receive, Response, Scope, Send, send_response, text
+from retrospan.ingest.http.server import HttpServer
+from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.setting_values import Address
 from retrospan.queries import connect
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError
@@ -44,6 +46,15 @@ def arrow() -> bytes:
 
 
 ARROW = arrow()
+
+
+async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    asked = scope["query_string"] + (await receive())["body"]
+    await send_response(scope, send, Response(200, ARROW) if b"Arrow" in asked else text(200, "1\n"))
+
+
+async def refuse(scope: Scope, send: Send, status: int, message: str) -> None:
+    await send_response(scope, send, text(status, message))
 
 
 def settings(pair: Pair, client_ca: Path | None = None) -> TlsSettings:
@@ -89,12 +100,8 @@ def secured(door: Door) -> Iterator[Callable[[TlsSettings], Secured]]:
 
     def start(tls: TlsSettings) -> Secured:
         door.tls = tls
-        server = HttpServer(
-            Address("127.0.0.1", 0),
-            lambda request: Response(200, ARROW) if "Arrow" in str(request.query) else text(200, "1\n"),
-            body_bytes=1000,
-            tls=server_context(tls),
-        )
+        address = Address("127.0.0.1", 0)
+        server = HttpServer(answer, address, Visitors(address), refuse, flag="--sql", name="test", tls=tls)
         servers.append(server)
         return Secured(door, tls, server.start())
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 
 from retrospan.ingest.answer.admin import Admin, Report
-from retrospan.ingest.answer.http_server import Request, Response
+from retrospan.ingest.http.messages import Request, Response
 
 
 def _admin(may_end: threading.Event) -> Admin:

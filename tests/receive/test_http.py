@@ -221,14 +221,14 @@ def test_a_body_that_does_not_arrive_is_given_up(station: Station) -> None:
     station.body_seconds = 0.2
     with socket.create_connection(("127.0.0.1", station.http_port), timeout=30) as connection:
         connection.sendall(
-            b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
+            b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
         )
         assert connection.recv(100).startswith(b"HTTP/1.1 408")
 
 
 def test_bodies_on_their_way_in_share_a_bound_of_memory(station: Station) -> None:
     head = (
-        b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n"
+        b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\n"
         b"Content-Length: %d\r\n\r\n" % REQUEST_BYTES
     )
     with ExitStack() as open_ones:
@@ -253,7 +253,7 @@ def test_bodies_on_their_way_in_share_a_bound_of_memory(station: Station) -> Non
 def test_a_client_that_hangs_up_leaves_nothing(station: Station) -> None:
     with socket.create_connection(("127.0.0.1", station.http_port), timeout=30) as connection:
         connection.sendall(
-            b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
+            b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
         )
     assert station.post("/v1/traces", make.traces(make.span()).SerializeToString()).status == 200
     assert len(station.records()) == 1

@@ -30,6 +30,7 @@ from retrospan.ingest.answer.probes import Probes
 from retrospan.ingest.answer.stand_in import StandIn
 from retrospan.ingest.channel import Arguments
 from retrospan.ingest.config import Config
+from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.directory import claim
 from retrospan.ingest.log.record import Note
@@ -145,7 +146,10 @@ class Collector:
             config, Parts(self._log, self._intake, self._gate, self._supervisor), loaded
         )
         self._probes = Probes(observed, self._gate)
-        self._stand_in = StandIn(listener, self._probes, lambda: self._supervisor.failure, config.tls)
+        visitors = Visitors(config.sql, self._gate.guarded, config.host_names, config.origins)
+        self._stand_in = StandIn(
+            listener, self._probes, lambda: self._supervisor.failure, config.tls, visitors
+        )
         self._supervisor.start()
         stack.callback(self._stop_warehouse)
         threading.Thread(target=self._tell_growth, name="retrospan-growth", daemon=True).start()
@@ -263,7 +267,14 @@ class Collector:
         grpc_port = grpc.start()
         stack.callback(grpc.stop, GRACE_SECONDS)
         http = HttpReceiver(
-            self._intake, self.config.http, gate=self._gate, tls=self.config.tls, say=self._say
+            self._intake,
+            self.config.http,
+            gate=self._gate,
+            tls=self.config.tls,
+            host_names=self.config.host_names,
+            origins=self.config.origins,
+            pages=self._probes.page,
+            say=self._say,
         )
         http_port = http.start()
         stack.callback(http.stop, GRACE_SECONDS)

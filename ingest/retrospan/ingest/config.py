@@ -24,6 +24,8 @@ from retrospan.ingest.setting_values import (
     parse_bytes,
     parse_count,
     parse_flag,
+    parse_host_names,
+    parse_origins,
     parse_path,
     parse_seconds,
 )
@@ -48,6 +50,8 @@ class Limits:
     """Free disk space below which nothing is accepted."""
     queries: int = 8
     """Queries that run at the same time; further ones wait a moment, then get 503."""
+    queries_per_token: int = 6
+    """Of these, those with the same token."""
     query_seconds: float = 60.0
     query_memory_bytes: int = 2 * GIB
     query_threads: int = 2
@@ -139,6 +143,10 @@ class Config:
     """The file of tokens. Without it, whoever reaches a port may do everything."""
     open: bool = False
     """Whether addresses that other machines reach may be listened at without tokens."""
+    host_names: tuple[str, ...] = ()
+    """Further names under which it is asked: without tokens others are refused. `*.` stands for all below a name."""
+    origins: tuple[str, ...] = ()
+    """Pages that may send and ask from a browser, as https://app.example. Without it, none."""
     metrics_to: str | None = None
     """Where the collector's own metrics go as OTLP over HTTP: a URL. Without it nowhere."""
     metrics_seconds: float = 60.0
@@ -187,14 +195,16 @@ class Config:
         config.validate()
         return config
 
-    def told(self) -> dict[str, str | int | float | bool]:
+    def told(self) -> dict[str, str | int | float | bool | list[str]]:
         """Every setting by its key, as `read` takes them as arguments: for another process of this collector."""
-        found: dict[str, str | int | float | bool] = {}
+        found: dict[str, str | int | float | bool | list[str]] = {}
         for key in _KEYS:
             value: object = self
             for name in key.split("."):
                 value = getattr(value, name)
-            if value is not None:
+            if isinstance(value, tuple):
+                found[key] = [str(part) for part in value]
+            elif value is not None:
                 found[key] = value if isinstance(value, int | float) else str(value)
         return found
 
@@ -262,6 +272,8 @@ def _reader(key: str) -> Callable[[object], object]:
         "role": _role,
         "tokens": parse_path,
         "open": parse_flag,
+        "host_names": parse_host_names,
+        "origins": parse_origins,
         "metrics_to": str,
         "redaction.enabled": parse_flag,
         "redaction.rules": parse_path,

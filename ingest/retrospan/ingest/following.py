@@ -126,7 +126,10 @@ class Following:
             gate=self._gate,
             tls=config.tls,
             reader_of=opened.reader_of,
+            stuck=self._stuck,
             listener=listener,
+            host_names=config.host_names,
+            origins=config.origins,
         )
         self.reporting = Reporting(
             Parts(

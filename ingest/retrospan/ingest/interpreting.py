@@ -96,6 +96,8 @@ class InterpretingProcess:
             gate=gate,
             tls=config.tls,
             reader_of=opened.reader_of,
+            host_names=config.host_names,
+            origins=config.origins,
         )
         self._interpreter.start()
         stack.callback(self._interpreter.stop)

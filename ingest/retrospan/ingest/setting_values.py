@@ -12,6 +12,8 @@ from pathlib import Path
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(b|kib|mib|gib|kb|mb|gb|k|m|g)?", re.IGNORECASE)
+_NAME = re.compile(r"(?:\*\.)?[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?/?")
 _UNITS = {"k": KIB, "m": MIB, "g": GIB}
 
 
@@ -94,3 +96,23 @@ def parse_path(value: object) -> Path:
     if not str(value):
         raise ValueError("empty")
     return Path(str(value)).expanduser()
+
+
+def parse_host_names(value: object) -> tuple[str, ...]:
+    """Read names of this collector: a list, or text with commas. Without ports."""
+    return _listed(value, _NAME, "a name such as collector.example or *.svc.cluster.local")
+
+
+def parse_origins(value: object) -> tuple[str, ...]:
+    """Read origins of web pages: a list, or text with commas."""
+    found = _listed(value, _ORIGIN, "an origin such as https://app.example")
+    return tuple(origin.rstrip("/").casefold() for origin in found)
+
+
+def _listed(value: object, form: re.Pattern[str], what: str) -> tuple[str, ...]:
+    parts = value if isinstance(value, list | tuple) else str(value).split(",")
+    found = tuple(str(part).strip() for part in parts if str(part).strip())
+    for part in found:
+        if not form.fullmatch(part):
+            raise ValueError(f"{part!r} is not {what}")
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 Parameters = Mapping[str, str | int | float | bool | Sequence[str] | Sequence[int]]
@@ -50,6 +50,24 @@ class Store(Protocol):
         output_format: str = "JSONEachRow",
     ) -> bytes:
         """Run one SELECT and return its result as ClickHouse renders it in the format."""
+        ...
+
+    def write(
+        self,
+        descriptor: int,
+        statement: str,
+        parameters: Parameters | None = None,
+        output_format: str = "TabSeparated",
+    ) -> None:
+        """Run one SELECT and write its result to the descriptor of a pipe, block by block as it is made.
+
+        Whoever reads the pipe must read on until its end: a writer that waits for a reader cannot be stopped.
+        """
+        ...
+
+    def stopper(self) -> Callable[[], None]:
+        """Make it possible to stop what this connection will be asked, and return what does so: from any thread, and
+        again as long as the statement runs. To be called before the connection may only read."""
         ...
 
     def rows(

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from retrospan.ingest.answer.http_server import Request, Response, text
+from retrospan.ingest.http.messages import Request, Response, text
 from retrospan.ingest.saying import say_failure
 from retrospan.schemas.errors import RetrospanError
 

@@ -1,31 +1,81 @@
-"""The media types of ClickHouse's output formats."""
+"""The output formats that may be asked for, and their media types.
+
+The engine has more: formats that read a schema or a template from a file, that other protocols need, and, being
+embedded, one that makes an object of Python. Those are refused by name, before anything runs.
+"""
 
 from __future__ import annotations
 
-_CONTENT_TYPES = {
-    "tabseparated": "text/tab-separated-values; charset=UTF-8",
-    "tsv": "text/tab-separated-values; charset=UTF-8",
-    "csv": "text/csv; charset=UTF-8",
-    "jsoneachrow": "application/x-ndjson; charset=UTF-8",
-    "jsoncompacteachrow": "application/x-ndjson; charset=UTF-8",
-    "json": "application/json; charset=UTF-8",
-    "xml": "application/xml; charset=UTF-8",
-    "arrowstream": "application/vnd.apache.arrow.stream",
-    "arrow": "application/vnd.apache.arrow.file",
-    "parquet": "application/vnd.apache.parquet",
-    "native": "application/octet-stream",
-    "rowbinary": "application/octet-stream",
-    "pretty": "text/plain; charset=UTF-8",
-    "vertical": "text/plain; charset=UTF-8",
-    "markdown": "text/markdown; charset=UTF-8",
+from difflib import get_close_matches
+
+from retrospan.schemas.errors import SqlError
+
+UNKNOWN_FORMAT = 73
+_TYPES = (
+    "text/tab-separated-values; charset=UTF-8",
+    "text/csv; charset=UTF-8",
+    "application/x-ndjson; charset=UTF-8",
+    "application/json; charset=UTF-8",
+    "text/plain; charset=UTF-8",
+    "application/octet-stream",
+)
+_TABS, _COMMAS, _LINES, _JSON, _TEXT, _BYTES = _TYPES
+_NAMES = {
+    _TABS: "TabSeparated TabSeparatedRaw TSV TSVRaw Raw TSKV",
+    _COMMAS: "CSV CustomSeparated",
+    _LINES: "JSONEachRow JSONLines JSONL NDJSON JSONCompactEachRow JSONStringsEachRow JSONCompactStringsEachRow "
+    "JSONEachRowWithProgress JSONStringsEachRowWithProgress JSONCompactEachRowWithProgress "
+    "JSONCompactStringsEachRowWithProgress",
+    _JSON: "JSON JSONStrings JSONCompact JSONCompactStrings JSONColumns JSONCompactColumns JSONColumnsWithMetadata "
+    "JSONObjectEachRow PrettyJSONEachRow PrettyJSONLines PrettyNDJSON GeoJSON",
+    _TEXT: "Pretty PrettyNoEscapes PrettyMonoBlock PrettyNoEscapesMonoBlock PrettyCompact PrettyCompactNoEscapes "
+    "PrettyCompactMonoBlock PrettyCompactNoEscapesMonoBlock PrettySpace PrettySpaceNoEscapes PrettySpaceMonoBlock "
+    "PrettySpaceNoEscapesMonoBlock Vertical Values SQLInsert HiveText LineAsString Prometheus Hash Null",
+    _BYTES: "Native RowBinary RawBLOB MsgPack BSONEachRow Avro ORC Npy",
 }
+_OWN_TYPES = {
+    "XML": "application/xml; charset=UTF-8",
+    "Arrow": "application/vnd.apache.arrow.file",
+    "ArrowStream": "application/vnd.apache.arrow.stream",
+    "Parquet": "application/vnd.apache.parquet",
+    "Markdown": "text/markdown; charset=UTF-8",
+    "MD": "text/markdown; charset=UTF-8",
+}
+_WITH_NAMES = (
+    "TabSeparated TabSeparatedRaw TSV TSVRaw Raw CSV CustomSeparated RowBinary LineAsString JSONCompactEachRow "
+    "JSONCompactStringsEachRow"
+)
+
+
+def _known() -> dict[str, tuple[str, str]]:
+    """Every format by its folded name: as it is written, and its media type."""
+    types = {name: kind for kind, names in _NAMES.items() for name in names.split()} | _OWN_TYPES
+    for name in _WITH_NAMES.split():
+        types[f"{name}WithNames"] = types[f"{name}WithNamesAndTypes"] = types[name]
+    return {name.casefold(): (name, kind) for name, kind in types.items()}
+
+
+FORMATS = _known()
+
+
+def checked_format(name: str) -> str:
+    """The format as the engine writes it.
+
+    Raises:
+        SqlError: it is not one that is served.
+    """
+    found = FORMATS.get(name.casefold())
+    if found is None:
+        near = get_close_matches(name.casefold(), FORMATS, 1, 0.75)
+        hint = (
+            f" Maybe you meant {FORMATS[near[0]][0]}."
+            if near
+            else " Use one such as JSONEachRow, CSV or Parquet."
+        )
+        raise SqlError(f"the format {name[:40]!r} is not served.{hint}", code=UNKNOWN_FORMAT)
+    return found[0]
 
 
 def content_type(output_format: str) -> str:
-    """The media type of a ClickHouse format."""
-    folded = output_format.casefold()
-    for name in (folded, folded.partition("with")[0]):
-        if name in _CONTENT_TYPES:
-            return _CONTENT_TYPES[name]
-    family = next((name for name in ("pretty", "json", "csv", "tsv") if folded.startswith(name)), "native")
-    return _CONTENT_TYPES[family]
+    """The media type of a format that is served."""
+    return FORMATS[output_format.casefold()][1]

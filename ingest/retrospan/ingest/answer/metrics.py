@@ -141,6 +141,11 @@ METRICS: tuple[Metric, ...] = (
     _count("sql", "failed", "{query}", "queries that the engine ended with an error"),
     _count("sql", "timed_out", "{query}", "failed ones that reached the limit of time"),
     _count("sql", "turned_away", "{query}", "queries for which there was no place"),
+    _count(
+        "sql", "stopped", "{query}", "queries stopped before their end: overrun, unread, or without a client"
+    ),
+    _count("sql", "hung_up", "{query}", "of these, those whose client went away"),
+    _count("sql", "stuck", "{query}", "of these, those that still ran two seconds later"),
     _count("sql", "seconds", "s", "time spent answering"),
     _count("sql", "result_bytes", "By", "bytes of answers"),
 )

@@ -10,23 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.answer.observed import Observed
+from retrospan.ingest.http.messages import Response
 from retrospan.schemas.errors import Forbidden, Unauthenticated
 
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What is answered to a GET."""
-
-    status: int
-    body: bytes
-    content_type: str
 
 
 class Probes:
@@ -36,30 +27,30 @@ class Probes:
         self._observed = observed
         self._gate = gate
 
-    def live(self) -> Page:
-        return Page(200, b"live\n", TEXT)
+    def live(self) -> Response:
+        return Response(200, b"live\n", TEXT)
 
-    def ready(self, *, answers: bool = False) -> Page:
+    def ready(self, *, answers: bool = False) -> Response:
         """200 when what is sent is kept, and, where it is asked for, questions are answered; else 503."""
         found = self._observed.ready()
         ready = found["receiving"] and (found["answering"] or not answers)
-        return Page(200 if ready else 503, json.dumps(found).encode() + b"\n", JSON)
+        return Response(200 if ready else 503, json.dumps(found).encode() + b"\n", JSON)
 
-    def health(self, token: str | None, fresh: Mapping[str, object] | None = None) -> Page:
+    def health(self, token: str | None, fresh: Mapping[str, object] | None = None) -> Response:
         """The whole page for a token that may read, else the status alone."""
         state: Mapping[str, object] = self._observed.health(fresh)
         if not self._may_read(token):
             state = {"status": state["status"]}
-        return Page(
+        return Response(
             503 if state["status"] == "failing" else 200, json.dumps(state, indent=2).encode() + b"\n", JSON
         )
 
-    def metrics(self, token: str | None) -> Page:
+    def metrics(self, token: str | None) -> Response:
         """Raises Unauthenticated and Forbidden."""
         self._gate.admit(token, "read")
-        return Page(200, self._observed.metrics().encode(), METRICS_TEXT)
+        return Response(200, self._observed.metrics().encode(), METRICS_TEXT)
 
-    def page(self, path: str, query: Mapping[str, str], token: str | None) -> Page | None:
+    def page(self, path: str, query: Mapping[str, str], token: str | None) -> Response | None:
         """The page of a path; None when there is none. Raises Unauthenticated and Forbidden."""
         match path.rstrip("/"):
             case "/health/live":

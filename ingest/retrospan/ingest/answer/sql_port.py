@@ -8,71 +8,76 @@ connections of loader and interpreter, so a query cannot hold up intake.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import re
+import secrets
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from retrospan.ingest.access.gate import Gate, clickhouse_token
 from retrospan.ingest.access.remote import RemoteGate
-from retrospan.ingest.access.tls import server_context
-from retrospan.ingest.access.tokens import Right
+from retrospan.ingest.access.tokens import Grant, Right
+from retrospan.ingest.access.turns import FairPool
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
-from retrospan.ingest.answer.formats import content_type
+from retrospan.ingest.answer.failures import (
+    AUTHENTICATION_FAILED,
+    QUERY_TOO_LARGE,
+    REQUIRED_PASSWORD,
+    SERVER,
+    TIMEOUT_EXCEEDED,
+    failure,
+    last_words,
+)
+from retrospan.ingest.answer.formats import checked_format, content_type
 from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, Guard, Statement
-from retrospan.ingest.answer.http_server import HttpServer, Request, Response, text
 from retrospan.ingest.answer.inlining import inlined
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.running import Circumstances, RunningQuery
+from retrospan.ingest.answer.slots import Slots
 from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
 from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.http.connection import CONNECTION, UNREAD_SECONDS, Connection
+from retrospan.ingest.http.messages import (
+    BODY_SECONDS,
+    Gone,
+    Receive,
+    Request,
+    Response,
+    Scope,
+    Send,
+    read_request,
+    send_response,
+    text,
+)
+from retrospan.ingest.http.server import HttpServer
+from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.saying import say_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import (
     Forbidden,
     RetrospanError,
+    SlowRequest,
     SqlError,
     Unauthenticated,
     WarehouseUnavailable,
 )
 from retrospan.schemas.store import Escaped, Store
 
-TOO_MANY_QUERIES = 202
-QUERY_TOO_LARGE = 307
-REQUIRED_PASSWORD = 194
-AUTHENTICATION_FAILED = 516
-_WAIT_SECONDS = 2.0
-_SERVER = "retrospan"
-_TIMEOUT_CODES = (159,)
-# ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
-_STATUS = {
-    **dict.fromkeys((6, 26, 27, 38, 41, 43, 53, 62, 70, 72, 386, 456, 457, 636), 400),
-    **dict.fromkeys((16, 46, 47, 50, 60, 63, 73, 81, 115), 404),
-    **dict.fromkeys((164, 497), 403),
-    **dict.fromkeys((REQUIRED_PASSWORD, AUTHENTICATION_FAILED), 401),
-    159: 408,
-    QUERY_TOO_LARGE: 413,
-    TOO_MANY_QUERIES: 503,
-}
-_NAMES = {
-    27: "CANNOT_PARSE_INPUT_ASSERTION_FAILED",
-    36: "BAD_ARGUMENTS",
-    46: "UNKNOWN_FUNCTION",
-    62: "SYNTAX_ERROR",
-    81: "UNKNOWN_DATABASE",
-    115: "UNKNOWN_SETTING",
-    164: "READONLY",
-    194: "REQUIRED_PASSWORD",
-    202: "TOO_MANY_SIMULTANEOUS_QUERIES",
-    307: "QUERY_IS_TOO_LARGE",
-    456: "UNKNOWN_QUERY_PARAMETER",
-    497: "ACCESS_DENIED",
-    516: "AUTHENTICATION_FAILED",
-}
+P = ParamSpec("P")
+T = TypeVar("T")
+_HELD_BYTES = 1 << 20
+"""So much of an answer is waited for before its first byte goes out: until then an error has a status of its own."""
+_PAGE_SECONDS = 10.0
+"""How long a page that asks the engine may take."""
 
 
 ReaderOf = Callable[[str], Store]
@@ -90,6 +95,9 @@ class QueryCounters:
     turned_away: int = 0
     seconds: float = 0.0
     result_bytes: int = 0
+    stopped: int = 0
+    hung_up: int = 0
+    stuck: int = 0
 
 
 class SqlPort:
@@ -108,11 +116,19 @@ class SqlPort:
         tls: TlsSettings | None = None,
         reader_of: ReaderOf | None = None,
         ready: Callable[[], bool] = lambda: True,
+        stuck: Callable[[str], None] = lambda query: None,
         listener: socket.socket | None = None,
+        host_names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        body_seconds: float = BODY_SECONDS,
+        unread_seconds: float = UNREAD_SECONDS,
     ) -> None:
         """Without a `gate` everybody may ask; without `reader_of` everybody sees all that the warehouse holds.
 
         `ready` says whether what is sent now would be kept; it is asked by probes and may not wait for the engine.
+        `stuck` is told of a query that still runs two seconds after its limit or after it was to stop. A `listener`
+        is a socket that listens at the address already. `host_names` are further names of this collector, `origins`
+        the pages that may ask from a browser.
 
         Raises:
             ConfigError: a file of `tls` cannot be used.
@@ -124,15 +140,26 @@ class SqlPort:
         self._health = health
         self._metrics = metrics
         self._ready = ready
-        self._slots = threading.BoundedSemaphore(limits.queries)
+        self._stuck = stuck
+        self._body_seconds = body_seconds
+        self._slots = Slots(limits.queries, limits.queries_per_token)
+        self._running = 0
+        # Queries have as many threads as places; what they wait for cannot hold up what follows.
+        self._queries = FairPool(limits.queries, "retrospan-query")
+        self._checks = FairPool(4, "retrospan-check")
+        self._pages = FairPool(4, "retrospan-page")
+        self._stops = FairPool(2, "retrospan-stop")
         self._counting = threading.Lock()
         self._server = HttpServer(
-            address,
             self._answer,
-            body_bytes=limits.query_text_bytes,
-            tls=server_context(tls),
-            any_host=self._gate.guarded,
-            listener=listener,
+            listener or address,
+            Visitors(address, self._gate.guarded, host_names, origins),
+            _refuse,
+            flag="--sql",
+            name="sql-port",
+            tls=tls,
+            unread_seconds=unread_seconds,
+            settled=lambda: self._running == 0,
         )
         self._reader_of: ReaderOf = reader_of or (lambda tenant: warehouse.connect())
         self._guard: Guard | None = None
@@ -164,24 +191,50 @@ class SqlPort:
     def stop(self, grace: float) -> None:
         """Stop listening; running queries get `grace` seconds."""
         self._server.stop(grace)
+        for pool in (self._queries, self._checks, self._pages, self._stops):
+            # One that is stuck in the engine would not end.
+            pool.shutdown(wait=self._running == 0)
 
-    def _answer(self, request: Request) -> Response:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            return self._routed(request)
+            request = await read_request(scope, receive, self._limits.query_text_bytes, self._body_seconds)
+        except Gone:
+            return
+        except SlowRequest as error:
+            late = text(408, f"{error}\n")
+            await send_response(scope, send, late, [(b"connection", b"close")])
+            return
+        asked = _Asked(request, scope["state"].get(CONNECTION))
+        try:
+            response = await self._responded(asked)
+            await send_response(scope, send, response)
+        finally:
+            if asked.running is not None:
+                asked.running.leave()
+
+    async def _responded(self, asked: _Asked) -> Response:
+        try:
+            return await self._routed(asked)
         except SqlError as error:
-            return _failure(error)
+            return failure(error)
         except Unauthenticated as error:
             code = REQUIRED_PASSWORD if error.missing else AUTHENTICATION_FAILED
-            return _failure(SqlError(f"{error}.", code=code))
+            return failure(SqlError(f"{error}.", code=code))
         except Forbidden as error:
-            return _failure(SqlError(f"{error}.", code=ACCESS_DENIED))
+            return failure(SqlError(f"{error}.", code=ACCESS_DENIED))
         except RetrospanError as error:
             return text(503, f"{error}\n")
+        except TimeoutError:
+            return text(503, f"the warehouse did not answer within {_PAGE_SECONDS:g} s\n")
+        except Exception as error:  # noqa: BLE001 - whoever asked must hear of it
+            say_failure("a request to the SQL port", error)
+            return text(500, f"an internal error: {type(error).__name__}\n")
 
-    def _routed(self, request: Request) -> Response:
+    async def _routed(self, asked: _Asked) -> Response:
+        request = asked.request
         path = request.path.rstrip("/") or "/"
         if path.startswith("/admin/v1/"):
-            self._admit(request, "admin")
+            await _within(self._checks, self._admit, request, "admin")
             return self._admin.answer(request, path.removeprefix("/admin/v1/"))
         if request.method not in ("GET", "HEAD", "POST"):
             return text(405, f"{request.method} is not spoken here. Use GET or POST.\n")
@@ -192,34 +245,34 @@ class SqlPort:
         if path == "/health/ready":
             return text(200, "ready\n") if self._ready() else text(503, "not ready: /health says why\n")
         if path == "/health":
-            state = self._health()
-            if not self._may_read(request):
-                state = {"status": state.get("status")}
-            body = json.dumps(state, indent=2).encode() + b"\n"
-            return Response(503 if state.get("status") == "failing" else 200, body, "application/json")
+            return await _within(self._pages, self._health_page, request)
         if path == "/metrics":
-            self._admit(request, "read")
-            return Response(200, self._metrics().encode(), "text/plain; version=0.0.4; charset=utf-8")
+            await _within(self._checks, self._admit, request, "read")
+            page = await _within(self._pages, self._metrics)
+            return Response(200, page.encode(), "text/plain; version=0.0.4; charset=utf-8")
         if path.startswith("/v1/"):
             return text(404, "this is the SQL port. OTLP over HTTP goes to port 4318, over gRPC to 4317.\n")
         if path not in ("/", "/query"):
             return text(
                 404, f"no page {path[:100]}. Known: /?query=…, /ping, /health, /metrics, /admin/v1/…\n"
             )
-        tenant = self._admit(request, "read")
-        with self._learning:
-            if self._guard is None:
-                self.learn()
-        return self._query(request, tenant)
+        return await self._query(asked)
 
-    def _admit(self, request: Request, right: Right) -> str:
-        """Return the tenant if the request's token has this right. Raises Unauthenticated and Forbidden."""
+    def _health_page(self, request: Request) -> Response:
+        state = self._health()
+        if not self._may_read(request):
+            state = {"status": state.get("status")}
+        body = json.dumps(state, indent=2).encode() + b"\n"
+        return Response(503 if state.get("status") == "failing" else 200, body, "application/json")
+
+    def _admit(self, request: Request, right: Right) -> Grant:
+        """Return the grant if the request's token has this right. Raises Unauthenticated and Forbidden."""
         if self._gate.guarded and "password" in request.query:
             # Addresses are kept in histories and logs: a token there is as good as published.
             raise Unauthenticated(
                 "a token in the address is refused; send the header Authorization: Bearer TOKEN"
             )
-        return self._gate.admit(clickhouse_token(request.headers), right).tenant
+        return self._gate.admit(clickhouse_token(request.headers), right)
 
     def _may_read(self, request: Request) -> bool:
         """Whether details may be shown; a probe without a token is no failure to count."""
@@ -231,10 +284,131 @@ class SqlPort:
             return False
         return True
 
-    def _query(self, request: Request, tenant: str) -> Response:
+    async def _query(self, asked: _Asked) -> Response:
+        grant, question = await _within(self._checks, self._admitted, asked.request)
+        if question is None:
+            return text(200, "Ok.\n")
+        headers = {
+            "X-ClickHouse-Format": question.output_format,
+            "X-ClickHouse-Query-Id": asked.request.query.get("query_id") or str(uuid.uuid4()),
+            "X-ClickHouse-Server-Display-Name": SERVER,
+            "X-ClickHouse-Timezone": "UTC",
+            "X-ClickHouse-Exception-Tag": secrets.token_hex(8),
+        }
+        kind = content_type(question.output_format)
+        if question.is_hello:
+            return Response(200, native.hello(self._version, SERVER), kind, headers)
+        started = time.monotonic()
+        pieces = await self._begun(asked, question, grant)
+        held = bytearray()
+        try:
+            async for piece in pieces:
+                held += piece
+                if len(held) >= _HELD_BYTES:
+                    rest = self._rest(held, pieces, headers["X-ClickHouse-Exception-Tag"], started)
+                    return Response(200, b"", kind, headers, rest)
+        except (SqlError, WarehouseUnavailable) as error:
+            raise self._noted(error) from error
+        self._count(started, len(held))
+        elapsed = int((time.monotonic() - started) * 1e9)
+        summary = {"result_bytes": str(len(held)), "elapsed_ns": str(elapsed)}
+        return Response(200, bytes(held), kind, {**headers, "X-ClickHouse-Summary": json.dumps(summary)})
+
+    async def _begun(self, asked: _Asked, question: _Question, grant: Grant) -> AsyncIterator[bytes]:
+        """Start the query once there is a place for it."""
+        try:
+            await self._slots.take(grant.name)
+        except SqlError:
+            with self._counting:
+                self.counters.turned_away += 1
+            raise
+        limit = float(question.settings["max_execution_time"])
+        running = RunningQuery(
+            limit or math.inf,
+            f"query {question.statement.sql[:200]!r}",
+            Circumstances(
+                asked.connection,
+                lambda: self._slots.wanted_from(grant.name),
+                self._note_stuck,
+                self._note_stopped,
+            ),
+        )
+        self._running += 1
+
+        def done() -> None:
+            self._running -= 1
+            self._slots.give_back(grant.name)
+
+        running.start(
+            self._queries,
+            self._stops,
+            lambda descriptor: self._run(running, question, grant.tenant, descriptor),
+            done,
+        )
+        asked.running = running
+        return running.pieces()
+
+    async def _rest(
+        self, held: bytearray, pieces: AsyncIterator[bytes], tag: str, started: float
+    ) -> AsyncIterator[bytes]:
+        """An answer that has begun; an error ends it in the way that clients look for."""
+        size = len(held)
+        yield bytes(held)
+        held.clear()
+        try:
+            async for piece in pieces:
+                size += len(piece)
+                yield piece
+        except (SqlError, WarehouseUnavailable) as error:
+            told = self._noted(error)
+            yield last_words(told if isinstance(told, SqlError) else SqlError(str(told)), tag)
+            raise _BrokenOff from error
+        finally:
+            self._count(started, size)
+
+    def _count(self, started: float, size: int) -> None:
+        with self._counting:
+            self.counters.queries += 1
+            self.counters.seconds += time.monotonic() - started
+            self.counters.result_bytes += size
+
+    def _noted(self, error: SqlError | WarehouseUnavailable) -> RetrospanError:
+        """Count an error of the engine, and return what the client is told.
+
+        A limit that was hit (time, memory) is no refusal to the store; to a client it is ClickHouse's error.
+        """
+        found = re.search(r"Code: (\d+).*", str(error), re.DOTALL)
+        if found is None and isinstance(error, WarehouseUnavailable):
+            return error
+        code = int(found[1]) if found else error.code if isinstance(error, SqlError) else None
+        with self._counting:
+            self.counters.failed += 1
+            self.counters.timed_out += code == TIMEOUT_EXCEEDED
+        return SqlError(found[0] if found else str(error), code=code)
+
+    def _note_stopped(self, why: str) -> None:
+        with self._counting:
+            self.counters.stopped += 1
+            self.counters.hung_up += why == "hung_up"
+
+    def _note_stuck(self, query: str) -> None:
+        with self._counting:
+            self.counters.stuck += 1
+        self._stuck(query)
+
+    def _admitted(self, request: Request) -> tuple[Grant, _Question | None]:
+        """Who asks, and what. Raises Unauthenticated, Forbidden, SqlError."""
+        grant = self._admit(request, "read")
+        with self._learning:
+            if self._guard is None:
+                self.learn()
+        return grant, self._understood(request)
+
+    def _understood(self, request: Request) -> _Question | None:
+        """What is asked; None for nothing at all. Raises SqlError for what may not be."""
         sql = self._sql(request)
         if not sql.strip() and not request.body:
-            return text(200, "Ok.\n")
+            return None
         database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
         if database not in (DATABASE, "default"):
             raise SqlError(f"database {database[:60]} is not served. Use {DATABASE}.", code=UNKNOWN_DATABASE)
@@ -244,37 +418,20 @@ class SqlPort:
             if name.startswith("param_")
         }
         statement = self._checked(sql, parameters)
-        output_format = (
+        output_format = checked_format(
             statement.output_format
             or request.query.get("default_format")
             or request.headers.get("x-clickhouse-format")
             or "TabSeparated"
         )
-        query_id = request.query.get("query_id") or str(uuid.uuid4())
-        started = time.monotonic()
-        if (
+        says_hello = (
             output_format == "Native"
             and "client_protocol_version" in request.query
             and native.is_hello(statement.sql)
-        ):
-            data = native.hello(self._version, _SERVER)
-        else:
-            data = self._run(statement, parameters, output_format, request.query, tenant)
-        elapsed = time.monotonic() - started
-        with self._counting:
-            self.counters.queries += 1
-            self.counters.seconds += elapsed
-            self.counters.result_bytes += len(data)
-        headers = {
-            "X-ClickHouse-Format": output_format,
-            "X-ClickHouse-Query-Id": query_id,
-            "X-ClickHouse-Server-Display-Name": _SERVER,
-            "X-ClickHouse-Timezone": "UTC",
-            "X-ClickHouse-Summary": json.dumps(
-                {"result_bytes": str(len(data)), "elapsed_ns": str(int(elapsed * 1e9))}
-            ),
-        }
-        return Response(200, data, content_type(output_format), headers)
+        )
+        return _Question(
+            statement, parameters, output_format, self._settings(statement, request.query), says_hello
+        )
 
     def _sql(self, request: Request) -> str:
         """The statement: `query` of the URL, then the body.
@@ -305,40 +462,17 @@ class SqlPort:
                 self.counters.refused += 1
             raise
 
-    def _run(
-        self,
-        statement: Statement,
-        parameters: Mapping[str, Escaped],
-        output_format: str,
-        url: Mapping[str, str],
-        tenant: str,
-    ) -> bytes:
-        if not self._slots.acquire(timeout=_WAIT_SECONDS):
-            with self._counting:
-                self.counters.turned_away += 1
-            raise SqlError(
-                f"{self._limits.queries} queries are running already. Try again in a moment.",
-                code=TOO_MANY_QUERIES,
-            )
+    def _run(self, running: RunningQuery, question: _Question, tenant: str, descriptor: int) -> None:
+        """In a thread: run the query into a pipe. Raises SqlError and WarehouseUnavailable."""
+        store = self._reader_of(tenant)
         try:
-            store = self._reader_of(tenant)
-            try:
-                store.keep(self._settings(statement, url))
-                return store.query(inlined(statement.sql), parameters, output_format=output_format)
-            except (SqlError, WarehouseUnavailable) as error:
-                # A limit that was hit (time, memory) is no refusal to the store; to a client it is ClickHouse's error.
-                found = re.search(r"Code: (\d+).*", str(error), re.DOTALL)
-                if found is None and isinstance(error, WarehouseUnavailable):
-                    raise
-                code = int(found[1]) if found else None
-                with self._counting:
-                    self.counters.failed += 1
-                    self.counters.timed_out += code in _TIMEOUT_CODES
-                raise SqlError(found[0] if found else str(error), code=code) from error
-            finally:
-                store.close()
+            running.stopper = store.stopper()
+            store.keep(question.settings)
+            sql = inlined(question.statement.sql)
+            store.write(descriptor, sql, question.parameters, question.output_format)
         finally:
-            self._slots.release()
+            running.stopper = None
+            store.close()
 
     def _settings(self, statement: Statement, url: Mapping[str, str]) -> dict[str, str | int]:
         """The reader's harmless settings, then our limits or lower ones, then readonly."""
@@ -365,20 +499,35 @@ class SqlPort:
         return chosen | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw", "readonly": 1}
 
 
-def _failure(error: SqlError) -> Response:
-    """An error as ClickHouse sends it."""
-    code = error.code or 0
-    message = str(error)
-    if not message.startswith("Code:"):
-        name = f" ({_NAMES[code]})" if code in _NAMES else ""
-        message = f"Code: {code}. DB::Exception: {message}{name}"
-    headers = {
-        "X-ClickHouse-Exception-Code": str(code),
-        "X-ClickHouse-Server-Display-Name": _SERVER,
-        "X-ClickHouse-Timezone": "UTC",
-    }
-    if code == TOO_MANY_QUERIES:
-        headers["Retry-After"] = "1"
-    if code in (REQUIRED_PASSWORD, AUTHENTICATION_FAILED):
-        headers["WWW-Authenticate"] = 'Bearer realm="retrospan"'
-    return Response(_STATUS.get(code, 500), message.encode(errors="replace") + b"\n", headers=headers)
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A query that may be run, with everything that it is run with."""
+
+    statement: Statement
+    parameters: Mapping[str, Escaped]
+    output_format: str
+    settings: Mapping[str, str | int]
+    is_hello: bool
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request, by whom, and the query that runs for it."""
+
+    request: Request
+    connection: Connection | None
+    running: RunningQuery | None = None
+
+
+class _BrokenOff(RetrospanError):
+    """An answer that ended with an error: the connection breaks off, so that nobody takes it for whole."""
+
+
+async def _refuse(scope: Scope, send: Send, status: int, message: str) -> None:
+    await send_response(scope, send, text(status, message + "\n"))
+
+
+async def _within(pool: FairPool, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What a call in a thread of the pool returns. Raises TimeoutError after ten seconds."""
+    async with asyncio.timeout(_PAGE_SECONDS):
+        return await asyncio.wrap_future(pool.submit(call, *args, **kwargs))

@@ -45,6 +45,11 @@ def add_arguments(parser: Parser) -> None:
         help="no tokens are needed, though other machines reach an address (RETROSPAN_OPEN)",
     )  # fmt: skip
     add(
+        "--host-names",
+        metavar="NAMES",
+        help="further names of this collector, with commas (RETROSPAN_HOST_NAMES); without tokens others are refused",
+    )
+    add(
         "--metrics-to",
         metavar="URL",
         help="send the collector's own metrics there, as OTLP over HTTP (nowhere; RETROSPAN_METRICS_TO)",
@@ -57,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     from retrospan.ingest.config import Config
     from retrospan.ingest.serving import serve
 
-    names = ("data", "grpc", "http", "sql", "warehouse", "role", "tokens", "open", "metrics_to")
+    names = ("data", "grpc", "http", "sql", "warehouse", "role", "tokens", "open", "host_names", "metrics_to")
     flags = {name: getattr(arguments, name) for name in names}
     file = None if arguments.config is None else Path(arguments.config)
     return serve(Config.read(flags, os.environ, file))

@@ -34,6 +34,8 @@ THREADS = 16
 STREAMS = 256
 """Calls that one connection may have open. Without a bound, calls that are opened and reset at once by the thousand are
 all worked on, and calls of others get cancelled."""
+IDLE_MILLISECONDS = 60_000
+"""A connection without a call for so long is closed; a client that still wants one opens another by itself."""
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 _COLLECTOR = "opentelemetry.proto.collector"
 _NO_METRICS = "metrics are not collected here; set OTEL_METRICS_EXPORTER=none in the agent"
@@ -89,6 +91,7 @@ class GrpcReceiver:
             options=[
                 ("grpc.max_receive_message_length", limit),
                 ("grpc.max_concurrent_streams", STREAMS),
+                ("grpc.max_connection_idle_ms", IDLE_MILLISECONDS),
                 ("grpc.so_reuseport", 0),
             ],
         )

@@ -12,22 +12,41 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
 
-import uvicorn
-
-from retrospan.ingest.access.gate import Gate, bearer
-from retrospan.ingest.access.tls import server_context
+from retrospan.ingest.access.gate import Gate, bearer, clickhouse_token
 from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.access.turns import FairPool
 from retrospan.ingest.config import Limits, TlsSettings
-from retrospan.ingest.receive.connection import HEADER_SECONDS, most_connections, patient
+from retrospan.ingest.http.connection import HEADER_SECONDS, UNREAD_SECONDS
+from retrospan.ingest.http.messages import (
+    BODY_SECONDS,
+    Gone,
+    Receive,
+    Response,
+    Scope,
+    Send,
+    drain,
+    headers_of,
+    path_of,
+    send_response,
+    text,
+)
+from retrospan.ingest.http.server import HttpServer
+from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.receive.encoding import CONTENT_TYPES, decompress, format_of
 from retrospan.ingest.receive.intake import Format, Intake, Signal
-from retrospan.ingest.receive.port import bind
-from retrospan.ingest.receive.status import Status, partial_success, partial_success_json, status_of
+from retrospan.ingest.receive.status import (
+    PERMISSION_DENIED,
+    RETRY_SECONDS,
+    UNAVAILABLE,
+    Status,
+    partial_success,
+    partial_success_json,
+    status_of,
+)
 from retrospan.ingest.saying import say, say_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import (
@@ -41,16 +60,12 @@ from retrospan.schemas.errors import (
     Unauthenticated,
 )
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
+Pages = Callable[[str, Mapping[str, str], str | None], Response | None]
+"""Answers a GET of a path with a query and a token, or has no such page. It waits for nothing; it may raise
+Unauthenticated and Forbidden."""
 THREADS = 16
 DECOMPRESSED_AT_ONCE = 4
 """A few bytes may stand for the largest request: so many grow at a time."""
-BODY_SECONDS = 30.0
-# What is read of a request whose sender may not send, so that it gets to read the answer.
-_STRANGERS_BYTES, _STRANGERS_SECONDS = 1 << 20, 5.0
 # How many requests of the largest size may be in memory at once, compressed as they came.
 LARGEST_AT_ONCE = 8
 _PATHS: dict[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
@@ -62,7 +77,8 @@ class HttpReceiver:
 
     `header_seconds` and `body_seconds` are how long the headers and the body of a request may take to arrive; `say`
     gets the hints about mistakes.
-    Without a `gate` everybody may send.
+    Without a `gate` everybody may send. `host_names` are further names of this collector, `origins` the pages that may
+    send from a browser. `pages` answer probes; without any there is `/health/live`.
     """
 
     def __init__(
@@ -76,6 +92,10 @@ class HttpReceiver:
         threads: int = THREADS,
         body_seconds: float = BODY_SECONDS,
         header_seconds: float = HEADER_SECONDS,
+        unread_seconds: float = UNREAD_SECONDS,
+        host_names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        pages: Pages | None = None,
         say: Callable[[str], None] = say,
     ) -> None:
         """Raises ConfigError when a file of `tls` cannot be used."""
@@ -89,53 +109,41 @@ class HttpReceiver:
         self._decompressing = threading.BoundedSemaphore(DECOMPRESSED_AT_ONCE)
         self._gate = gate or Gate()
         self._pool = FairPool(threads, "retrospan-http")
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                self._answer,
-                loop="asyncio",
-                http=patient(header_seconds, most_connections()),
-                ws="none",
-                interface="asgi3",  # it does not recognise a method
-                lifespan="off",
-                log_config=None,
-                log_level="critical",
-                access_log=False,
-                server_header=False,
-            )
+        self._pages = pages or _live
+        self._server = HttpServer(
+            self._answer,
+            address,
+            Visitors(address, self._gate.guarded, host_names, origins),
+            self._refuse_visitor,
+            flag="--http",
+            name="retrospan-http",
+            tls=tls,
+            header_seconds=header_seconds,
+            unread_seconds=unread_seconds,
         )
-        self._server.config.load()
-        self._server.config.ssl = server_context(tls)
-        self._scheme = "http" if self._server.config.ssl is None else "https"
-        self._thread: threading.Thread | None = None
+        self._scheme = "https" if self._server.secure else "http"
 
     def start(self) -> int:
         """Listen, and return the port. Raises PortInUse."""
-        listener = bind(self._address, flag="--http")
-        port: int = listener.getsockname()[1]
+        port = self._server.start()
         self._address = Address(self._address.host, port)
-        self._thread = threading.Thread(
-            target=self._server.run, args=([listener],), name="retrospan-http", daemon=True
-        )
-        self._thread.start()
         return port
 
     def stop(self, grace: float) -> None:
         """Stop accepting, and give requests in flight `grace` seconds to be answered."""
-        self._server.config.timeout_graceful_shutdown = max(1, round(grace))
-        self._server.should_exit = True
-        if self._thread is not None:
-            self._thread.join()
+        self._server.stop(grace)
         self._pool.shutdown(wait=True)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         content_type = headers.get(b"content-type", b"").decode("latin-1")
-        speaks = CONTENT_TYPES.get(content_type.partition(";")[0].strip().lower(), "json")
+        speaks = _spoken(content_type)
         taken = False
         held = _Held()
         try:
+            if scope["method"] in ("GET", "HEAD") and (page := self._page(scope)) is not None:
+                await send_response(scope, send, page)
+                return
             signal = self._signal_of(scope)
             format = format_of(content_type)
             grant = await self._admitted(receive, headers)
@@ -146,7 +154,7 @@ class HttpReceiver:
             taking = self._pool.submit_in(lane, self._take, signal, format, encoding, body, grant)
             answer = await asyncio.wrap_future(taking)
             await _send(send, 200, _TYPE_OF[format], answer)
-        except _Gone:
+        except Gone:
             return
         except RetrospanError as error:
             if not taken:
@@ -163,17 +171,13 @@ class HttpReceiver:
         try:
             return self._gate.admit(bearer(headers.get(b"authorization", b"").decode("latin-1")), "write")
         except (Unauthenticated, Forbidden):
-            size = 0
-            try:
-                async with asyncio.timeout(_STRANGERS_SECONDS):
-                    more = True
-                    while more and size < _STRANGERS_BYTES:
-                        message = await receive()
-                        size += len(message.get("body", b""))
-                        more = message.get("more_body", False)
-            except TimeoutError:
-                pass
+            await drain(receive)
             raise
+
+    def _page(self, scope: Scope) -> Response | None:
+        """What is answered to a probe. Raises Unauthenticated and Forbidden."""
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        return self._pages(path_of(scope), query, clickhouse_token(headers_of(scope)))
 
     def _take(self, signal: Signal, format: Format, encoding: str, body: bytes, grant: Grant) -> bytes:
         try:
@@ -235,7 +239,7 @@ class HttpReceiver:
                 while more and size <= 2 * limit:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise _Gone
+                        raise Gone
                     part: bytes = message.get("body", b"")
                     size += len(part)
                     too_large = too_large or size > limit
@@ -258,6 +262,14 @@ class HttpReceiver:
         if self._held_bytes > LARGEST_AT_ONCE * self._limit:
             raise Overloaded("too many large requests are on their way in; try again in a moment")
 
+    async def _refuse_visitor(self, scope: Scope, send: Send, status: int, message: str) -> None:
+        self._intake.note_refused()
+        speaks = _spoken(dict(scope["headers"]).get(b"content-type", b"").decode("latin-1"))
+        code = PERMISSION_DENIED if status == 403 else UNAVAILABLE
+        refusal = Status(code, status, message, RETRY_SECONDS if status == 503 else 0)
+        body = refusal.json() if speaks == "json" else refusal.protobuf()
+        await _send(send, status, _TYPE_OF[speaks], body)
+
     async def _refuse(self, send: Send, speaks: Format, status: Status) -> None:
         body = status.json() if speaks == "json" else status.protobuf()
         extra: list[tuple[bytes, bytes]] = []
@@ -279,8 +291,14 @@ class _Held:
     bytes: int = 0
 
 
-class _Gone(RetrospanError):
-    """The client hung up in the middle of its request."""
+def _live(path: str, query: Mapping[str, str], token: str | None) -> Response | None:
+    """The one page that needs nobody else."""
+    return text(200, "live\n") if path == "/health/live" else None
+
+
+def _spoken(content_type: str) -> Format:
+    """The format in which a refusal is understood."""
+    return CONTENT_TYPES.get(content_type.partition(";")[0].strip().lower(), "json")
 
 
 async def _send(

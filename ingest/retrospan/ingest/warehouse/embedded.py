@@ -11,10 +11,13 @@ Measured traps this module closes off, so that nobody else need know them:
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -41,6 +44,12 @@ _PASSING_CODES = frozenset({252, 243, 76, 159, 209, 210})
 _WASTE = 32 << 20
 
 _IMPORTING = threading.Lock()
+
+# What gives rows block by block. What explains or shows has a short answer, and EXPLAIN AST takes what follows for a
+# part of what it explains.
+_STREAMED = re.compile(
+    r"(?:\s|\(|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL
+)
 
 _CACHES: Settings = {
     # Upstream's are made for a machine of its own: 5 GiB for each of the first three.
@@ -83,6 +92,8 @@ class EmbeddedWarehouse:
         self._open: set[EmbeddedStore] = set()
         self._purging = threading.Lock()
         self._purger: Any = None
+        self._stopping = threading.Lock()
+        self._killer: Any = None
         self._least = 0  # what the process held after it gave back last, in bytes
 
     @property
@@ -118,7 +129,9 @@ class EmbeddedWarehouse:
                         pid=owner,
                     ) from cause
                 raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
-            store = EmbeddedStore(connection, on_close=self._forget, after_statement=self._give_back)
+            store = EmbeddedStore(
+                connection, on_close=self._forget, after_statement=self._give_back, stop=self._stop
+            )
             self._open.add(store)
         try:
             store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
@@ -144,8 +157,20 @@ class EmbeddedWarehouse:
         if is_last:
             with self._purging:
                 purger, self._purger = self._purger, None
-            if purger is not None:
-                purger.close()
+            with self._stopping:
+                killer, self._killer = self._killer, None
+            for connection in (purger, killer):
+                if connection is not None:
+                    connection.close()
+
+    def _stop(self, mark: str) -> None:
+        """Have the statements of connections with this mark ended. On a connection of its own: theirs are busy."""
+        with self._stopping:
+            if not self._open:
+                return  # closed meanwhile: a connection opened now would stay
+            if self._killer is None:
+                self._killer = _engine()(str(self._path))
+            self._killer.query(f"KILL QUERY WHERE Settings['log_comment'] = '{mark}' ASYNC")
 
     def _give_back(self) -> None:
         """Have the engine give back what statements took: its allocator would keep it for seconds, or until the next.
@@ -178,8 +203,15 @@ def _resident() -> int:
 class EmbeddedStore(Store):
     """One connection to the embedded engine. Belongs to one thread at a time."""
 
-    def __init__(self, connection: Any, on_close: Any, after_statement: Callable[[], None]) -> None:
-        """`after_statement` is called after each, in the thread that ran it."""
+    def __init__(
+        self,
+        connection: Any,
+        on_close: Any,
+        after_statement: Callable[[], None],
+        stop: Callable[[str], None] = lambda mark: None,
+    ) -> None:
+        """`after_statement` is called after each, in the thread that ran it; `stop` ends what has a mark."""
+        self._stop = stop
         self._connection: Any = connection
         self._on_close = on_close
         self._after_statement = after_statement
@@ -215,6 +247,31 @@ class EmbeddedStore(Store):
                 f"{statement.rstrip().rstrip(';')}\nFORMAT {output_format} SETTINGS {settings_list(settings)}"
             )
         return self._run(statement, output_format, parameters)
+
+    def write(
+        self,
+        descriptor: int,
+        statement: str,
+        parameters: Parameters | None = None,
+        output_format: str = "TabSeparated",
+    ) -> None:
+        """Run one SELECT and write its result to the descriptor of a pipe, block by block as it is made."""
+        if _STREAMED.match(statement):
+            # The engine opens the pipe anew, by the name that it has in this process.
+            self._run(
+                f"{statement}\nINTO OUTFILE '/proc/self/fd/{descriptor}' APPEND FORMAT {output_format}",
+                parameters=parameters,
+            )
+            return
+        left = memoryview(self._run(statement, output_format, parameters))
+        while left:
+            left = left[os.write(descriptor, left) :]
+
+    def stopper(self) -> Callable[[], None]:
+        """Mark the statements to come, and return what ends the one with the mark."""
+        mark = f"stoppable {uuid.uuid4().hex}"
+        self.keep({"log_comment": mark})
+        return partial(self._stop, mark)
 
     def rows(
         self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None

@@ -14,6 +14,7 @@ import io
 import logging
 import re
 import threading
+import uuid
 from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -21,6 +22,7 @@ from typing import Any, Protocol, TypeVar
 from retrospan.ingest.warehouse.address import ServerAddress
 from retrospan.ingest.warehouse.rendering import parse_rows
 from retrospan.ingest.warehouse.statements import MEMORY_LIMIT_EXCEEDED, error_code, parameter_text
+from retrospan.ingest.warehouse.streamed import StreamedAnswer
 from retrospan.schemas.engines import PLAIN, Form, cluster, replicated_database
 from retrospan.schemas.errors import MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
 from retrospan.schemas.migrate import DATABASE
@@ -47,6 +49,9 @@ class _Client(Protocol):
     def raw_query(
         self, query: str, *, parameters: Any, settings: Any, fmt: str | None, use_database: bool
     ) -> bytes: ...
+    def raw_stream(
+        self, query: str, *, parameters: Any, settings: Any, fmt: str | None, use_database: bool
+    ) -> Any: ...
     def raw_insert(self, table: str, *, insert_block: Any, settings: Any, fmt: str) -> Any: ...
     def close(self) -> None: ...
 
@@ -137,7 +142,7 @@ class ServerWarehouse:
         if client is None:
             client = self._opened()
         settings = {**self._limits, **(self._form.settings if self._form else {}), **(limits or {})}
-        return ServerStore(client, self._give_back, settings, str(self.address))
+        return ServerStore(client, self._give_back, settings, str(self.address), self._stop)
 
     def close(self) -> None:
         """Close every client, also those in use. Safe to call twice."""
@@ -194,6 +199,14 @@ class ServerWarehouse:
             on_cluster = f" ON CLUSTER `{self._cluster_name}`" if self._cluster_name else ""
             store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}{on_cluster}")
 
+    def _stop(self, query_id: str) -> None:
+        """Have a statement of this user ended; one that has ended already is none."""
+        store = self.connect()
+        try:
+            store.command(f"KILL QUERY WHERE query_id = '{query_id}' ASYNC")
+        finally:
+            store.close()
+
     def _give_back(self, client: _Client) -> None:
         with self._lock:
             if not self._closed:
@@ -206,8 +219,17 @@ class ServerStore(Store):
     """One connection. Belongs to one thread at a time."""
 
     def __init__(
-        self, client: _Client, give_back: Callable[[_Client], None], settings: Settings, place: str
+        self,
+        client: _Client,
+        give_back: Callable[[_Client], None],
+        settings: Settings,
+        place: str,
+        stop: Callable[[str], None] = lambda query_id: None,
     ) -> None:
+        """`stop` ends the statement with that id, on a connection of its own."""
+        self._stop = stop
+        self._answer: StreamedAnswer | None = None
+        self._query_id = ""
         self._client: _Client | None = client
         self._give_back = give_back
         self._settings: dict[str, str | int] = dict(settings)
@@ -233,6 +255,45 @@ class ServerStore(Store):
     ) -> bytes:
         """Run one SELECT and return its result as ClickHouse renders it in the format."""
         return self._ask(statement, parameters, settings, output_format)
+
+    def write(
+        self,
+        descriptor: int,
+        statement: str,
+        parameters: Parameters | None = None,
+        output_format: str = "TabSeparated",
+    ) -> None:
+        """Run one SELECT and write its result to the descriptor of a pipe, as it comes from the server."""
+        client = self._open()
+        told = self._told({**self._settings, "cancel_http_readonly_queries_on_client_close": 1})
+        if self._query_id:
+            told["query_id"] = self._query_id
+        text, sent = _bound(statement, parameters)
+        named = client.database == DATABASE
+
+        def ask() -> None:
+            response = client.raw_stream(
+                text, parameters=sent, settings=told, fmt=output_format, use_database=named
+            )
+            self._answer = StreamedAnswer(response)
+            self._answer.write(descriptor)
+
+        self._run(ask)
+
+    def stopper(self) -> Callable[[], None]:
+        """Give the statements to come an id, and return what ends the one with it: the server does so, or else, the
+        second time, the connection is shut."""
+        self._query_id = f"retrospan-{uuid.uuid4().hex}"
+        asked = False
+
+        def stop() -> None:
+            nonlocal asked
+            if asked and self._answer is not None:
+                self._answer.shut()
+            asked = True
+            self._stop(self._query_id)
+
+        return stop
 
     def rows(
         self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
@@ -272,14 +333,11 @@ class ServerStore(Store):
     ) -> bytes:
         client = self._open()
         told = self._told({**self._settings, **(settings or {})})
-        sent = {name: _Sent(parameter_text(value)) for name, value in (parameters or {}).items()}
-        text = statement.rstrip().rstrip(";")
+        text, sent = _bound(statement, parameters)
         named = client.database == DATABASE
-        if "{" not in text:
-            sent = {}  # without a place for it, the client would write a value into the statement
         return self._run(
             lambda: client.raw_query(
-                text, parameters=sent or None, settings=told, fmt=output_format, use_database=named
+                text, parameters=sent, settings=told, fmt=output_format, use_database=named
             )
         )
 
@@ -303,6 +361,14 @@ class ServerStore(Store):
             # Half an answer may still be on its way.
             self._broken = True
             raise
+
+
+def _bound(statement: str, parameters: Parameters | None) -> tuple[str, dict[str, _Sent] | None]:
+    """A statement and its parameters as the client takes them."""
+    text = statement.rstrip().rstrip(";")
+    if "{" not in text:
+        return text, None  # without a place for it, the client would write a value into the statement
+    return text, {name: _Sent(parameter_text(value)) for name, value in (parameters or {}).items()} or None
 
 
 def _checked(ask: Callable[[], _Result], place: str) -> _Result:

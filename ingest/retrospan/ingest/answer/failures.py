@@ -1,0 +1,76 @@
+"""Errors as ClickHouse sends them over HTTP: in place of an answer, and at the end of one that has begun."""
+
+from __future__ import annotations
+
+from retrospan.ingest.http.messages import Response
+from retrospan.schemas.errors import SqlError
+
+SERVER = "retrospan"
+TOO_MANY_QUERIES = 202
+QUERY_TOO_LARGE = 307
+REQUIRED_PASSWORD = 194
+AUTHENTICATION_FAILED = 516
+TIMEOUT_EXCEEDED = 159
+QUERY_WAS_CANCELLED = 394
+# ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
+_STATUS = {
+    **dict.fromkeys((6, 26, 27, 38, 41, 43, 53, 62, 70, 72, 386, 456, 457, 636), 400),
+    **dict.fromkeys((16, 46, 47, 50, 60, 63, 73, 81, 115), 404),
+    **dict.fromkeys((164, 497), 403),
+    **dict.fromkeys((REQUIRED_PASSWORD, AUTHENTICATION_FAILED), 401),
+    TIMEOUT_EXCEEDED: 408,
+    QUERY_TOO_LARGE: 413,
+    TOO_MANY_QUERIES: 503,
+}
+_NAMES = {
+    27: "CANNOT_PARSE_INPUT_ASSERTION_FAILED",
+    36: "BAD_ARGUMENTS",
+    46: "UNKNOWN_FUNCTION",
+    62: "SYNTAX_ERROR",
+    73: "UNKNOWN_FORMAT",
+    81: "UNKNOWN_DATABASE",
+    115: "UNKNOWN_SETTING",
+    159: "TIMEOUT_EXCEEDED",
+    164: "READONLY",
+    194: "REQUIRED_PASSWORD",
+    202: "TOO_MANY_SIMULTANEOUS_QUERIES",
+    307: "QUERY_IS_TOO_LARGE",
+    394: "QUERY_WAS_CANCELLED",
+    456: "UNKNOWN_QUERY_PARAMETER",
+    497: "ACCESS_DENIED",
+    516: "AUTHENTICATION_FAILED",
+}
+
+
+def failure(error: SqlError) -> Response:
+    """An error instead of an answer."""
+    code = error.code or 0
+    headers = {
+        "X-ClickHouse-Exception-Code": str(code),
+        "X-ClickHouse-Server-Display-Name": SERVER,
+        "X-ClickHouse-Timezone": "UTC",
+    }
+    if code == TOO_MANY_QUERIES:
+        headers["Retry-After"] = "1"
+    if code in (REQUIRED_PASSWORD, AUTHENTICATION_FAILED):
+        headers["WWW-Authenticate"] = 'Bearer realm="retrospan"'
+    return Response(_STATUS.get(code, 500), _worded(error) + b"\n", headers=headers)
+
+
+def last_words(error: SqlError, tag: str) -> bytes:
+    """What ends an answer that has begun and cannot be finished. After it the connection breaks off.
+
+    Clients look for `tag`, which the header X-ClickHouse-Exception-Tag told them.
+    """
+    message = _worded(error) + b"\n"
+    mark = tag.encode()
+    return b"\r\n__exception__\r\n%b\r\n%b%d %b\r\n__exception__\r\n" % (mark, message, len(message), mark)
+
+
+def _worded(error: SqlError) -> bytes:
+    message = str(error)
+    if not message.startswith("Code:"):
+        code = error.code or 0
+        name = f" ({_NAMES[code]})" if code in _NAMES else ""
+        message = f"Code: {code}. DB::Exception: {message}{name}"
+    return message.encode(errors="replace")

@@ -1,0 +1,1 @@
+"""The HTTP of every port: one server, what it takes for a request, and whose requests it answers."""

@@ -1,0 +1,214 @@
+"""A connection to an HTTP port that does not wait for ever.
+
+uvicorn waits as long as a client likes: for the first line and the headers of a request, for its body, and for the
+client to take the answer. Some hundred silent clients then hold every place there is. Here headers have a deadline,
+and so has an answer that nobody takes; and when there are too many connections, the one that has kept the port
+waiting longest is closed: whoever comes new gets in. Some places are kept for probes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import select
+import socket
+from dataclasses import dataclass, field
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from retrospan.ingest.http.framing import StrictBuffer
+
+HEADER_SECONDS = 10.0
+UNREAD_SECONDS = 30.0
+HALF_CLOSED_SECONDS = 1.0
+MOST_CONNECTIONS = 4096
+RESERVE = 32
+HEADER_BYTES = 64 * 1024
+CONNECTION = "retrospan.connection"
+"""Under this name an application finds the connection in the state of its scope."""
+_LINGER_SECONDS = 5.0
+_HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR
+
+
+def most_connections() -> int:
+    """How many connections a port may have: a quarter of the process's descriptors, the rest is for its files."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MOST_CONNECTIONS, soft // 4))
+
+
+@dataclass(slots=True)
+class Crowd:
+    """The connections of one port, and what it waits for. Everything here happens in the one thread of its loop.
+
+    `header_seconds`: for the headers of a request. `unread_seconds`: for some of an answer to be taken.
+    `most` requests are in progress at once; `reserve` more places are for probes.
+    """
+
+    most: int
+    header_seconds: float = HEADER_SECONDS
+    unread_seconds: float = UNREAD_SECONDS
+    reserve: int = RESERVE
+    header_bytes: int = HEADER_BYTES
+    # In the order in which they began to wait: for headers, for the rest of a body.
+    silent: dict[Connection, None] = field(default_factory=dict["Connection", None])
+    sending: dict[Connection, None] = field(default_factory=dict["Connection", None])
+    everybody: set[Connection] = field(default_factory=set["Connection"])
+
+    def make_room(self) -> None:
+        """Close who keeps the port waiting longest while there are too many connections."""
+        while len(self.everybody) > self.most + self.reserve and self._close_slowest(spared=None):
+            pass
+
+    def has_place(self, connection: Connection) -> bool:
+        """Whether a request of this connection may be worked on; somebody slower goes for it."""
+        while len(self.everybody) - len(self.silent) > self.most:
+            if not self._close_slowest(spared=connection, silent=False):
+                return False
+        return True
+
+    def look(self, now: float) -> None:
+        """Close connections whose answer nobody takes. Called once a second."""
+        for connection in list(self.everybody):
+            connection.look(now, self.unread_seconds)
+
+    def _close_slowest(self, spared: Connection | None, silent: bool = True) -> bool:
+        slow = next(iter(self.silent), None) if silent else None
+        slow = slow or next((each for each in self.sending if each is not spared), None)
+        if slow is None:
+            unread = [each for each in self.everybody if each.unread_since is not None and each is not spared]
+            slow = min(unread, key=lambda each: each.unread_since or 0.0, default=None)
+        if slow is None:
+            return False
+        slow.give_up()
+        return True
+
+
+class Connection(H11Protocol):
+    """One connection: waits for headers, or has a request in progress."""
+
+    def __init__(self, crowd: Crowd, config: Any, server_state: Any) -> None:
+        super().__init__(config, server_state, {CONNECTION: self})
+        self.conn._receive_buffer = StrictBuffer(crowd.header_bytes)
+        self.unread_since: float | None = None
+        """Since when there is something of an answer that the client does not take; of the loop's clock."""
+        self._crowd = crowd
+        self._deadline: asyncio.TimerHandle | None = None
+        self._ending: asyncio.TimerHandle | None = None
+        self._half_closed = False
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        # asyncio does so for sockets that name their protocol only: an answer in two parts would wait 40 ms.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._crowd.everybody.add(self)
+        self._wait_for_headers()
+        self._crowd.make_room()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_in_progress():
+            self._stop_waiting_for_headers()
+            if self.cycle.more_body:
+                self._crowd.sending.setdefault(self)
+            else:
+                self._crowd.sending.pop(self, None)
+        elif self._deadline is None and not self.transport.is_closing():
+            self._wait_for_headers()
+
+    def eof_received(self) -> Any:  # asyncio asks for a bool, uvicorn says None
+        """A client that is done writing may still read, so a request in progress has a moment to be answered."""
+        if self._is_in_progress() and not self.cycle.more_body and self.scheme == "http":
+            self._half_closed = True
+            self._ending = self._ending or self.loop.call_later(HALF_CLOSED_SECONDS, self.transport.abort)
+            return True
+        return False
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing() and not self._is_in_progress():
+            self._crowd.sending.pop(self, None)
+            if self._half_closed:
+                self.give_up()
+            else:
+                self._wait_for_headers()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not a request; in the middle of an answer there is nothing to say any more."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        self.give_up()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        if self._ending is not None:
+            self._ending.cancel()
+        self._crowd.everybody.discard(self)
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.unread_since = self.unread_since or self.loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.unread_since = None
+
+    def look(self, now: float, unread_seconds: float) -> None:
+        """Note whether the client takes what is there for it; end the connection when it does not for too long."""
+        if self.transport.get_write_buffer_size() == 0:
+            self.unread_since = None
+        elif self.unread_since is None:
+            self.unread_since = now
+        elif now - self.unread_since > unread_seconds:
+            self.transport.abort()
+
+    def has_stalled(self, seconds: float) -> bool:
+        """Whether the client has taken nothing worth mentioning of its answer for so long."""
+        return self.unread_since is not None and self.loop.time() - self.unread_since > seconds
+
+    @property
+    def has_hung_up(self) -> bool:
+        """Whether the client has gone, or will at least send nothing more."""
+        if self.transport.is_closing():
+            return True
+        peer: socket.socket | None = self.transport.get_extra_info("socket")
+        if peer is None or peer.fileno() < 0:
+            return True
+        poll = select.poll()
+        poll.register(peer.fileno(), _HUNG_UP)
+        return bool(poll.poll(0))
+
+    def enter(self) -> bool:
+        """Whether there is a place for the request at hand."""
+        return self._crowd.has_place(self)
+
+    def give_up(self) -> None:
+        """Close the connection; what is on its way has a few seconds to arrive."""
+        self._stop_waiting()
+        self._crowd.everybody.discard(self)
+        self.connections.discard(self)
+        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            self._ending = self._ending or self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
+
+    def _is_in_progress(self) -> bool:
+        # uvicorn names no cycle before the first request.
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _wait_for_headers(self) -> None:
+        self._stop_waiting()
+        self._crowd.silent[self] = None
+        self._deadline = self.loop.call_later(self._crowd.header_seconds, self.give_up)
+
+    def _stop_waiting(self) -> None:
+        self._crowd.sending.pop(self, None)
+        self._stop_waiting_for_headers()
+
+    def _stop_waiting_for_headers(self) -> None:
+        self._crowd.silent.pop(self, None)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

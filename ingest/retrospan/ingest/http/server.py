@@ -1,0 +1,203 @@
+"""The server of every HTTP port: ASGI under uvicorn with h11, in a thread of its own.
+
+It listens at an address, or at a socket that somebody else bound. Each request passes here before the application sees
+it: probes have places of their own, a request of a page that is not listed is refused, and a listed page's question
+what it may send is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any
+
+import uvicorn
+
+from retrospan.ingest.access.tls import server_context
+from retrospan.ingest.config import TlsSettings
+from retrospan.ingest.http.connection import (
+    CONNECTION,
+    HEADER_BYTES,
+    HEADER_SECONDS,
+    UNREAD_SECONDS,
+    Connection,
+    Crowd,
+    most_connections,
+)
+from retrospan.ingest.http.messages import App, Receive, Scope, Send, drain, headers_of, path_of
+from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.receive.port import bind
+from retrospan.ingest.setting_values import Address
+
+PROBES = frozenset({"/ping", "/health", "/health/live", "/health/ready"})
+HANDSHAKE_SECONDS = 10.0
+Refuse = Callable[[Scope, Send, int, str], Awaitable[None]]
+"""Sends a refusal in the form of its port: the status and what is wrong."""
+_LAST_SECONDS = 2.0
+
+
+class HttpServer:
+    """One HTTP port. Start once, stop once."""
+
+    def __init__(
+        self,
+        app: App,
+        place: Address | socket.socket,
+        visitors: Visitors,
+        refuse: Refuse,
+        *,
+        flag: str,
+        name: str,
+        tls: TlsSettings | ssl.SSLContext | None = None,
+        header_seconds: float = HEADER_SECONDS,
+        unread_seconds: float = UNREAD_SECONDS,
+        header_bytes: int = HEADER_BYTES,
+        connections: int = 0,
+        settled: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """
+        Args:
+            place: where to listen, or a socket that is bound already; it is closed by `stop`.
+            flag: the option of `serve` that names the address.
+            name: of the thread, and of the server in answers.
+            header_seconds: how long the headers of a request may take.
+            unread_seconds: how long a client may leave an answer unread.
+            connections: how many requests may be in progress; 0: as many as the process's descriptors allow.
+            settled: whether what requests began has ended; a stop waits a moment for it.
+        Raises:
+            ConfigError: a file of `tls` cannot be used.
+        """
+        self._place = place
+        self._flag = flag
+        self._name = name
+        crowd = Crowd(
+            connections or most_connections(), header_seconds, unread_seconds, header_bytes=header_bytes
+        )
+        config = uvicorn.Config(
+            _Entrance(app, visitors, refuse),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            interface="asgi3",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            h11_max_incomplete_event_size=header_bytes,
+        )
+        config.load()
+        config.ssl = tls if isinstance(tls, ssl.SSLContext) else server_context(tls)
+        self.secure = config.ssl is not None
+        """Whether it speaks TLS."""
+        self._server = _Server(config, crowd, settled)
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> int:
+        """Listen, and return the port. Raises PortInUse."""
+        place = self._place
+        listener = bind(place, flag=self._flag) if isinstance(place, Address) else place
+        listener.setblocking(False)
+        port: int = listener.getsockname()[1]
+        self._thread = threading.Thread(
+            target=self._server.run, args=([listener],), name=self._name, daemon=True
+        )
+        self._thread.start()
+        return port
+
+    def stop(self, grace: float) -> None:
+        """Stop accepting, give requests in progress `grace` seconds to be answered, then cut what is left."""
+        self._server.config.timeout_graceful_shutdown = max(1, round(grace))
+        self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with connections of our own and deadlines for TLS."""
+
+    def __init__(self, config: uvicorn.Config, crowd: Crowd, settled: Callable[[], bool]) -> None:
+        super().__init__(config)
+        self._settled = settled
+        self._crowd = crowd
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        deadlines: dict[str, Any] = (
+            {"ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": HANDSHAKE_SECONDS}
+            if self.config.ssl is not None
+            else {}
+        )
+        self.servers = [
+            await loop.create_server(
+                partial(Connection, self._crowd, self.config, self.server_state),
+                sock=listener,
+                ssl=self.config.ssl,
+                backlog=512,
+                **deadlines,
+            )
+            for listener in sockets or []
+        ]
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:
+            self._crowd.look(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        for connection in list(self._crowd.everybody):
+            connection.transport.abort()
+        end = asyncio.get_running_loop().time() + _LAST_SECONDS
+        while not self._is_over() and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.01)
+
+    def _is_over(self) -> bool:
+        return not self._crowd.everybody and not self.server_state.tasks and self._settled()
+
+
+class _Entrance:
+    """What every request passes before the application of its port."""
+
+    def __init__(self, app: App, visitors: Visitors, refuse: Refuse) -> None:
+        self._app = app
+        self._visitors = visitors
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection: Connection = scope["state"][CONNECTION]
+        if not connection.enter() and path_of(scope) not in PROBES:
+            busy = "too many requests are in progress. Try again in a moment"
+            await self._refuse(
+                scope, _with(send, [(b"retry-after", b"1"), (b"connection", b"close")]), 503, busy
+            )
+            return
+        headers = headers_of(scope)
+        if why := self._visitors.refusal(headers):
+            await drain(receive)
+            await self._refuse(scope, _with(send, [(b"connection", b"close")]), 403, why)
+            return
+        allowed = self._visitors.preflight(scope["method"], headers)
+        if allowed is not None:
+            start = {"type": "http.response.start", "status": 204, "headers": allowed}
+            await send(start)
+            await send({"type": "http.response.body", "body": b""})
+            return
+        extra = self._visitors.allowance(headers)
+        await self._app(scope, receive, _with(send, extra) if extra else send)
+
+
+def _with(send: Send, extra: Iterable[tuple[bytes, bytes]]) -> Send:
+    """The same, with further headers."""
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *extra]}
+        await send(message)
+
+    return sending
