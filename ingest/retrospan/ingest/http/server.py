@@ -33,7 +33,7 @@ from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.receive.port import bind
 from retrospan.ingest.setting_values import Address
 
-PROBES = frozenset({"/ping", "/health", "/health/live", "/health/ready"})
+PROBES = frozenset({"/ping", "/health", "/health/live", "/health/ready", "/health/answering"})
 HANDSHAKE_SECONDS = 10.0
 Refuse = Callable[[Scope, Send, int, str], Awaitable[None]]
 """Sends a refusal in the form of its port: the status and what is wrong."""
