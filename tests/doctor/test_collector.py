@@ -79,7 +79,7 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     assert set(results(found).values()) == {"ok"}
     assert list(found) == [
         "settings", "collector", "disk", "log", "intake", "loading", "interpretation", "quarantine", "tables",
-        "migrations", "engine", "clock", "ports", "sync", "tokens", "exporters",
+        "migrations", "engine", "clock", "ports", "private", "sync", "tokens", "exporters",
     ]  # fmt: skip
     assert str(served.data) in found["disk"]["said"]
     assert f"grpc={served.grpc} http={served.http} sql={served.sql}" in found["ports"]["said"]
@@ -199,8 +199,9 @@ def test_a_taken_port_bad_settings_and_files_that_others_change_are_told(tmp_pat
         encoding="utf-8",
     )
     for mode, result, said in (
-        (0o666, "failed", "written by everybody"),
-        (0o660, "warning", "by its group"),
+        (0o666, "failed", "can be written by others: its mode is 0666"),
+        (0o660, "failed", "can be written by others: its mode is 0660"),
+        (0o644, "warning", "can be read by others (mode 0644)"),
         (0o600, "warning", "expired: a"),
     ):
         tokens.chmod(mode)
