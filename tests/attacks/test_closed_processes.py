@@ -21,13 +21,14 @@ from fix_recordings import Recording
 STRANGER = 4242
 RECORDING = "langgraph-openinference/loop"
 # PR_CAPBSET_DROP: what is not in the bounding set, nobody has after the next exec.
-POWERLESS = (
-    sys.executable,
-    "-c",
-    "import ctypes, os, sys; libc = ctypes.CDLL(None)\n"
-    "for capability in range(64): libc.prctl(24, capability, 0, 0, 0)\n"
-    "os.execv(sys.argv[1], sys.argv[1:])",
-)
+_DROP = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+for capability in range(64):
+    libc.prctl(24, capability, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+POWERLESS = (sys.executable, "-c", _DROP)
 LOOK = """
 import ctypes, sys
 pid = int(sys.argv[1])
@@ -41,6 +42,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 if libc.ptrace(16, pid, 0, 0) == 0:  # PTRACE_ATTACH
     print("ptrace")
 """
+
 
 class Powerless(Served):
     """A collector without capabilities, whose parent allows core dumps."""

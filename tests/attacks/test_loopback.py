@@ -18,7 +18,15 @@ from retrospan.schemas.errors import ConfigError
 
 OURS = (
     *("127.0.0.1", "127.0.0.2", "127.255.255.254", "::1", "0:0:0:0:0:0:0:1", "0000::0001"),
-    *("::ffff:127.0.0.1", "::FFFF:127.0.0.1", "::ffff:7f00:1", "::1%lo", "localhost", "LOCALHOST", "LocalHost"),
+    *(
+        "::ffff:127.0.0.1",
+        "::FFFF:127.0.0.1",
+        "::ffff:7f00:1",
+        "::1%lo",
+        "localhost",
+        "LOCALHOST",
+        "LocalHost",
+    ),
 )
 NOT_OURS = (
     # Names of the net that look like an address of this machine.
@@ -28,10 +36,29 @@ NOT_OURS = (
     *("127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "127.0.0.01"),
     *("localhost.", "LOCALHOST.", "127.0.0.1.", "foo.localhost", "ip6-localhost", "runsc"),
     # Every address of this machine, and others.
-    *("0", "0.0.0.0", "::", "", "*", "::ffff:0.0.0.0", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::127.0.0.1"),
+    *(
+        "0",
+        "0.0.0.0",
+        "::",
+        "",
+        "*",
+        "::ffff:0.0.0.0",
+        "::ffff:10.0.0.1",
+        "::127.0.0.1",
+        "64:ff9b::127.0.0.1",
+    ),
     *("128.0.0.1", "126.255.255.255", "10.0.0.1", "169.254.169.254", "fe80::1%eth0", "::2", "fc00::1"),
     # What is no host at all.
-    *(" 127.0.0.1", "127.0.0.1 ", "127.0.0.1\n", "[::1]", "127.0.0.1:80", "127.0.0.1/8", "١٢٧.0.0.1", "127。0。0。1"),
+    *(
+        " 127.0.0.1",
+        "127.0.0.1 ",
+        "127.0.0.1\n",
+        "[::1]",
+        "127.0.0.1:80",
+        "127.0.0.1/8",
+        "١٢٧.0.0.1",
+        "127。0。0。1",
+    ),
     *("localhost\x00.example.com", "ｌｏｃａｌｈｏｓｔ", "localhoſt"),
 )
 
@@ -69,7 +96,9 @@ def test_without_tokens_no_such_address_is_listened_at(host: str, port: str) -> 
     assert Config.read({port: f"{host}:0", "open": True}).open
 
 
-@pytest.mark.parametrize("text", ["[::1]:4317", "[::ffff:127.0.0.1]:4317", "LOCALHOST:4317", ":4317", "127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "text", ["[::1]:4317", "[::ffff:127.0.0.1]:4317", "LOCALHOST:4317", ":4317", "127.0.0.1:1"]
+)
 def test_ours_is_listened_at_without_tokens(text: str) -> None:
     assert Config.read({"grpc": text}).grpc == parse_address(text)
 
@@ -100,7 +129,9 @@ def test_doctor_looks_at_the_disk_only_of_a_collector_that_is_here(url: str, her
     assert is_here(url) == here
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "0.0.0.0", "[::]", "127.9.9.9"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "0.0.0.0", "[::]", "127.9.9.9"]
+)
 def test_metrics_do_not_go_round_in_a_circle(host: str) -> None:
     with pytest.raises(ConfigError, match="own port"):
         require_foreign(Config.read({"metrics_to": f"http://{host}:4318"}))

@@ -63,7 +63,9 @@ def test_a_file_that_others_may_replace_is_refused(tokens: Path, mode: int) -> N
     tokens.parent.chmod(mode)
     with pytest.raises(ConfigError) as refused:
         read_tokens(tokens)
-    assert f"{tokens} can be replaced by others: {tokens.parent} has the mode {mode:04o}" in str(refused.value)
+    assert f"{tokens} can be replaced by others: {tokens.parent} has the mode {mode:04o}" in str(
+        refused.value
+    )
     assert f"chmod go-w {tokens.parent}" in str(refused.value)
 
 
@@ -222,7 +224,7 @@ def _reads(tmp_path: Path) -> Iterator[tuple[str, Path, Callable[[Path], object]
         "policy": "[keep]\nok = '7d'\n",
         "redaction": 'builtin = ["jwt"]\n',
         "rules": (Path(__file__).parents[1] / "rules" / "records.toml").read_text(),
-        "config": 'drain_seconds = 3\n',
+        "config": "drain_seconds = 3\n",
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.toml").write_text(text)
@@ -245,14 +247,18 @@ def _reads(tmp_path: Path) -> Iterator[tuple[str, Path, Callable[[Path], object]
     )
 
 
-@pytest.mark.parametrize("name", ["policy", "redaction", "rules", "config", "key", "certificate", "client_ca"])
+@pytest.mark.parametrize(
+    "name", ["policy", "redaction", "rules", "config", "key", "certificate", "client_ca"]
+)
 def test_every_file_that_steers_a_collector_is_looked_at(tmp_path: Path, name: str) -> None:
     ((file, read),) = ((file, read) for found, file, read in _reads(tmp_path) if found == name)
     file.chmod(0o600)
     read(file)
     for mode in (0o660, 0o606):
         file.chmod(mode)
-        with pytest.raises(ConfigError, match=rf"its mode is {mode:04o}\. Run: chmod 600 {re.escape(str(file))}"):
+        with pytest.raises(
+            ConfigError, match=rf"its mode is {mode:04o}\. Run: chmod 600 {re.escape(str(file))}"
+        ):
             read(file)
 
 

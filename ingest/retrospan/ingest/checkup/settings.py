@@ -138,7 +138,9 @@ def check_tls(config: Config) -> Finding | None:
         server_context(config.tls)
         readable = readable_by_others(config.tls.key)
     except (ConfigError, OSError) as error:
-        return failed("tls", str(error), "name files in PEM that belong together, and that only you can write")
+        return failed(
+            "tls", str(error), "name files in PEM that belong together, and that only you can write"
+        )
     if readable:
         return warning(
             "tls",
