@@ -149,6 +149,26 @@ def test_a_secret_of_kubernetes_is_taken_and_its_renewal_too(secret: Path) -> No
     assert len(said) == 1 and "tokens in force" in said[0]
 
 
+@as_root
+def test_a_config_map_of_kubernetes_is_taken_because_it_is_mounted_to_be_read_only(tokens: Path) -> None:
+    """The kubelet makes its directory 0777, and mounts it so that nobody in the pod writes there."""
+    mount = tokens.parent
+    mount.chmod(0o2777)
+    bound = subprocess.run(["mount", "--bind", str(mount), str(mount)], capture_output=True, check=False)
+    if bound.returncode:
+        pytest.skip("no mounts can be made here")
+    try:
+        with pytest.raises(ConfigError, match="has the mode 2777"):
+            read_tokens(tokens)
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(mount)], check=True)
+        assert read_tokens(tokens).find("first") is not None
+        assert readable_by_others(tokens) is None
+    finally:
+        subprocess.run(["umount", str(mount)], check=True)
+    with pytest.raises(ConfigError, match="has the mode 2777"):
+        read_tokens(tokens)
+
+
 def test_a_link_that_others_may_turn_elsewhere_is_refused(tokens: Path, tmp_path: Path) -> None:
     """The file is safe where it lies; the way to it is not."""
     open_folder = tmp_path / "open"

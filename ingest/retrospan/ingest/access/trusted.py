@@ -20,8 +20,9 @@ _MOST_LINKS = 40
 def require_trusted(path: Path, what: str = "") -> None:
     """Return if nobody but root and this process's user can change what is read from a file.
 
-    Links are followed, as a Secret of Kubernetes needs it; the directories that they lie in count too. A directory in
-    which everybody may make files but only remove their own (/tmp) may be on the way. `what` is what errors call a file
+    Links are followed, as a Secret of Kubernetes needs it; the directories that they lie in count too. What may be on
+    the way is a directory in which everybody may make files but only remove their own (/tmp, a Secret), and one that is
+    mounted to be read only, where nobody here may make any (a ConfigMap). `what` is what errors call a file
     that is not there, such as `the tokens in`.
 
     Raises:
@@ -30,7 +31,8 @@ def require_trusted(path: Path, what: str = "") -> None:
     try:
         for directory in _on_the_way(path):
             found = os.stat(directory)
-            if found.st_mode & _WRITABLE_BY_OTHERS and not found.st_mode & stat.S_ISVTX:
+            is_open = found.st_mode & _WRITABLE_BY_OTHERS and not found.st_mode & stat.S_ISVTX
+            if is_open and not os.statvfs(directory).f_flag & os.ST_RDONLY:
                 raise ConfigError(
                     f"{path} can be replaced by others: {directory} has the mode {_mode(found)}. "
                     f"Run: chmod go-w {directory}"
