@@ -20,6 +20,8 @@ from fix_recordings import Recording
 from keeping import DAY, agent_run, trace_of
 
 from retrospan.ingest.cli.commands import COMMANDS
+from retrospan.ingest.log.directory import claim
+from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 
@@ -287,6 +289,31 @@ def test_closing_never_follows_a_link(tmp_path: Path) -> None:
     before = open_to_others(outside)
     tighten(data)
     assert open_to_others(outside) == before and open_to_others(data) == []
+
+
+@pytest.mark.parametrize("name", ["tenant.new", "log/1.seg", "log/batches.jsonl"])
+def test_what_is_made_is_not_made_where_a_link_leads(tmp_path: Path, name: str) -> None:
+    """Left by somebody who could write there while the directory was open."""
+    data, victim = tmp_path / "data", tmp_path / "victim"
+    (data / "log").mkdir(parents=True)
+    victim.write_text("precious")
+    (data / name).symlink_to(victim)
+    with pytest.raises(OSError):
+        if name.endswith(".new"):
+            Files().replace(data / "tenant", b"default")
+        else:
+            Files().create(data / name)
+    assert victim.read_text() == "precious"
+
+
+def test_a_lock_that_is_a_link_is_not_taken(tmp_path: Path) -> None:
+    data, victim = tmp_path / "data", tmp_path / "victim"
+    data.mkdir()
+    victim.write_text("precious")
+    (data / "lock").symlink_to(victim)
+    with pytest.raises(OSError):
+        claim(data)
+    assert victim.read_text() == "precious"
 
 
 def test_a_directory_that_is_named_by_a_link_is_closed(tmp_path: Path) -> None:

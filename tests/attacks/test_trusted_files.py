@@ -238,6 +238,17 @@ def test_a_file_that_is_put_in_place_by_others_counts_for_nothing(tokens: Path) 
     assert "can be replaced by others" in said[0]
 
 
+def test_a_pipe_that_the_shell_hands_over_is_read(tmp_path: Path) -> None:
+    """`--config <(…)`: it comes from whoever starts the collector."""
+    readable, writable = os.pipe()
+    os.write(writable, b"drain_seconds = 3\n")
+    os.close(writable)
+    try:
+        assert Config.read({}, {}, Path(f"/dev/fd/{readable}")).drain_seconds == 3
+    finally:
+        os.close(readable)
+
+
 def _reads(tmp_path: Path) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
     """Every other file that steers a collector, and what reads it."""
     texts = {

@@ -29,6 +29,8 @@ def require_trusted(path: Path, what: str = "") -> None:
         ConfigError: somebody else can, and how that is mended; or the file cannot be looked at.
     """
     try:
+        if _is_handed_over(path):
+            return
         for directory in _on_the_way(path):
             found = os.stat(directory)
             is_open = found.st_mode & _WRITABLE_BY_OTHERS and not found.st_mode & stat.S_ISVTX
@@ -63,6 +65,14 @@ def readable_by_others(path: Path) -> str | None:
     if not found.st_mode & others or os.statvfs(path).f_flag & os.ST_RDONLY:
         return None
     return _mode(found)
+
+
+def _is_handed_over(path: Path) -> bool:
+    """Whether it is a pipe that this process got from whoever started it, as the shell does for `<(…)`."""
+    if path.parent not in (Path("/dev/fd"), Path("/proc/self/fd")):
+        return False
+    found = os.stat(path)
+    return stat.S_ISFIFO(found.st_mode) and found.st_uid in (0, os.geteuid())
 
 
 def _require_owner(found: os.stat_result, path: Path, owned: Path) -> None:

@@ -65,7 +65,7 @@ def claim(directory: Path) -> Claim:
     """
     Files().make_directory(directory)
     path = directory / "lock"
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         _lock(descriptor)
     except BlockingIOError as cause:

@@ -121,6 +121,8 @@ class Files:
         os.close(descriptor)
 
     def _open(self, path: Path, flags: int) -> int:
+        if flags & os.O_CREAT:
+            flags |= os.O_NOFOLLOW  # what is made is made here, not where somebody's link leads
         return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
     def _mkdir(self, directory: Path) -> None:

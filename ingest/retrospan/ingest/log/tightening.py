@@ -18,8 +18,8 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> int:
     """Take from everybody else what they may do with a data directory and with what lies in it.
 
-    Returns how many entries were changed; `say` gets one line when there was anything to change, or nothing that
-    could be.
+    Returns how many entries were changed; `say` gets one line when there was anything to change, or when others can
+    enter all the same.
 
     The directory itself comes first, and is enough: below it nobody gets anywhere. Of its folders only those are gone
     through that are open themselves, each closed after what it holds, so that what a kill leaves undone the next
@@ -31,11 +31,14 @@ def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> 
     changed = _close(place)
     for entry in _entries(place):
         changed += _close_folder(entry.path) if entry.is_dir(follow_symlinks=False) else _close(entry.path)
-    if mode & OTHERS and place.stat().st_mode & OTHERS:
+    found = place.stat()
+    if found.st_mode & OTHERS:
         say(
             f"{directory} is open to others (mode {mode:04o}) and this process may not close it; what it makes in "
             "there is closed to them"
         )
+    elif found.st_uid not in (0, os.geteuid()):
+        say(f"{directory} belongs to uid {found.st_uid}, who can open it to others at any time")
     elif changed:
         what = f"was open to others (mode {mode:04o})" if mode & OTHERS else "held what was open to others"
         say(f"{directory} {what}: {changed:,} files and directories are closed to them now")
@@ -43,10 +46,15 @@ def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> 
 
 
 def open_to_others(directory: Path) -> str | None:
-    """What lets others into a data directory, in words; None when nothing does."""
+    """What lets others into a data directory, in words; None when nothing does.
+
+    Whom it should belong to only its collector's user can tell; root cannot.
+    """
     found = directory.stat()
     if found.st_mode & OTHERS:
         return f"its mode is {stat.S_IMODE(found.st_mode):04o}"
+    if os.geteuid() not in (0, found.st_uid):
+        return "it is another user's"
     return None
 
 
