@@ -85,7 +85,7 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     assert f"grpc={served.grpc} http={served.http} sql={served.sql}" in found["ports"]["said"]
     assert not list(served.data.glob(".retrospan-doctor*"))
     lines = run("doctor", environ=environ).stdout.splitlines()
-    assert lines[1].startswith("ok       collector      ") and lines[-1] == "all 16 well"
+    assert lines[1].startswith("ok       collector      ") and lines[-1] == "all 17 well"
 
 
 def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> None:
@@ -151,6 +151,7 @@ def test_a_directory_without_its_collector(served: Served, recordings: dict[str,
                 "settings",
                 "ports",
                 "disk",
+                "private",
                 "sync",
                 "engine",
                 "data",

@@ -72,7 +72,9 @@ def test_what_is_fetched_is_pinned_by_hash() -> None:
     lines = (TOP / "build-tools.txt").read_text(encoding="utf-8").replace("\\\n", "").splitlines()
     pinned = [line for line in lines if line and not line.startswith("#")]
     assert {line.partition("==")[0] for line in pinned} >= {"uv", "hatchling"}
-    assert all(re.fullmatch(r"[a-z0-9-]+==\S+( ;[^#]*?)?(\s+--hash=sha256:[0-9a-f]{64})+", line) for line in pinned)
+    assert all(
+        re.fullmatch(r"[a-z0-9-]+==\S+( ;[^#]*?)?(\s+--hash=sha256:[0-9a-f]{64})+", line) for line in pinned
+    )
     locked_text = (TOP / "uv.lock").read_text(encoding="utf-8")
     assert re.search(r"^\s+\{ url = (?!.*hash = \"sha256:)", locked_text, re.MULTILINE) is None
     makefile = (TOP / "Makefile").read_text(encoding="utf-8")
