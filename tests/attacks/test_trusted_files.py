@@ -308,3 +308,30 @@ def test_a_collector_does_not_start_with_a_file_of_tokens_that_its_group_may_wri
 def test_who_may_read_it_is_known(tokens: Path, mode: int, said: str | None) -> None:
     tokens.chmod(mode)
     assert readable_by_others(tokens) == said
+
+
+def test_what_the_other_process_is_read_is_looked_at_each_time(tmp_path: Path) -> None:
+    """The process of the warehouse cannot reach the policy: the one that receives reads it, for every command."""
+    policy = tmp_path / "keep.toml"
+    policy.write_text("[keep]\nok = '7d'\n")
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'[retention]\npolicy = "{policy}"\n')
+    served = Served(tmp_path / "data", tmp_path / "stderr.txt", "--config", str(settings))
+    try:
+        assert "would go" in served.run("retention", "plan")
+        policy.chmod(0o666)
+        policy.write_text("[keep]\nok = '1h'\n")
+        done = subprocess.run(
+            [sys.executable, "-m", "retrospan.ingest.cli.main", "retention", "apply"],
+            env={**os.environ, "RETROSPAN_URL": f"http://{served.sql}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert f"{policy} can be written by others: its mode is 0666" in done.stderr
+        policy.chmod(0o600)
+        assert "would go" in served.run("retention", "plan")
+    finally:
+        served.kill()
