@@ -46,7 +46,7 @@ clean:  ## remove the virtual environment and caches
 .uv/bin/uv:
 	@echo "fetching uv (once)"
 	@$(PYTHON) -m venv .uv
-	@.uv/bin/pip install --quiet --disable-pip-version-check uv
+	@.uv/bin/pip install --quiet --disable-pip-version-check --requirement build-tools.txt
 
 # What the demo needs; the environment of the tests holds it as well.
 $(BIN)/.demo: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))

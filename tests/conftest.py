@@ -1,6 +1,11 @@
 """Fixtures live in the fix_*.py modules beside this file, one subject each."""
 
+import os
+
 import pytest
+
+# Files that tests make are as most users' are; a collector refuses to be steered by one that its group may write.
+os.umask(0o022)
 
 pytest_plugins = ["fix_collector", "fix_recordings", "fix_spans", "fix_store"]
 

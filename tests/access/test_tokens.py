@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_used_is_refused_without_showing_what_is_in_it(
 
 def test_a_file_that_everybody_may_write_is_refused(door: Door) -> None:
     door.file.chmod(0o666)
-    with pytest.raises(ConfigError, match=r"chmod o-w"):
+    with pytest.raises(ConfigError, match=r"mode is 0666. Run: chmod 600"):
         read_tokens(door.file)
 
 

@@ -87,6 +87,19 @@ def test_pods_may_do_nothing_they_need_not(helm: Helm, case: str) -> None:
 
 
 @every_case
+def test_secrets_are_of_the_group_of_the_pod_and_nobody_may_change_them(helm: Helm, case: str) -> None:
+    """Root's and 0440: what the collector demands of a file of tokens, and as little as its user needs."""
+    for name, pod in helm.install(VALUES[case]).pods().items():
+        assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"], name
+        secrets = {volume["name"]: volume["secret"] for volume in pod["volumes"] if "secret" in volume}
+        assert {secret["defaultMode"] for secret in secrets.values()} <= {0o440}, name
+        for container in pod["containers"] + pod.get("initContainers", []):
+            for mount in container["volumeMounts"]:
+                written = mount["name"] in ("data", "tmp")
+                assert mount.get("readOnly", False) != written, (name, mount)
+
+
+@every_case
 def test_the_collector_understands_its_settings(helm: Helm, case: str, tmp_path: Path) -> None:
     release = helm.install(VALUES[case])
     for part in ("collector", "interpreter"):

@@ -51,9 +51,10 @@ class Installed:
         environ = self.environ(container, **changed)
         return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120, env=environ)
 
-    def get(self, path: str, token: str = "") -> tuple[int, bytes]:
+    def get(self, path: str, token: str = "", *, port: int = 8123) -> tuple[int, bytes]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        request = urllib.request.Request(f"http://{self.served.sql}{path}", headers=headers)
+        address = {4318: self.served.http, 8123: self.served.sql}[port]
+        request = urllib.request.Request(f"http://{address}{path}", headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=30) as reply:
                 return reply.status, reply.read()
@@ -97,9 +98,16 @@ def test_probes_are_answered_without_a_token(installed: Installed) -> None:
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     for probe in PROBES:
         asked = container[probe]["httpGet"]
-        assert ports[asked["port"]] == 8123
-        assert installed.get(asked["path"])[0] == 200, asked["path"]
-    assert installed.get("/health/elsewhere")[0] == 404
+        # The port of the process that receives: what happens to the one that answers must not get it killed.
+        assert ports[asked["port"]] == 4318
+        assert installed.get(asked["path"], port=4318)[0] == 200, asked["path"]
+    assert installed.get("/health/elsewhere", port=4318)[0] == 404
+
+
+def test_an_interpreter_is_asked_at_the_one_port_it_has(helm: Helm) -> None:
+    container = container_of(helm.install(VALUES["server-parts"]), "Deployment")
+    assert {port["name"] for port in container["ports"]} == {"sql"}
+    assert {container[probe]["httpGet"]["port"] for probe in PROBES} == {"sql"}
 
 
 def test_the_service_leads_to_ports_that_are_listened_at(installed: Installed) -> None:

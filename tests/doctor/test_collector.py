@@ -79,13 +79,13 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     assert set(results(found).values()) == {"ok"}
     assert list(found) == [
         "settings", "collector", "disk", "log", "intake", "loading", "interpretation", "quarantine", "tables",
-        "migrations", "engine", "clock", "ports", "sync", "tokens", "exporters",
+        "migrations", "engine", "clock", "ports", "private", "sync", "tokens", "exporters",
     ]  # fmt: skip
     assert str(served.data) in found["disk"]["said"]
     assert f"grpc={served.grpc} http={served.http} sql={served.sql}" in found["ports"]["said"]
     assert not list(served.data.glob(".retrospan-doctor*"))
     lines = run("doctor", environ=environ).stdout.splitlines()
-    assert lines[1].startswith("ok       collector      ") and lines[-1] == "all 16 well"
+    assert lines[1].startswith("ok       collector      ") and lines[-1] == "all 17 well"
 
 
 def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> None:
@@ -151,6 +151,7 @@ def test_a_directory_without_its_collector(served: Served, recordings: dict[str,
                 "settings",
                 "ports",
                 "disk",
+                "private",
                 "sync",
                 "engine",
                 "data",
@@ -199,8 +200,9 @@ def test_a_taken_port_bad_settings_and_files_that_others_change_are_told(tmp_pat
         encoding="utf-8",
     )
     for mode, result, said in (
-        (0o666, "failed", "written by everybody"),
-        (0o660, "warning", "by its group"),
+        (0o666, "failed", "can be written by others: its mode is 0666"),
+        (0o660, "failed", "can be written by others: its mode is 0660"),
+        (0o644, "warning", "can be read by others (mode 0644)"),
         (0o600, "warning", "expired: a"),
     ):
         tokens.chmod(mode)

@@ -49,9 +49,38 @@ def test_instructions_are_known_ones_in_two_stages() -> None:
 
 
 def test_the_python_is_one_that_the_project_is_for() -> None:
-    (version,) = (one.rest.partition("=")[2] for one in instructions() if one.rest.startswith("PYTHON="))
+    (base,) = (one.rest.partition("=")[2] for one in instructions() if one.rest.startswith("BASE="))
+    version = base.removeprefix("python:").removesuffix("-slim")
     assert f"Programming Language :: Python :: {version}" in PROJECT["classifiers"]
-    assert {one.rest.split()[0] for one in instructions() if one.word == "FROM"} == {"python:${PYTHON}-slim"}
+
+
+def test_every_stage_is_of_the_one_base_that_a_build_may_name_by_its_digest() -> None:
+    first = instructions()[0]
+    assert (first.stage, first.word, first.rest.partition("=")[0]) == (-1, "ARG", "BASE")
+    assert [one.rest.split()[0] for one in instructions() if one.word == "FROM"] == ["${BASE}"] * 2
+
+
+def test_what_is_fetched_is_pinned_by_hash() -> None:
+    """By the list of tools and the lock file; nothing is asked for by name alone, or by an isolated build."""
+    runs = [one.rest for one in instructions() if one.word == "RUN" and one.stage == 0]
+    fetching = [run for run in runs if re.search(r"pip install|uv (sync|build|add|tool|run)", run)]
+    assert len(fetching) == 3
+    tools, locked, built = fetching
+    assert "--require-hashes" in tools and "--requirement build-tools.txt" in tools
+    assert "--frozen" in locked and "--no-install-project" in locked
+    assert "--no-build-isolation" in built and "--offline" in built and "--no-deps" in built
+    lines = (TOP / "build-tools.txt").read_text(encoding="utf-8").replace("\\\n", "").splitlines()
+    pinned = [line for line in lines if line and not line.startswith("#")]
+    assert {line.partition("==")[0] for line in pinned} >= {"uv", "hatchling"}
+    assert all(
+        re.fullmatch(r"[a-z0-9-]+==\S+( ;[^#]*?)?(\s+--hash=sha256:[0-9a-f]{64})+", line) for line in pinned
+    )
+    locked_text = (TOP / "uv.lock").read_text(encoding="utf-8")
+    assert re.search(r"^\s+\{ url = (?!.*hash = \"sha256:)", locked_text, re.MULTILINE) is None
+    makefile = (TOP / "Makefile").read_text(encoding="utf-8")
+    assert re.findall(r"pip install.*", makefile) == [
+        "pip install --quiet --disable-pip-version-check --requirement build-tools.txt"
+    ]
 
 
 def test_what_is_copied_is_here_and_is_sent_to_the_builder() -> None:
@@ -71,6 +100,8 @@ def test_what_is_copied_is_here_and_is_sent_to_the_builder() -> None:
 def test_it_runs_as_a_number_that_is_not_roots_in_its_directory() -> None:
     assert of_last_stage("USER") == ["10001:10001"]
     assert of_last_stage("WORKDIR") == of_last_stage("VOLUME") == ["/var/lib/retrospan"]
+    # Closed to others. What is made in there closes itself, whatever the umask of the engine of containers is.
+    assert any("--mode 0700 /var/lib/retrospan" in run for run in of_last_stage("RUN"))
     assert json.loads(of_last_stage("ENTRYPOINT")[0]) == ["retrospan"]
     assert set(of_last_stage("EXPOSE")[0].split()) == {"4317", "4318", "8123"}
 

@@ -35,6 +35,7 @@ from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.directory import claim
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.telling import archived_path, segment_told
+from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.memory import engine_bytes, memory_limit
 from retrospan.ingest.receive.grpc import GrpcReceiver
@@ -126,6 +127,7 @@ class Collector:
     def _start(self, stack: ExitStack) -> Addresses:
         config = self.config
         claimed = stack.enter_context(claim(config.data))
+        tighten(config.data, self._say)
         redactor = self._check()
         engine = self._engine_bytes()
         listener = stack.enter_context(bind(config.sql, flag="--sql"))
@@ -172,7 +174,7 @@ class Collector:
             self._say = redactor.spoken(self._say)
         read_policy_file(config.retention.policy)
         server_context(config.tls)
-        Ruleset.read(config.interpreter.rules)
+        Ruleset.configured(config.interpreter.rules)
         require_foreign(config)
         return redactor
 

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, get_args
 
+from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.setting_values import (
     GIB,
     KIB,
@@ -323,6 +324,7 @@ def _value(key: str, value: object, source: str) -> object:
 
 def _file_values(file: Path) -> dict[str, tuple[object, int]]:
     """The file's values by key, each with its line."""
+    require_trusted(file)
     try:
         text = file.read_text(encoding="utf-8")
         tree = tomllib.loads(text)

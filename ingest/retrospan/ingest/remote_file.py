@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path, PosixPath
+from pathlib import Path
 
+from retrospan.ingest.access.trusted import Elsewhere, require_trusted
 from retrospan.ingest.channel import Arguments, Channel
 from retrospan.ingest.config import Config
+from retrospan.schemas.errors import ConfigError
 
 NAMES = ("retention.policy", "interpreter.rules")
 
 
-class RemoteFile(PosixPath):
+class RemoteFile(Elsewhere):
     """Its text is that of the file as it is now."""
 
     _channel: Channel
@@ -27,8 +29,10 @@ class RemoteFile(PosixPath):
     def read_text(
         self, encoding: str | None = None, errors: str | None = None, newline: str | None = None
     ) -> str:
-        """Raises OSError and UnicodeDecodeError as any path."""
+        """Raises OSError and UnicodeDecodeError as any path, and ConfigError for one that others could have written."""
         told = self._channel.call("setting", {"name": self._name})
+        if "refused" in told:
+            raise ConfigError(str(told["refused"]))
         if "error" in told:
             number, strerror = told["error"]
             raise OSError(number, strerror, str(self))
@@ -42,6 +46,9 @@ def read_setting(config: Config, asked: Arguments) -> dict[str, object]:
     file = files[asked["name"]]
     assert file is not None, "only of a file that the settings name"
     try:
+        require_trusted(file)
         return {"data": file.read_bytes().hex()}
+    except ConfigError as error:
+        return {"refused": str(error)}
     except OSError as error:
         return {"error": [error.errno or 0, os.strerror(error.errno or 0)]}

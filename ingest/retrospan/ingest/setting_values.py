@@ -6,7 +6,9 @@ calls says where it came from. Standard library only.
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +33,33 @@ class Address:
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, without brackets, is this machine's own and nobody else reaches it there.
+
+    It is an address that is written out, or `localhost` where that leads to such addresses only. No other name is:
+    whoever answers for it may say something else the next time. Neither is an address in a shortened form, such as
+    127.1: what it leads to depends on who reads it.
+    """
+    if host.lower() == "localhost":  # not casefold: to that, letters of other scripts are equal to these
+        try:
+            found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+        except OSError:
+            return False
+        return bool(found) and all(map(_is_loopback_address, found))
+    return _is_loopback_address(host)
+
+
+def _is_loopback_address(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    # Python before 3.13 does not see that ::ffff:127.0.0.1 is 127.0.0.1.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def parse_address(text: str) -> Address:

@@ -24,6 +24,7 @@ from retrospan.ingest.config import Config
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.telling import segment_told, segments_of
+from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
 from retrospan.ingest.saying import say, say_failure, speak_for_everybody
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
@@ -181,6 +182,8 @@ def main(words: Sequence[str]) -> int:
     """Run with the words of the command line after the program's name."""
     parent, channel, listener, _ = map(int, words)
     _end_with(parent)
+    # After that: what a closed process may do about itself in /proc, only root may.
+    close_to_others()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     speak_for_everybody()

@@ -7,7 +7,8 @@ One file per request, written under another name and renamed, so that a file is 
 
 A process delivers its own files. Those of a process that is gone are adopted by whoever first gets its lock; so
 several processes may share a directory. What is written survives the death of the process, `kill -9` included; it is
-not forced to the disk, so that a power cut may take the newest files. They are for this user's eyes only.
+not forced to the disk, so that a power cut may take the newest files. They are for this user's eyes only, and only
+this user's are sent.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import stat
 import time
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
@@ -26,6 +29,7 @@ _MAGIC = b"RSP1"
 _HEADER = Struct("<4sII")
 _NAME = re.compile(r"\d{20}-\d{8}-(\d+-[0-9a-f]{8})\.otlp")
 _LOOK_AGAIN_SECONDS = 5.0
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW  # a link under such a name is somebody else's
 
 
 class SpoolFull(Exception):
@@ -68,7 +72,7 @@ class Spool:
         self._number += 1
         path = self.directory / f"{time.time_ns():020d}-{self._number:08d}-{self._owner}.otlp"
         part = self.directory / f"{self._owner}.part"
-        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
         try:
             _write_all(file, _HEADER.pack(_MAGIC, zlib.crc32(body), spans) + body)
         finally:
@@ -147,7 +151,15 @@ class Spool:
                     pass
 
     def _names(self) -> list[str]:
-        return sorted(os.listdir(self.directory))
+        """What this user put here, in order: what others put into a directory of theirs is not the agent's to send."""
+        mine: list[str] = []
+        with os.scandir(self.directory) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                        mine.append(entry.name)
+        return sorted(mine)
 
     def _forget_the_dead(self, names: list[str]) -> None:
         """Locks and half-written files of processes that are gone and left no request."""
@@ -163,7 +175,12 @@ class Spool:
         return self.directory / f"{owner}.lock"
 
     def _lock(self, owner: str) -> bool:
-        file = os.open(self._lock_path(owner), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            file = os.open(self._lock_path(owner), os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
+        except OSError:
+            if owner == self._owner:
+                raise
+            return False  # another user's, or a link: not ours to take
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

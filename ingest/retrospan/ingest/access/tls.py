@@ -6,6 +6,7 @@ import ssl
 from pathlib import Path
 from typing import Any
 
+from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.config import TlsSettings
 from retrospan.schemas.errors import ConfigError
 
@@ -62,7 +63,10 @@ def grpc_credentials(settings: TlsSettings | None) -> Any:
 
 def _read(path: Path) -> bytes:
     try:
+        require_trusted(path)
         return path.read_bytes()
+    except ConfigError as error:
+        raise ConfigError(f"tls: {error}") from error
     except OSError as error:
         raise ConfigError(f"tls: cannot read {path}: {error.strerror}.") from error
 

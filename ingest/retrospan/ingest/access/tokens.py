@@ -12,7 +12,7 @@
     bytes_per_second = "20 MiB"
 
 The file is looked at with every request, so a change holds from the next one on. A file that cannot be used leaves
-what was there before in force, and says so once. No message names a value of the file other than a token's name.
+what was there before in force, and says so once; one that others could have written cannot be used. No message names a value of the file other than a token's name.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
+from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.setting_values import parse_bytes
 from retrospan.schemas.errors import ConfigError
 
@@ -121,8 +122,7 @@ def read_tokens(path: Path) -> Tokens:
         ConfigError: which entry cannot be used and why.
     """
     try:
-        if path.stat().st_mode & 0o002:
-            raise ConfigError(f"{path} can be written by everybody. Run: chmod o-w {path}")
+        require_trusted(path, "the tokens in")
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read the tokens in {path}: {error.strerror}.") from error

@@ -26,7 +26,10 @@ def require_foreign(config: Config) -> None:
         return
     target = _address(config.metrics_to)
     for name, own in (("grpc", config.grpc), ("http", config.http), ("sql", config.sql)):
-        both_here = target.loopback and (own.loopback or own.host in _ANY_HOST)
+        here = (
+            target.loopback or target.host in _ANY_HOST
+        )  # to connect to any address is to connect to this machine
+        both_here = here and (own.loopback or own.host in _ANY_HOST)
         if own.port == target.port and (both_here or own.host == target.host):
             raise ConfigError(
                 f"metrics_to: {config.metrics_to} is this collector's own port ({name}), and metrics are refused "

@@ -15,10 +15,10 @@ from retrospan.ingest.checkup.machine import check_arrival
 from retrospan.ingest.checkup.running import check_migrations, check_quarantine, check_tables
 from retrospan.ingest.load import checking
 from retrospan.ingest.load.ledger import Ledger
-from retrospan.ingest.log.directory import claim
+from retrospan.ingest.log.directory import claim, require_own
 from retrospan.ingest.log.segment import segments_in, survey
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
-from retrospan.schemas.errors import DirectoryInUse, RetrospanError, SchemaTooNew
+from retrospan.schemas.errors import ConfigError, DirectoryInUse, RetrospanError, SchemaTooNew
 from retrospan.schemas.migrate import Migrations
 
 MOST_BYTES = 1 << 30
@@ -29,6 +29,11 @@ def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
     """The findings about a directory; of one that a process uses, only that. `engine` opens the tables too."""
     if not (data / "log").is_dir():
         yield ok("data", f"nothing was stored in {data.absolute()} yet")
+        return
+    try:
+        require_own(data)
+    except ConfigError as error:
+        yield failed("data", str(error), "run doctor as the collector's user")
         return
     try:
         claimed = claim(data)

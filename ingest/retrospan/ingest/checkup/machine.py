@@ -1,4 +1,4 @@
-"""The machine under a collector: its disk, how long a sync takes, the engine, the clock."""
+"""The machine under a collector: its disk, who can enter the directory, how long a sync takes, the engine, the clock."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from retrospan.ingest.checkup.finding import Finding, failed, ok, warning
 from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.tightening import open_to_others
 
 SYNCS = 20
 SYNC_BYTES = 4096
@@ -56,6 +57,22 @@ def check_disk(directory: Path, low_water_bytes: int, files: Files | None = None
             "disk", f"{said}; nothing is accepted below {low_water_bytes / 1e9:,.1f} GB", "free some space"
         )
     return ok("disk", f"{said} ({kind})" if kind else said)
+
+
+def check_private(directory: Path) -> Finding | None:
+    """Whether nobody but its owner can enter a data directory; None when there is none to look at."""
+    try:
+        opened = open_to_others(directory)
+        owner = directory.stat().st_uid
+    except OSError:
+        return None
+    if opened is None:
+        return ok("private", f"{directory} is closed to other users")
+    return warning(
+        "private",
+        f"{directory} can be entered by others: {opened}, and it belongs to uid {owner}",
+        f"chmod 700 {directory} as its owner; where it is a mount point, choose a directory below it: --data DIR",
+    )
 
 
 def check_sync(directory: Path, files: Files | None = None) -> Finding:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import socket
-import stat
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import read_tokens
+from retrospan.ingest.access.trusted import readable_by_others
 from retrospan.ingest.answer.metrics_target import require_foreign
 from retrospan.ingest.checkup.finding import Finding, failed, ok, warning
 from retrospan.ingest.config import Config
 from retrospan.ingest.receive.port import bind
-from retrospan.ingest.setting_values import Address, parse_address
+from retrospan.ingest.setting_values import Address, is_loopback, parse_address
 from retrospan.schemas.errors import ConfigError, PortInUse
 
 CONNECT_SECONDS = 2.0
@@ -107,11 +107,15 @@ def check_tokens(config: Config) -> Finding:
         return ok("tokens", "none: whoever is on this machine may send and ask")
     try:
         found = read_tokens(config.tokens)
-        mode = config.tokens.stat().st_mode
+        readable = readable_by_others(config.tokens)
     except (ConfigError, OSError) as error:
-        return failed("tokens", f"no collector starts with this file: {error}", "mend the file")
-    if mode & stat.S_IWGRP:
-        return warning("tokens", f"{config.tokens} can be written by its group", f"chmod g-w {config.tokens}")
+        return failed("tokens", f"no collector of this user starts with this file: {error}", "mend the file")
+    if readable:
+        return warning(
+            "tokens",
+            f"{config.tokens} can be read by others (mode {readable}): it has hashes, and who sends how much",
+            f"chmod 600 {config.tokens}",
+        )
     now = datetime.now(UTC)
     ended = [grant.name for _, grant in found.entries if grant.expires is not None and grant.expires <= now]
     ending = [
@@ -132,10 +136,17 @@ def check_tls(config: Config) -> Finding | None:
         return None
     try:
         server_context(config.tls)
-    except ConfigError as error:
-        return failed("tls", str(error), "name files in PEM that belong together")
-    if config.tls.key.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return warning("tls", f"{config.tls.key} can be read by others", f"chmod go= {config.tls.key}")
+        readable = readable_by_others(config.tls.key)
+    except (ConfigError, OSError) as error:
+        return failed(
+            "tls", str(error), "name files in PEM that belong together, and that only you can write"
+        )
+    if readable:
+        return warning(
+            "tls",
+            f"{config.tls.key} can be read by others (mode {readable})",
+            f"chmod 600 {config.tls.key}",
+        )
     return ok("tls", f"{config.tls.certificate} and its key can be used")
 
 
@@ -159,4 +170,4 @@ def _answers(host: str, port: int) -> bool:
 
 def is_here(url: str) -> bool:
     """Whether a URL leads to this machine by a loopback address."""
-    return Address(urlsplit(url).hostname or "", 0).loopback
+    return is_loopback(urlsplit(url).hostname or "")

@@ -25,5 +25,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     # Imported here: it needs the engine and gRPC.
     from retrospan.ingest.demo.play import run_demo
+    from retrospan.ingest.privacy import close_to_others
 
+    close_to_others()
     return run_demo(serve=arguments.serve, screen=Screen.open(arguments.color), color=arguments.color)

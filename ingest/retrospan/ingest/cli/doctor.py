@@ -44,6 +44,11 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    # Imported here, as everything but questions needs it.
+    from retrospan.ingest.privacy import close_to_others
+
+    # It may open the engine's files, and the engine writes as the umask says.
+    close_to_others()
     screen = Screen.open(arguments.color)
     found: dict[str, int] = {"ok": 0, "warning": 0, "failed": 0}
     for finding in _of_run(arguments) if arguments.run else _of_collector(arguments):
@@ -104,6 +109,7 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
             yield machine.check_clock(str(page["now"]))
         if page.get("data") and settings.is_here(warehouse.url):
             yield settings.check_open_ports(page)
+            yield from filter(None, [machine.check_private(Path(str(page["data"])))])
             yield machine.check_sync(Path(str(page["data"])))
     yield settings.check_tokens(config)
     yield from filter(None, (settings.check_tls(config), settings.check_exporters(os.environ, page)))
@@ -124,6 +130,7 @@ def _without(config: Config) -> Iterator[Finding]:
 
     yield settings.check_free_ports(config)
     yield machine.check_disk(config.data, config.limits.low_water_bytes)
+    yield from filter(None, [machine.check_private(config.data)])
     yield machine.check_sync(config.data)
     engine = machine.check_engine()
     yield engine

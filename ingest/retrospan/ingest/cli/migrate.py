@@ -74,12 +74,15 @@ def _in_directory(directory: str, dry_run: bool) -> Iterator[dict[str, object]]:
     from pathlib import Path
 
     from retrospan.ingest.load.migrating import migrate
-    from retrospan.ingest.log.directory import claim
+    from retrospan.ingest.log.directory import claim, require_own
+    from retrospan.ingest.privacy import close_to_others
     from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
+    close_to_others()
     data = Path(directory)
     if not (data / "warehouse").is_dir():
         raise NotFound(f"{data} holds no warehouse: nothing was ever stored there. Name another directory.")
+    require_own(data)
     told: list[dict[str, object]] = []
     with claim(data):
         warehouse = EmbeddedWarehouse(data / "warehouse")

@@ -58,6 +58,9 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from retrospan.ingest.privacy import close_to_others
+
+    close_to_others()
     # Imported here: this is the one command that needs the engine, gRPC and uvicorn.
     from retrospan.ingest.config import Config
     from retrospan.ingest.serving import serve

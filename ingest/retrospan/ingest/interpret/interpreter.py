@@ -74,7 +74,7 @@ class Interpreter:
         self._thread: threading.Thread | None = None
         self._superseded = Superseded()
         self._rules_file = settings.rules
-        self._readings = Readings(own_process, self._owns, Ruleset.read(settings.rules))
+        self._readings = Readings(own_process, self._owns, Ruleset.configured(settings.rules))
         self._under_way: Batch | None = None  # what the other process has
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
@@ -128,7 +128,7 @@ class Interpreter:
         Raises:
             ConfigError: that file cannot be used; nothing was changed.
         """
-        self._readings.rules = Ruleset.read(self._rules_file)
+        self._readings.rules = Ruleset.configured(self._rules_file)
         store = self._warehouse.connect()
         try:
             rows = self._arrivals.keep_own(store, selection.traces(store), self._owns)

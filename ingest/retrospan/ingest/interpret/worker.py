@@ -21,6 +21,7 @@ from typing import IO, cast
 from retrospan.ingest.interpret.batch import Batch, given_of, interpret_traces
 from retrospan.ingest.interpret.rows import Rows
 from retrospan.ingest.load.reading import parse_logs, parse_spans
+from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
 from retrospan.schemas.errors import RetryableError
@@ -244,6 +245,7 @@ def _receive(pipe: IO[bytes]) -> object:
 
 def main() -> None:
     """Answer jobs on standard input until it ends."""
+    close_to_others()
     # Ctrl-C is for the parent, which then closes the input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     asked, answers = sys.stdin.buffer, sys.stdout.buffer

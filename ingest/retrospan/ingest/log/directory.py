@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from retrospan.ingest.log.files import Files
-from retrospan.schemas.errors import DirectoryInUse
+from retrospan.schemas.errors import ConfigError, DirectoryInUse
 
 _ENDING_SECONDS = 30.0
 
@@ -44,6 +44,19 @@ class Claim:
         self.release()
 
 
+def require_own(directory: Path) -> None:
+    """Return unless this is root in the directory of another user, who could read nothing of what root makes there.
+
+    Raises:
+        ConfigError: it is; the message says whose it is.
+    """
+    owner = directory.stat().st_uid
+    if os.geteuid() == 0 and owner != 0:
+        raise ConfigError(
+            f"{directory} belongs to uid {owner}, who could not read what root makes in it. Run this as that user."
+        )
+
+
 def claim(directory: Path) -> Claim:
     """Own a data directory, creating it where missing.
 
@@ -52,7 +65,7 @@ def claim(directory: Path) -> Claim:
     """
     Files().make_directory(directory)
     path = directory / "lock"
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         _lock(descriptor)
     except BlockingIOError as cause:

@@ -5,6 +5,8 @@ The write-ahead log and the loader's ledger take a `Files`; a test hands them on
 All methods raise `OSError` and never repeat a failed sync: after one, the kernel may have dropped the dirty pages
 and marked them clean, so a second sync that succeeds proves nothing.
 
+What is made is for its owner alone: files are 0600, directories 0700, whatever the umask is.
+
 The methods with an underscore are what the operating system does in one step; all others are made of them.
 """
 
@@ -119,10 +121,12 @@ class Files:
         os.close(descriptor)
 
     def _open(self, path: Path, flags: int) -> int:
-        return os.open(path, flags | os.O_CLOEXEC, 0o640)
+        if flags & os.O_CREAT:
+            flags |= os.O_NOFOLLOW  # what is made is made here, not where somebody's link leads
+        return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
     def _mkdir(self, directory: Path) -> None:
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(mode=0o700, exist_ok=True)
 
     def _rename(self, source: Path, target: Path) -> None:
         os.rename(source, target)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.config import RedactionSettings
 from retrospan.ingest.otlp import lean
 from retrospan.schemas.redaction.matching import Matcher, Taken
@@ -65,7 +66,10 @@ class Redactor:
         """As configured; None where nothing is to be redacted. Raises ConfigError."""
         if not settings.enabled:
             return None
-        return cls(Rules.builtin() if settings.rules is None else Rules.read(settings.rules))
+        if settings.rules is None:
+            return cls(Rules.builtin())
+        require_trusted(settings.rules)
+        return cls(Rules.read(settings.rules))
 
     def traces(self, body: bytes) -> Redacted:
         """An ExportTraceServiceRequest that has been read before."""

@@ -33,6 +33,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 
+from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.retention.ages import DAY, age_text, parse_age
 from retrospan.ingest.retention.candidate import CLASSES, HELD, Candidate, class_of, share_of
 from retrospan.ingest.retention.toml_lines import Lines
@@ -142,11 +143,12 @@ def read_policy_file(file: Path | None) -> Policy:
     """The policy of the collector's settings, read anew: the file, or the defaults.
 
     Raises:
-        ConfigError: the file cannot be read or used.
+        ConfigError: the file cannot be read or used, or others could have written it.
     """
     if file is None:
         return default_policy()
     try:
+        require_trusted(file, "the retention policy")
         return read_policy(file.read_text(encoding="utf-8"), str(file))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the retention policy {file}: {error}.") from error

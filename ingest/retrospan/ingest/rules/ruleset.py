@@ -20,6 +20,7 @@ from difflib import get_close_matches
 from pathlib import Path as File
 from typing import cast
 
+from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.rules.paths import Path
 from retrospan.ingest.rules.rule import Called, Missed, Rule, Statement
 from retrospan.schemas.errors import ConfigError
@@ -73,6 +74,13 @@ class Ruleset:
         except UnicodeDecodeError as error:
             raise ConfigError(f"{file} is not UTF-8 text: {error}.") from error
         return cls.parse(text, str(file))
+
+    @classmethod
+    def configured(cls, file: File | None) -> Ruleset:
+        """The same of a file that a collector is to read runs by: one that nobody else can change. Raises ConfigError."""
+        if file is not None:
+            require_trusted(file)
+        return cls.read(file)
 
     @classmethod
     def parse(cls, text: str, name: str) -> Ruleset:

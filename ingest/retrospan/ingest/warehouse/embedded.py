@@ -115,7 +115,7 @@ class EmbeddedWarehouse:
             DirectoryInUse: another process has the directory open.
         """
         connect = _engine()
-        self._path.mkdir(parents=True, exist_ok=True)
+        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
         options = urlencode({"max_server_memory_usage": self._memory_bytes, **_CACHES})
         with self._lock:
             owner = owner_of(self._path) if not self._open else None

@@ -11,6 +11,7 @@ import threading
 from dataclasses import replace
 from typing import Protocol
 
+from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.load.identity import LogIdentity
@@ -68,7 +69,8 @@ def open_warehouse(config: Config, engine_bytes: int, *, guarded: bool) -> OpenW
     An embedded engine has `engine_bytes` of memory.
 
     Raises:
-        ConfigError: the data directory's number of its log cannot be read.
+        ConfigError: the data directory's number of its log cannot be read, or others could have written the file of
+            authorities.
     """
     return _Embedded(config, engine_bytes) if config.warehouse is None else _Server(config, guarded)
 
@@ -114,6 +116,8 @@ class _Server:
     def __init__(self, config: Config, guarded: bool) -> None:
         self._identity = LogIdentity.of(config.data) if config.role != "interpret" else None
         self.log_number = self._identity.number if self._identity else 0
+        if config.server.ca is not None:
+            require_trusted(config.server.ca)
         server = _server_of(config, self.log_number)
         self._warehouse = server
         self.probe: Warehouse = _server_of(

@@ -1,0 +1,29 @@
+"""What a process of ours does first, so that nothing of it can be read by other users of the machine.
+
+Each process that may write a data directory calls `close_to_others` before it opens anything: the collector and the
+processes below it, `demo`, `doctor` and `torture`. Commands that only ask do not: what they write is their user's own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+
+UMASK = 0o077
+_PR_SET_DUMPABLE = 4
+
+
+def close_to_others() -> None:
+    """From here on, what this process writes is its user's alone, and what it holds in memory is nobody else's.
+
+    Files and directories are made 0600 and 0700, whoever makes them: the engine has no modes of its own. There is
+    no core dump, which would hold everything in plain text. And no other process, not even of the same user, can
+    read the memory or the variables of this one, or trace it: only root can.
+
+    The umask and the limit on core dumps are handed down to children. The last is not, so each process calls this.
+    """
+    os.umask(UMASK)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Refused by no kernel. A sandbox that has its own way of saying what may be traced is left to it.
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
