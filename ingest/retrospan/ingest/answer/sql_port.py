@@ -328,7 +328,7 @@ class SqlPort:
         limit = float(question.settings["max_execution_time"])
         running = RunningQuery(
             limit or math.inf,
-            f"query {question.statement.sql[:200]!r}",
+            f"a query could not be stopped: {question.statement.sql[:200]!r}",
             Circumstances(
                 asked.connection,
                 lambda: self._slots.wanted_from(grant.name),
