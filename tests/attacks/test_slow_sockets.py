@@ -20,6 +20,7 @@ import pytest
 from bench.siege import warehouse_of
 from fix_collector import Served
 
+pytestmark = pytest.mark.long
 COUNT = 256
 PORTS = ("grpc", "http", "sql")
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"

@@ -126,6 +126,12 @@ class RunningQuery:
         if not self._is_done():
             self.stop("hung_up")
 
+    def abandon(self) -> None:
+        """The loop has ended: whoever still writes into the pipe must not wait for a reader."""
+        if not self._ended:
+            self._ended = True
+            os.close(self._reader)
+
     def _is_done(self) -> bool:
         return self._work is None or self._work.done()
 

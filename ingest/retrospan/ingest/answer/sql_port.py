@@ -143,7 +143,7 @@ class SqlPort:
         self._stuck = stuck
         self._body_seconds = body_seconds
         self._slots = Slots(limits.queries, limits.queries_per_token)
-        self._running = 0
+        self._running: set[RunningQuery] = set()
         # Queries have as many threads as places; what they wait for cannot hold up what follows.
         self._queries = FairPool(limits.queries, "retrospan-query")
         self._checks = FairPool(4, "retrospan-check")
@@ -159,7 +159,7 @@ class SqlPort:
             name="sql-port",
             tls=tls,
             unread_seconds=unread_seconds,
-            settled=lambda: self._running == 0,
+            settled=lambda: not self._running,
         )
         self._reader_of: ReaderOf = reader_of or (lambda tenant: warehouse.connect())
         self._guard: Guard | None = None
@@ -191,9 +191,12 @@ class SqlPort:
     def stop(self, grace: float) -> None:
         """Stop listening; running queries get `grace` seconds."""
         self._server.stop(grace)
+        left = list(self._running)
+        for running in left:
+            running.abandon()
         for pool in (self._queries, self._checks, self._pages, self._stops):
             # One that is stuck in the engine would not end.
-            pool.shutdown(wait=self._running == 0)
+            pool.shutdown(wait=not left)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -325,7 +328,7 @@ class SqlPort:
         limit = float(question.settings["max_execution_time"])
         running = RunningQuery(
             limit or math.inf,
-            f"query {question.statement.sql[:200]!r}",
+            f"a query could not be stopped: {question.statement.sql[:200]!r}",
             Circumstances(
                 asked.connection,
                 lambda: self._slots.wanted_from(grant.name),
@@ -333,10 +336,10 @@ class SqlPort:
                 self._note_stopped,
             ),
         )
-        self._running += 1
+        self._running.add(running)
 
         def done() -> None:
-            self._running -= 1
+            self._running.discard(running)
             self._slots.give_back(grant.name)
 
         running.start(

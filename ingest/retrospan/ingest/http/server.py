@@ -38,6 +38,7 @@ HANDSHAKE_SECONDS = 10.0
 Refuse = Callable[[Scope, Send, int, str], Awaitable[None]]
 """Sends a refusal in the form of its port: the status and what is wrong."""
 _LAST_SECONDS = 2.0
+_SETTLING_SECONDS = 10.0
 
 
 class HttpServer:
@@ -153,12 +154,12 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         for connection in list(self._crowd.everybody):
             connection.transport.abort()
-        end = asyncio.get_running_loop().time() + _LAST_SECONDS
-        while not self._is_over() and asyncio.get_running_loop().time() < end:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        while (self._crowd.everybody or self.server_state.tasks) and loop.time() < now + _LAST_SECONDS:
             await asyncio.sleep(0.01)
-
-    def _is_over(self) -> bool:
-        return not self._crowd.everybody and not self.server_state.tasks and self._settled()
+        while not self._settled() and loop.time() < now + _SETTLING_SECONDS:
+            await asyncio.sleep(0.01)
 
 
 class _Entrance:

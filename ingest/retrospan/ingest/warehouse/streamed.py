@@ -52,8 +52,11 @@ class StreamedAnswer:
         at = held.rfind(mark) if self._tag else -1
         _write(descriptor, held if at < 0 else held[:at].removesuffix(b"\r\n"))
         if at >= 0:
-            message = held[at + len(mark) :].decode(errors="replace").strip()
-            raise DatabaseError(message.rpartition("\n")[0].strip() or message)
+            # Before the tag's second coming stands the length of the message, in a line of its own.
+            message = held[at + len(mark) :].rpartition(b" " + self._tag)[0].rpartition(b"\n")[0]
+            raise DatabaseError(
+                message.decode(errors="replace").strip() or "the server ended the answer with an error"
+            )
         if broken is not None:
             raise OperationalError(f"the answer broke off: {broken}") from broken
 
