@@ -160,8 +160,7 @@ def test_nothing_is_open_to_others_after_every_command_was_run_once(
             done = ask("http://127.0.0.1:1", call)
             assert done.returncode in (0, 1), (call, done.stderr)
             assert open_to_others(served.data) == [], call
-        kinds = {Path(name).suffix for name, _ in entries(served.data)}
-        assert {".bin", ".cmrk4", ".sql"} <= kinds or len(list(entries(served.data))) > 300, kinds
+        assert len(list(entries(served.data))) > 300, "there was something to look at"
     finally:
         served.kill()
     # What a command writes for its user has the modes that its user wants.
