@@ -18,22 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from google.protobuf.message import DecodeError
-
 from retrospan.ingest.config import Limits
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.otlp import json as otlp_json
-from retrospan.ingest.otlp import lean
-from retrospan.ingest.otlp.split import (
-    Faults,
-    Salvaged,
-    count_logs,
-    count_traces,
-    reasons_in_words,
-    salvage_logs,
-    salvage_traces,
-)
+from retrospan.ingest.otlp.split import LOGS, TRACES, Faults, Salvaged, Shape, count, reasons_in_words, salvage
+from retrospan.ingest.receive.budget import Budget, Hold
 from retrospan.ingest.redact.redactor import Redacted, Redactor
 from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError
 
@@ -96,6 +86,7 @@ class Intake:
         self, log: WriteAheadLog, limits: Limits | None = None, redactor: Redactor | None = None
     ) -> None:
         self.limits = limits or Limits()
+        self.budget = Budget(self.limits.requests_bytes)
         self._redactor = redactor
         self._log = log
         self._counters = Counters()
@@ -107,19 +98,23 @@ class Intake:
         with self._counting:
             return replace(self._counters)
 
-    def traces(self, body: bytes, tenant: str = "default", *, format: Format = "protobuf") -> Receipt:
-        """Take an ExportTraceServiceRequest.
+    def traces(
+        self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
+    ) -> Receipt:
+        """Take an ExportTraceServiceRequest. `hold` is what it holds of the budget, and narrows as it becomes less.
 
         Raises:
             BadRequest: it cannot be read; a reject is in the log.
             PayloadTooLarge: it is over the limit.
             LogFull, LogFailed: nothing was stored; the sender may try again.
         """
-        return self._take("traces", body, tenant, format)
+        return self._take("traces", body, tenant, format, hold)
 
-    def logs(self, body: bytes, tenant: str = "default", *, format: Format = "protobuf") -> Receipt:
+    def logs(
+        self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
+    ) -> Receipt:
         """Take an ExportLogsServiceRequest. Raises as `traces` does."""
-        return self._take("logs", body, tenant, format)
+        return self._take("logs", body, tenant, format, hold)
 
     def note_refused(self) -> None:
         """Count a request that a receiver refused before it could be read (too large, wrong type, no gzip)."""
@@ -127,7 +122,9 @@ class Intake:
             self._counters.requests += 1
             self._counters.requests_refused += 1
 
-    def _take(self, signal: Signal, body: bytes, tenant: str, format: Format) -> Receipt:
+    def _take(
+        self, signal: Signal, body: bytes, tenant: str, format: Format, hold: Hold | None
+    ) -> Receipt:
         if len(body) > self.limits.request_bytes:
             self.note_refused()
             raise PayloadTooLarge(
@@ -140,6 +137,8 @@ class Intake:
             self._reject_whole(signal, body, tenant, str(cause))
             raise
         redacted = self._redact(signal, read)
+        if hold is not None:
+            hold.narrow(len(body) + (0 if read.body is body else len(read.body)))
         try:
             sequence = self._store(signal, body, tenant, read)
         except RetryableError:
@@ -173,12 +172,12 @@ class Intake:
             rejects = [
                 Reject(
                     signal=signal,
-                    spans=count,
+                    spans=spans,
                     reason=reason,
                     request_hash=request_hash,
                     sample=read.faults.samples[reason],
                 )
-                for reason, count in read.faults.counts.items()
+                for reason, spans in read.faults.counts.items()
             ]
         stored = read.body if read.kept else None
         if signal == "traces":
@@ -232,19 +231,16 @@ class Intake:
 
 
 def _read_traces(body: bytes) -> _Read:
-    try:
-        count, sound = count_traces(lean.parse_traces(body))
-    except DecodeError:
-        sound, count = False, 0
-    return _Read(body, count) if sound else _salvaged(salvage_traces(body), "ExportTraceServiceRequest")
+    return _read(body, TRACES, "ExportTraceServiceRequest")
 
 
 def _read_logs(body: bytes) -> _Read:
-    try:
-        count, sound = count_logs(lean.parse_logs(body))
-    except DecodeError:
-        sound, count = False, 0
-    return _Read(body, count) if sound else _salvaged(salvage_logs(body), "ExportLogsServiceRequest")
+    return _read(body, LOGS, "ExportLogsServiceRequest")
+
+
+def _read(body: bytes, shape: Shape, message: str) -> _Read:
+    kept = count(body, shape)
+    return _salvaged(salvage(body, shape), message) if kept is None else _Read(body, kept)
 
 
 def _salvaged(salvaged: Salvaged | None, message: str) -> _Read:
@@ -264,8 +260,8 @@ def _read_json_logs(body: bytes) -> _Read:
 def _checked(converted: Salvaged, read: Callable[[bytes], _Read]) -> _Read:
     """What JSON gave, once more through the protobuf reader, which checks the ids."""
     checked = read(converted.body)
-    for reason, count in converted.faults.counts.items():
-        checked.faults.add(reason, converted.faults.samples[reason], count)
+    for reason, members in converted.faults.counts.items():
+        checked.faults.add(reason, converted.faults.samples[reason], members)
     return checked
 
 
