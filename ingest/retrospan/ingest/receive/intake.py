@@ -25,7 +25,7 @@ from retrospan.ingest.otlp import json as otlp_json
 from retrospan.ingest.otlp.split import LOGS, TRACES, Faults, Salvaged, Shape, count, reasons_in_words, salvage
 from retrospan.ingest.receive.budget import Budget, Hold
 from retrospan.ingest.redact.redactor import Redacted, Redactor
-from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError
+from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError, TooManyParts
 
 Signal: TypeAlias = Literal["traces", "logs"]
 Format: TypeAlias = Literal["protobuf", "json"]
@@ -54,6 +54,10 @@ class Counters:
     requests: int = 0
     requests_refused: int = 0
     requests_undecodable: int = 0
+    requests_crowded: int = 0
+    requests_waited: int = 0
+    requests_over_budget: int = 0
+    bytes_held: int = 0
     spans_received: int = 0
     spans_acknowledged: int = 0
     spans_rejected: int = 0
@@ -95,8 +99,14 @@ class Intake:
     @property
     def counters(self) -> Counters:
         """A copy, consistent in itself."""
+        budget = self.budget.counters
         with self._counting:
-            return replace(self._counters)
+            return replace(
+                self._counters,
+                requests_waited=budget.requests_waited,
+                requests_over_budget=budget.requests_over_budget,
+                bytes_held=budget.bytes_held,
+            )
 
     def traces(
         self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
@@ -134,7 +144,7 @@ class Intake:
         try:
             read = _READERS[signal, format](body)
         except BadRequest as cause:
-            self._reject_whole(signal, body, tenant, str(cause))
+            self._reject_whole(signal, body, tenant, cause)
             raise
         redacted = self._redact(signal, read)
         if hold is not None:
@@ -184,17 +194,18 @@ class Intake:
             return self._log.append(tenant=tenant, traces=stored, rejects=rejects, items=read.kept)
         return self._log.append(tenant=tenant, logs=stored, rejects=rejects, items=read.kept)
 
-    def _reject_whole(self, signal: Signal, body: bytes, tenant: str, reason: str) -> None:
+    def _reject_whole(self, signal: Signal, body: bytes, tenant: str, cause: BadRequest) -> None:
         """Put on record that a request could not be read. Where even that has no room, the counters remain: the
         sender must not be told to try the same again."""
         with self._counting:
             self._counters.requests += 1
             self._counters.requests_refused += 1
             self._counters.requests_undecodable += 1
+            self._counters.requests_crowded += isinstance(cause, TooManyParts)
             self._counters.bytes_received += len(body)
         request_hash = hashlib.sha256(body).digest()
         sample = body if self._redactor is None else b""
-        reject = Reject(signal=signal, spans=0, reason=reason, request_hash=request_hash, sample=sample)
+        reject = Reject(signal=signal, spans=0, reason=str(cause), request_hash=request_hash, sample=sample)
         with contextlib.suppress(RetryableError):
             self._log.append(tenant=tenant, rejects=[reject])
 
