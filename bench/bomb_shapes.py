@@ -79,7 +79,7 @@ def _json_of(before: str, unit: str, last: str, after: str) -> Callable[[int], b
 
 
 _JSON_SPAN = (
-    '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"%s","spanId":"%s",' % (_TRACE.hex(), _SPAN.hex())
+    f'{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{"traceId":"{_TRACE.hex()}","spanId":"{_SPAN.hex()}",'
 )
 _JSON_LOG = '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{'
 _END = "}]}]}]}"
@@ -103,7 +103,9 @@ BOMBS: Mapping[str, Bomb] = {
     "empty resources of logs": Bomb("logs", PROTOBUF, _many(b"\x0a\x00")),
     "empty scopes": Bomb("traces", PROTOBUF, lambda size: delimited(1, b"\x12\x00" * (size // 2))),
     "scopes of one resource each": Bomb("traces", PROTOBUF, _many(b"\x0a\x02\x12\x00")),
-    "empty spans": Bomb("traces", PROTOBUF, lambda size: delimited(1, delimited(2, b"\x12\x00" * (size // 2)))),
+    "empty spans": Bomb(
+        "traces", PROTOBUF, lambda size: delimited(1, delimited(2, b"\x12\x00" * (size // 2)))
+    ),
     "empty log records": Bomb(
         "logs", PROTOBUF, lambda size: delimited(1, delimited(2, b"\x12\x00" * (size // 2)))
     ),
@@ -138,11 +140,15 @@ BOMBS: Mapping[str, Bomb] = {
     "wire groups in a scope": Bomb(
         "traces", PROTOBUF, lambda size: delimited(1, delimited(2, b"\x0b\x0c" * (size // 2)))
     ),
-    "wire groups, nested": Bomb("traces", PROTOBUF, lambda size: b"\x0b" * (size // 2) + b"\x0c" * (size // 2)),
+    "wire groups, nested": Bomb(
+        "traces", PROTOBUF, lambda size: b"\x0b" * (size // 2) + b"\x0c" * (size // 2)
+    ),
     "wire groups in a span": Bomb("traces", PROTOBUF, _span(b"\xfb\x01\xfc\x01")),
     "JSON: empty resources": Bomb("traces", JSON, _json_of('{"resourceSpans":[', "{},", "{}", "]}")),
     "JSON: empty resources of logs": Bomb("logs", JSON, _json_of('{"resourceLogs":[', "{},", "{}", "]}")),
-    "JSON: empty scopes": Bomb("traces", JSON, _json_of('{"resourceSpans":[{"scopeSpans":[', "{},", "{}", "]}]}")),
+    "JSON: empty scopes": Bomb(
+        "traces", JSON, _json_of('{"resourceSpans":[{"scopeSpans":[', "{},", "{}", "]}]}")
+    ),
     "JSON: empty spans": Bomb(
         "traces", JSON, _json_of('{"resourceSpans":[{"scopeSpans":[{"spans":[', "{},", "{}", "]}]}]}")
     ),
@@ -154,7 +160,9 @@ BOMBS: Mapping[str, Bomb] = {
     "JSON: attributes of a log record": Bomb(
         "logs", JSON, _json_of(_JSON_LOG + '"attributes":[', "{},", "{}", "]" + _END)
     ),
-    "JSON: one name again and again": Bomb("traces", JSON, _json_of("{", '"resourceSpans":[],', '"x":0', "}")),
+    "JSON: one name again and again": Bomb(
+        "traces", JSON, _json_of("{", '"resourceSpans":[],', '"x":0', "}")
+    ),
     "JSON: names nobody knows": Bomb("traces", JSON, _json_of('{"x":{', '"a":{},', '"b":1', "}}")),
     "JSON: lists in a list": Bomb("traces", JSON, _json_of('{"x":[', "[],", "[]", "]}")),
     "JSON: short texts": Bomb("traces", JSON, _json_of('{"x":[', '"ab",', '"ab"', "]}")),
@@ -189,7 +197,9 @@ BOMBS: Mapping[str, Bomb] = {
 LARGE: Mapping[str, Bomb] = {
     "one text": Bomb("traces", PROTOBUF, lambda size: request(_IDS + delimited(5, b"x" * size))),
     "JSON: one text": Bomb("traces", JSON, _json_span('"name":"', "x", "x", '"')),
-    "JSON: one text with an astral character": Bomb("traces", JSON, _json_span('"name":"', "x", "\U0001f600", '"')),
+    "JSON: one text with an astral character": Bomb(
+        "traces", JSON, _json_span('"name":"', "x", "\U0001f600", '"')
+    ),
     "JSON: escapes": Bomb("traces", JSON, _json_span('"name":"', "\\n", "\\n", '"')),
     "JSON: escaped pairs": Bomb("traces", JSON, _json_span('"name":"', "\\ud83d\\ude00", "", '"')),
     "JSON: base64": Bomb("traces", JSON, _json_span(_VALUE + '"bytesValue":"', "YWJj", "", '"}}]')),

@@ -125,18 +125,33 @@ def _page(place: Path, rounds: list[Round], *, alone: bool) -> str:
     lines = [
         "# Bombs",
         "",
-        f"Written by `python -m bench.bombs{' --alone' if alone else ''}`: {AT_ONCE} requests of {MIB_EACH} MiB, "
-        f"inflated, at once and again and again, beside {NEIGHBOURS} senders of 100 spans every 50 ms.",
+        (
+            f"Written by `python -m bench.bombs{' --alone' if alone else ''}`: {AT_ONCE} requests of {MIB_EACH} MiB, "
+            f"inflated, at once and again and again, beside {NEIGHBOURS} senders of 100 spans every 50 ms."
+        ),
         "",
         *(f"- {name}: {fact}" for name, fact in describe(place).items()),
         f"- Measured: {what}",
-        f"- Highest memory: {peak / GB:.2f} GB; wanted: under {MARK_BYTES / GB:.2f} GB, "
-        + ("met" if peak < MARK_BYTES else "**missed**"),
-        f"- Slowest p99 of the other senders: {slowest:.2f} s; wanted: under {MARK_SECONDS:.2f} s, "
-        + ("met" if slowest < MARK_SECONDS else "**missed**"),
+        (
+            f"- Highest memory: {peak / GB:.2f} GB; wanted: under {MARK_BYTES / GB:.2f} GB, "
+            + ("met" if peak < MARK_BYTES else "**missed**")
+        ),
+        (
+            f"- Slowest p99 of the other senders: {slowest:.2f} s; wanted: under {MARK_SECONDS:.2f} s, "
+            + ("met" if slowest < MARK_SECONDS else "**missed**")
+        ),
         "",
     ]
-    head = ("port", "shape", "peak", "others' p99", "longest", "acknowledged", "sent again", "answers to the bombs")
+    head = (
+        "port",
+        "shape",
+        "peak",
+        "others' p99",
+        "longest",
+        "acknowledged",
+        "sent again",
+        "answers to the bombs",
+    )
     rows = [
         (
             one.protocol,

@@ -15,10 +15,11 @@ from pathlib import Path
 import grpc
 import otlp_requests as make
 import pytest
+from bench.bomb_shapes import BOMBS, JSON, LARGE, PROTOBUF, Bomb, request
+from bench.processes import answer, child, first_line, pipe_of
 from fix_collector import Served
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from bench.bomb_shapes import BOMBS, JSON, LARGE, PROTOBUF, Bomb, request
 from retrospan.ingest.config import Limits
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.budget import Budget
@@ -84,15 +85,33 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     collector.kill()
 
 
-@pytest.mark.parametrize("name", BOMBS)
+# Those that were found, and the worst of the others.
+WORST = (
+    "empty resources",
+    "empty spans",
+    "empty attributes",
+    "many spans, each full",
+    "elements of a list",
+    "wire groups",
+    "JSON: empty resources",
+    "JSON: empty attributes",
+    "JSON: short texts",
+    "gzip: empty resources in many members",
+)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in WORST else pytest.param(name, marks=pytest.mark.long) for name in BOMBS]
+)
 def test_a_bomb_costs_a_small_multiple_of_its_size(attacked: Served, name: str) -> None:
     bomb = BOMBS[name]
     body = bomb.make(SIZE)
+    attacked.wait_idle()
     before = forget_peak(attacked)
     answer = post(attacked, bomb, body)
     assert answer.status in (200, 400), answer
     if answer.status == 200 and bomb.content_type == JSON:
-        assert json.loads(answer.body) in ({}, json.loads(answer.body)), "it is an answer of this format"
+        assert set(json.loads(answer.body)) <= {"partialSuccess"}
     assert memory(attacked, "VmHWM") - before < 8 * MIB + 4 * SIZE + BESIDE
     # Whoever sends something good is served as before.
     assert post(attacked, Bomb("traces", PROTOBUF, bytes), GOOD).status == 200
@@ -124,6 +143,7 @@ def test_groups_of_the_wire_format_are_refused_early(attacked: Served, name: str
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_only_large_is_kept_and_costs_no_more(attacked: Served, name: str) -> None:
     bomb = LARGE[name]
+    attacked.wait_idle()
     before = forget_peak(attacked)
     answer = post(attacked, bomb, bomb.make(SIZE))
     assert (answer.status, answer.body) == (200, b"{}" if bomb.content_type == JSON else b"")
@@ -131,7 +151,9 @@ def test_what_is_only_large_is_kept_and_costs_no_more(attacked: Served, name: st
     assert memory(attacked, "VmHWM") - before < 8 * MIB + 4 * SIZE + 4 * BESIDE
 
 
-@pytest.mark.parametrize("unit", [b"\x4a\x00", b"\x5a\x00", b"\x6a\x00"], ids=["attributes", "events", "links"])
+@pytest.mark.parametrize(
+    "unit", [b"\x4a\x00", b"\x5a\x00", b"\x6a\x00"], ids=["attributes", "events", "links"]
+)
 def test_the_good_spans_beside_a_bomb_are_kept(attacked: Served, unit: bytes) -> None:
     good = [make.span(f"beside {number}").SerializeToString() for number in range(3)]
     bad = make.span("bomb").SerializeToString() + unit * MIB
@@ -140,9 +162,7 @@ def test_the_good_spans_beside_a_bomb_are_kept(attacked: Served, unit: bytes) ->
     assert (answer.status, told.rejected_spans) == (200, 1)
     assert "more than 131,072" in told.error_message
     attacked.wait_idle()
-    [found] = attacked.rows(
-        "SELECT uniqExact(name) AS names FROM spans WHERE name LIKE 'beside %'"
-    )
+    [found] = attacked.rows("SELECT uniqExact(name) AS names FROM spans WHERE name LIKE 'beside %'")
     assert int(found["names"]) == 3
 
 
@@ -150,7 +170,7 @@ def test_the_good_spans_beside_a_bomb_of_json_are_kept(attacked: Served) -> None
     ids = '"traceId":"%s","spanId":"%s"'
     good = "{" + ids % ("11" * 16, "22" * 8) + ',"name":"json good"}'
     bad = "{" + ids % ("11" * 16, "33" * 8) + ',"attributes":[' + "{},\n" * 200_000 + "{}]}"
-    body = '{"resourceSpans":[{"scopeSpans":[{"spans":[%s,%s]}]}]}' % (bad, good)
+    body = '{"resourceSpans":[{"scopeSpans":[{"spans":[' + bad + "," + good + "]}]}]}"
     answer = post(attacked, Bomb("traces", JSON, bytes), body.encode())
     assert answer.status == 200
     assert json.loads(answer.body)["partialSuccess"]["rejectedSpans"] == "1"
@@ -169,7 +189,9 @@ def test_over_grpc_a_bomb_is_told_the_same(attacked: Served) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["empty spans", "JSON: empty attributes", "JSON: short texts", "many spans, each full"])
+@pytest.mark.parametrize(
+    "name", ["empty spans", "JSON: empty attributes", "JSON: short texts", "many spans, each full"]
+)
 def test_no_body_holds_the_interpreter_for_its_whole_length(tmp_path: Path, name: str) -> None:
     log = WriteAheadLog.open(tmp_path / "log", low_water_bytes=0)
     intake = Intake(log, Limits())
@@ -207,7 +229,9 @@ def test_what_the_budget_cannot_hold_is_told_to_come_back(tmp_path: Path) -> Non
     try:
         body = request(make.span("x" * (12 * MIB)).SerializeToString())
         with ThreadPoolExecutor(12) as pool:
-            answers = list(pool.map(lambda _: post(collector, Bomb("traces", PROTOBUF, bytes), body), range(24)))
+            answers = list(
+                pool.map(lambda _: post(collector, Bomb("traces", PROTOBUF, bytes), body), range(24))
+            )
         refused = [answer for answer in answers if answer.status != 200]
         assert refused and len(refused) < len(answers)
         assert {answer.status for answer in refused} == {503}
@@ -218,6 +242,35 @@ def test_what_the_budget_cannot_hold_is_told_to_come_back(tmp_path: Path) -> Non
         assert post(collector, Bomb("traces", PROTOBUF, bytes), body).status == 200
     finally:
         collector.kill()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("protocol", "name"), [("grpc", "empty spans"), ("http", "JSON: empty attributes")])
+def test_sixteen_bombs_at_once_leave_memory_and_neighbours_alone(
+    served: Served, tmp_path: Path, protocol: str, name: str
+) -> None:
+    served.send(traces=[GOOD])
+    served.wait_idle()
+    before = forget_peak(served)
+    address = served.grpc if protocol == "grpc" else served.http
+    errors = tmp_path / "errors.txt"
+    with (
+        child("bench.bomber", protocol, address, name, "60", "16", "8", errors=errors) as bomber,
+        child("bench.neighbour", served.grpc, "8", "8", errors=errors) as neighbour,
+    ):
+        for process in (bomber, neighbour):
+            first_line(process, errors)
+        for process in (neighbour, bomber):
+            pipe_of(process.stdin).write("go\n")
+            pipe_of(process.stdin).flush()
+        waited, answers = answer(neighbour, errors), answer(bomber, errors)
+    allowed = {"UNAVAILABLE", "INVALID_ARGUMENT", "503", "400"}
+    assert set(answers) <= allowed and len(answers) == 2, answers
+    # Beside what the process had, which today includes the engine.
+    assert memory(served, "VmHWM") - before < 1_000_000_000
+    latencies = sorted(waited["latencies"])
+    assert latencies[len(latencies) * 99 // 100] < 4.0, "2 s where nothing else runs"
+    assert len(latencies) > 8
 
 
 def _settings(place: Path, budget: str) -> Path:

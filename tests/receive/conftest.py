@@ -20,7 +20,7 @@ from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.setting_values import Address
 
-REQUEST_BYTES = 200_000
+REQUEST_BYTES = 500_000
 BUDGET_BYTES = 32 << 20
 
 

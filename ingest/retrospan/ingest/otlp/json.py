@@ -30,7 +30,9 @@ _ESCAPED = Codec("surrogateescape")
 def traces_from_json(body: bytes) -> Salvaged:
     """A trace request in protobuf. Raises BadRequest when it is no JSON, or not shaped like a request."""
     codec = _codec(body)
-    return _Conversion(codec, codec.span, _Names("span", "resourceSpans", "scopeSpans", "spans")).request(body)
+    return _Conversion(codec, codec.span, _Names("span", "resourceSpans", "scopeSpans", "spans")).request(
+        body
+    )
 
 
 def logs_from_json(body: bytes) -> Salvaged:

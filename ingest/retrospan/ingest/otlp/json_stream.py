@@ -60,8 +60,8 @@ class Large:
         """Go behind it, from wherever in it one is."""
         self.reader.back_to(self._mark)
         if self.kind == "{":
-            for _, value in self.items():
-                skip(value)
+            for item in self.items():
+                skip(item[1])
         elif self.kind == "[":
             for value in self.elements():
                 skip(value)
@@ -121,7 +121,9 @@ class Reader:
                         return Large(self, first)
                     raise self._fault("a number or word of that length") from cause
                 if not self._more():
-                    raise self._fault(str(cause) if isinstance(cause, ValueError) else "a value is missing") from cause
+                    raise self._fault(
+                        str(cause) if isinstance(cause, ValueError) else "a value is missing"
+                    ) from cause
                 continue
             # A number may go on behind the window.
             if end < len(self._text) or first in '{["' or not self._more():
@@ -188,7 +190,9 @@ class Reader:
         room = end - self._at - _LOOK
         at = self._at + (random.randrange(room) if room > 0 else 0)
         until = min(end, at + _LOOK)
-        return self._text.count("{", at, until) + self._text.count("[", at, until) > _LOOK // _USUAL_CHARACTERS
+        return (
+            self._text.count("{", at, until) + self._text.count("[", at, until) > _LOOK // _USUAL_CHARACTERS
+        )
 
     def _enter(self) -> None:
         self._at += 1

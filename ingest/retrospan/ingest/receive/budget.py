@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import Self
 
 from retrospan.schemas.errors import Overloaded
 
@@ -131,7 +132,9 @@ class Budget:
 
     def _over(self) -> Overloaded:
         self._counters.requests_over_budget += 1
-        return Overloaded("requests on their way in take all memory set aside for them; try again in a moment")
+        return Overloaded(
+            "requests on their way in take all memory set aside for them; try again in a moment"
+        )
 
 
 class Hold:
@@ -143,7 +146,7 @@ class Hold:
         self._working = 0
         self._size = 0
 
-    def __enter__(self) -> Hold:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -49,7 +49,9 @@ def encoding_of_message(body: bytes) -> str:
     """The encoding of a gRPC message, which its bytes tell: neither magic begins an export request."""
     if body.startswith(GZIP_MAGIC):
         return "gzip"
-    return "deflate" if len(body) > 1 and body[0] == 0x78 and int.from_bytes(body[:2], "big") % 31 == 0 else ""
+    return (
+        "deflate" if len(body) > 1 and body[0] == 0x78 and int.from_bytes(body[:2], "big") % 31 == 0 else ""
+    )
 
 
 def _encoding(content_encoding: str) -> str:
@@ -90,7 +92,8 @@ def _inflate(body: bytes, window: int, name: str, limit_bytes: int, grown: Calla
         members += 1
         if members > _MOST_MEMBERS:
             raise BadRequest(f"the body has more than {_MOST_MEMBERS} {name} members")
-        for at, part in _inflate_member(body, at, window, name, room):
+        for read, part in _inflate_member(body, at, window, name, room):
+            at = read
             parts.append(part)
             room -= len(part)
             if room < 0:

@@ -20,6 +20,7 @@ from retrospan.ingest.access.tls import grpc_credentials
 from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.access.turns import FairPool, Lane
 from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.memory import keep_arenas_few
 from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.intake import Intake, Receipt
 from retrospan.ingest.receive.patience import CONTENDED_SECONDS, MESSAGE_SECONDS, Patience
@@ -98,6 +99,9 @@ class GrpcReceiver:
                 ("grpc.max_receive_message_length", limit),
                 # The library would inflate before anybody is asked whether there is room for that.
                 ("grpc.per_message_decompression", 0),
+                # Probing lets a sender be megabytes ahead of what anybody asked for, and what was on its way for a
+                # call that was ended stays in memory for as long as its connection does.
+                ("grpc.http2.bdp_probe", 0),
                 ("grpc.max_concurrent_streams", STREAMS),
                 ("grpc.so_reuseport", 0),
             ],
@@ -116,6 +120,7 @@ class GrpcReceiver:
             )
         except RuntimeError as cause:
             raise port_in_use(self._address, flag="--grpc") from cause
+        keep_arenas_few()
         self._pool.patience.start()
         self._server.start()
         return port

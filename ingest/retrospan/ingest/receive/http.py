@@ -22,8 +22,9 @@ from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.access.turns import FairPool
 from retrospan.ingest.config import Limits, TlsSettings
-from retrospan.ingest.receive.connection import HEADER_SECONDS, most_connections, patient
+from retrospan.ingest.memory import keep_arenas_few
 from retrospan.ingest.receive.budget import Hold
+from retrospan.ingest.receive.connection import HEADER_SECONDS, most_connections, patient
 from retrospan.ingest.receive.encoding import CONTENT_TYPES, format_of
 from retrospan.ingest.receive.intake import Format, Intake, Signal
 from retrospan.ingest.receive.port import bind
@@ -107,6 +108,7 @@ class HttpReceiver:
         listener = bind(self._address, flag="--http")
         port: int = listener.getsockname()[1]
         self._address = Address(self._address.host, port)
+        keep_arenas_few()
         self._thread = threading.Thread(
             target=self._server.run, args=([listener],), name="retrospan-http", daemon=True
         )

@@ -22,7 +22,16 @@ from retrospan.ingest.config import Limits
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.otlp import json as otlp_json
-from retrospan.ingest.otlp.split import LOGS, TRACES, Faults, Salvaged, Shape, count, reasons_in_words, salvage
+from retrospan.ingest.otlp.split import (
+    LOGS,
+    TRACES,
+    Faults,
+    Salvaged,
+    Shape,
+    count,
+    reasons_in_words,
+    salvage,
+)
 from retrospan.ingest.receive.budget import Budget, Hold
 from retrospan.ingest.redact.redactor import Redacted, Redactor
 from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError, TooManyParts
@@ -132,9 +141,7 @@ class Intake:
             self._counters.requests += 1
             self._counters.requests_refused += 1
 
-    def _take(
-        self, signal: Signal, body: bytes, tenant: str, format: Format, hold: Hold | None
-    ) -> Receipt:
+    def _take(self, signal: Signal, body: bytes, tenant: str, format: Format, hold: Hold | None) -> Receipt:
         if len(body) > self.limits.request_bytes:
             self.note_refused()
             raise PayloadTooLarge(
