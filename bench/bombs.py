@@ -98,8 +98,8 @@ def _round(protocol: str, shape: str, seconds: float, place: Path, *, alone: boo
             ports, pid = served.ports, served.process.pid
         words = (protocol, ports[protocol], shape, str(MIB_EACH), str(AT_ONCE), str(seconds))
         bomber = stack.enter_context(child("bench.bomber", *words, errors=errors))
-        words = (ports["grpc"], str(NEIGHBOURS), str(seconds))
-        neighbour = stack.enter_context(child("bench.neighbour", *words, errors=errors))
+        others = (ports["grpc"], str(NEIGHBOURS), str(seconds))
+        neighbour = stack.enter_context(child("bench.neighbour", *others, errors=errors))
         for process in (bomber, neighbour):
             first_line(process, errors)
         for process in (neighbour, bomber):

@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring
+from json import decoder
 from typing import Any
 
 from retrospan.ingest.otlp.pieces import Tally
@@ -29,6 +29,7 @@ _TEXT = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))*+')
 # The first half of a pair, whose second half may come in the next window.
 _HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 _LONGEST_ESCAPE = 6
+_scan_text: Any = decoder.scanstring  # type: ignore[attr-defined, unused-ignore]
 _scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined, unused-ignore]
 
 
@@ -131,8 +132,8 @@ class Reader:
             if len(self._text) - self._at > 2 * WINDOW:
                 raise self._fault("a number of that length")
         if self._is_dense(end):
-            opened = self._text.count("{", self._at, end) + self._text.count("[", self._at, end)
-            self._tally.take(max(0, opened - (end - self._at) // _USUAL_CHARACTERS))
+            brackets = self._text.count("{", self._at, end) + self._text.count("[", self._at, end)
+            self._tally.take(max(0, brackets - (end - self._at) // _USUAL_CHARACTERS))
         self._at = end
         return found
 
@@ -176,7 +177,7 @@ class Reader:
             if not closed and (half := _HALF.search(part)) is not None and _is_escape(part, half.start()):
                 part = part[: half.start()]
             if part:
-                yield scanstring(part + '"', 0)[0]
+                yield _scan_text(part + '"', 0)[0]
             self._at += len(part)
             if closed:
                 self._at += 1

@@ -101,7 +101,6 @@ def _inflate(body: bytes, window: int, name: str, limit_bytes: int, grown: Calla
             grown(limit_bytes - room)
         if room < 0:
             parts.clear()  # the error's traceback would keep them for as long as somebody has the error
-            del part
             raise PayloadTooLarge(
                 f"the request is larger than {limit_bytes} bytes once decompressed", limit_bytes=limit_bytes
             )
