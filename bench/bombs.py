@@ -127,7 +127,7 @@ def _page(place: Path, rounds: list[Round], *, alone: bool) -> str:
         "",
         (
             f"Written by `python -m bench.bombs{' --alone' if alone else ''}`: {AT_ONCE} requests of {MIB_EACH} MiB, "
-            f"inflated, at once and again and again, beside {NEIGHBOURS} senders of 100 spans every 50 ms."
+            f"inflated, at once and\nagain and again, beside {NEIGHBOURS} senders of 100 spans every 50 ms."
         ),
         "",
         *(f"- {name}: {fact}" for name, fact in describe(place).items()),
