@@ -137,14 +137,14 @@ class Served:
 
     def memory(self, key: str) -> int:
         """A line of /proc/PID/status in bytes: VmRSS now, VmHWM at its highest."""
-        return _memory(self.process.pid, key)
+        return memory_of(self.process.pid, key)
 
     def child_memory(self, key: str = "VmRSS") -> int:
         """The same of its interpreting process; 0 while it has none."""
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task").glob("*/children")
         try:
-            return sum(_memory(int(word), key) for file in children for word in file.read_text().split())
+            return sum(memory_of(int(word), key) for file in children for word in file.read_text().split())
         except OSError:
             return 0
 
@@ -154,7 +154,8 @@ class Served:
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def _memory(pid: int, key: str) -> int:
+def memory_of(pid: int, key: str) -> int:
+    """A line of /proc/PID/status in bytes."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{key}:"):
             return int(line.split()[1]) * 1024

@@ -14,6 +14,7 @@ import pytest
 from retrospan.ingest.access.quotas import Bucket, Meter
 from retrospan.ingest.access.tokens import Quota
 from retrospan.ingest.access.turns import FairPool, Turns
+from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.intake import Format, Intake, Receipt
 from retrospan.schemas.errors import OverQuota
 
@@ -82,7 +83,9 @@ class Held(Intake):
         self.entered = threading.Event()
         self.order: list[bytes] = []
 
-    def traces(self, body: bytes, tenant: str = "default", *, format: Format = "protobuf") -> Receipt:
+    def traces(
+        self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
+    ) -> Receipt:
         self.order.append(body)
         self.entered.set()
         assert self.go.wait(60)

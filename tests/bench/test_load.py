@@ -13,8 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from spans import read_runs, spans_of_requests
 
-from retrospan.ingest.otlp.lean import parse_traces
-from retrospan.ingest.otlp.split import count_traces
+from retrospan.ingest.otlp.split import TRACES, count
 
 SPANS = 1_000
 SMALL, MEDIUM, LONG = SHAPES
@@ -42,7 +41,7 @@ def test_a_load_is_valid_otlp_of_the_promised_size(made: tuple[Load, list[Reques
     assert sum(len(request.body) for request in requests) == load.bytes
     assert load.bytes / load.spans == pytest.approx(shape.bytes_per_span, rel=0.15)
     for request in requests:
-        assert count_traces(parse_traces(request.body)) == (request.spans, True)
+        assert count(request.body, TRACES) == request.spans
         assert len(spans_of(request)) == request.spans <= 100
 
 

@@ -12,6 +12,9 @@ from conformance.senders import WAYS, Answer, Request, Signal, Way, encoded, sen
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from receive.conftest import REQUEST_BYTES, Station
 
+from retrospan.ingest.otlp.pieces import MOST_GROUPS, MOST_IN_MEMBER
+from retrospan.schemas.wire import delimited
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -83,6 +86,40 @@ def _large(*, compressed: bool) -> Callable[[Station, Way, Signal], Answer]:
 def _full(station: Station, way: Way, signal: Signal) -> Answer:
     station.full()
     return _plain()(station, way, signal)
+
+
+def _groups(station: Station, way: Way, signal: Signal) -> Answer:
+    return send(station, way, signal, encoded(request(signal), way) + b"\x0b\x0c")
+
+
+def _crowded(station: Station, way: Way, signal: Signal) -> Answer:
+    """More resources than a request may have, each of two bytes."""
+    if way != "HTTP JSON":
+        return send(station, way, signal, b"\x0a\x00" * (MOST_GROUPS + 1))
+    name = "resourceSpans" if signal == "traces" else "resourceLogs"
+    return send(station, way, signal, b'{"%s":[%s{}]}' % (name.encode(), b"{}," * MOST_GROUPS))
+
+
+def _crowded_member(station: Station, way: Way, signal: Signal) -> Answer:
+    """Beside a good member, one with more attributes than it may have, each of two bytes."""
+    if way != "HTTP JSON":
+        number = 9 if signal == "traces" else 6
+        member = delimited(2, delimited(number, b"") * (MOST_IN_MEMBER + 1))
+        body = encoded(request(signal), way) + delimited(1, delimited(2, member))
+        return send(station, way, signal, body)
+    document = json.loads(encoded(request(signal), way))
+    names = ("resourceSpans", "scopeSpans", "spans")
+    if signal == "logs":
+        names = ("resourceLogs", "scopeLogs", "logRecords")
+    members = document[names[0]][0][names[1]][0][names[2]]
+    members.append({"attributes": [{}] * (MOST_IN_MEMBER + 1)})
+    return send(station, way, signal, json.dumps(document, separators=(",", ":")).encode())
+
+
+def _over_budget(station: Station, way: Way, signal: Signal) -> Answer:
+    with station.intake.budget.hold() as others:
+        others.arrive(station.intake.limits.requests_bytes)
+        return _plain()(station, way, signal)
 
 
 def _encoded(encode: Callable[[bytes], bytes], name: str) -> Callable[[Station, Way, Signal], Answer]:
@@ -174,6 +211,9 @@ RULES: tuple[Rule, ...] = (
     Rule("a gzip stream that breaks off", "", "400", BAD, _encoded(lambda body: gzip.compress(body)[:-9], "gzip"), ways=_HTTP),
     Rule("plain bytes announced as gzip", "", "400", BAD, _encoded(lambda body: body, "gzip"), ways=_HTTP),
     Rule("gzip within gzip", "", "400", BAD, _encoded(lambda body: gzip.compress(gzip.compress(body)), "gzip"), ways=_HTTP),
+    Rule("a group of the wire format in the envelope", "INVALID_ARGUMENT", "400", BAD, _groups, ways=("gRPC", "HTTP protobuf")),
+    Rule("a request with too many elements", "INVALID_ARGUMENT", "400", BAD, _crowded),
+    Rule("a span with too many elements", "OK", "200", PARTIAL, _crowded_member),
     Rule("a request over the limit", "RESOURCE_EXHAUSTED", "413", STATUS, _large(compressed=False)),
     Rule("a request over the limit once decompressed", "RESOURCE_EXHAUSTED", "413", STATUS, _large(compressed=True)),
     Rule("gzip members that are over the limit together", "", "413", STATUS, _encoded(lambda body: gzip.compress(bytes(REQUEST_BYTES // 2)) * 3, "gzip"), ways=_HTTP),
@@ -186,9 +226,10 @@ RULES: tuple[Rule, ...] = (
     Rule("`GET`", "", "405", STATUS, _with_method("GET"), ways=_HTTP),
     Rule("`PUT`", "", "405", STATUS, _with_method("PUT"), ways=_HTTP),
     Rule("a body that does not arrive in time", "", "408", RETRY, _slow, True, _HTTP),
+    Rule("more than there is memory set aside for", "UNAVAILABLE", "503", RETRY, _over_budget, True),
     Rule("anything while the log or the disk is full", "UNAVAILABLE", "503", RETRY, _full, True),
 )  # fmt: skip
 # Answered in JSON, whatever was meant.
 UNTYPED = {"another content type", "no content type"}
 # On gRPC these are the answers of its library, without details.
-BY_LIBRARY = {"a request over the limit", "a request over the limit once decompressed", "profiles"}
+BY_LIBRARY = {"a request over the limit", "profiles"}

@@ -13,14 +13,14 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from retrospan.ingest.otlp import lean
-from retrospan.ingest.otlp.split import count_logs, count_traces, salvage_logs, salvage_traces
+from retrospan.ingest.otlp.split import LOGS, TRACES, count, salvage
 
 BROKEN = b"\x0a\x7fshort"
 
 
 def test_a_good_request_is_counted_and_sound() -> None:
     body = make.traces(make.span(), make.span()).SerializeToString()
-    assert count_traces(lean.parse_traces(body)) == (2, True)
+    assert count(body, TRACES) == 2
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_a_good_request_is_counted_and_sound() -> None:
 def test_a_span_with_impossible_ids_is_left_out_alone(trace_id: bytes, span_id: bytes, reason: str) -> None:
     bad = make.span("bad", trace_id=trace_id, span_id=span_id)
     body = make.traces(make.span("a"), bad, make.span("b")).SerializeToString()
-    assert not count_traces(lean.parse_traces(body))[1]
-    salvaged = salvage_traces(body)
+    assert count(body, TRACES) is None
+    salvaged = salvage(body, TRACES)
     assert salvaged is not None
     assert (salvaged.kept, make.names(salvaged.body)) == (2, ["a", "b"])
     assert salvaged.faults.counts == {reason: 1}
@@ -50,7 +50,7 @@ def test_a_span_that_cannot_be_read_is_left_out_alone() -> None:
     body = make.with_raw_span(make.traces(make.span("a"), make.span("b")), BROKEN)
     with pytest.raises(DecodeError):
         lean.parse_traces(body)
-    salvaged = salvage_traces(body)
+    salvaged = salvage(body, TRACES)
     assert salvaged is not None
     assert make.names(salvaged.body) == ["a", "b"]
     assert salvaged.faults.counts == {"span cannot be read": 1}
@@ -59,7 +59,7 @@ def test_a_span_that_cannot_be_read_is_left_out_alone() -> None:
 def test_a_resource_that_cannot_be_read_takes_only_its_own_spans() -> None:
     request = make.traces(make.span("a"))
     broken_resource = b"\x0a\x0c" + b"\x0a\x02\x0a\x7f" + b"\x12\x06" + b"\x12\x04" + b"\x2a\x02hi"
-    salvaged = salvage_traces(request.SerializeToString() + broken_resource)
+    salvaged = salvage(request.SerializeToString() + broken_resource, TRACES)
     assert salvaged is not None
     assert make.names(salvaged.body) == ["a"]
     assert salvaged.faults.counts == {"resource of the span cannot be read": 1}
@@ -69,7 +69,7 @@ def test_a_resource_that_cannot_be_read_takes_only_its_own_spans() -> None:
 def test_what_is_no_request_at_all_is_not_salvaged(body: bytes) -> None:
     with pytest.raises(DecodeError):
         lean.parse_traces(body)
-    assert salvage_traces(body) is None
+    assert salvage(body, TRACES) is None
 
 
 def test_text_that_is_no_utf8_and_deep_values_are_read() -> None:
@@ -79,19 +79,19 @@ def test_text_that_is_no_utf8_and_deep_values_are_read() -> None:
     body += make.with_raw_span(make.traces(), wild)
     with pytest.raises(DecodeError):
         ExportTraceServiceRequest.FromString(body)
-    assert count_traces(lean.parse_traces(body)) == (3, True)
+    assert count(body, TRACES) == 3
 
 
 def test_log_records_may_lie_outside_any_trace() -> None:
     body = make.logs(LogRecord(), LogRecord(trace_id=bytes(16), span_id=bytes(8))).SerializeToString()
-    assert count_logs(lean.parse_logs(body)) == (2, True)
+    assert count(body, LOGS) == 2
 
 
 def test_a_log_record_with_ids_of_the_wrong_length_is_left_out_alone() -> None:
     good, bad = LogRecord(severity_text="good"), LogRecord(trace_id=b"short")
     body = make.logs(good, bad).SerializeToString()
-    assert not count_logs(lean.parse_logs(body))[1]
-    salvaged = salvage_logs(body)
+    assert count(body, LOGS) is None
+    salvaged = salvage(body, LOGS)
     assert salvaged is not None
     assert ExportLogsServiceRequest.FromString(salvaged.body) == make.logs(good)
     assert salvaged.faults.counts == {"trace id has 5 bytes, not 16 or none": 1}
@@ -99,7 +99,7 @@ def test_a_log_record_with_ids_of_the_wrong_length_is_left_out_alone() -> None:
 
 def test_the_reasons_of_one_request_are_bounded() -> None:
     spans = [make.span(trace_id=b"t" * length) for length in range(40) if length != 16]
-    salvaged = salvage_traces(make.traces(*spans).SerializeToString())
+    salvaged = salvage(make.traces(*spans).SerializeToString(), TRACES)
     assert salvaged is not None
     assert salvaged.faults.total == 39
     assert len(salvaged.faults.counts) == 17
@@ -119,7 +119,7 @@ def test_every_good_span_is_kept_in_order_and_every_bad_one_counted(plan: list[b
         elif not _is_span(raw):
             body += make.with_raw_span(make.traces(), raw)
             bad += 1
-    salvaged = salvage_traces(body)
+    salvaged = salvage(body, TRACES)
     assert salvaged is not None
     assert make.names(salvaged.body) == good
     assert (salvaged.kept, salvaged.faults.total) == (len(good), bad)

@@ -20,7 +20,8 @@ from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.setting_values import Address
 
-REQUEST_BYTES = 200_000
+REQUEST_BYTES = 500_000
+BUDGET_BYTES = 32 << 20
 
 
 class Disk(Files):
@@ -107,7 +108,7 @@ class Station:
 def station(tmp_path: Path) -> Iterator[Station]:
     disk = Disk()
     log = WriteAheadLog.open(tmp_path / "log", low_water_bytes=1000, files=disk)
-    made = Station(log, disk, Intake(log, Limits(request_bytes=REQUEST_BYTES)))
+    made = Station(log, disk, Intake(log, Limits(request_bytes=REQUEST_BYTES, requests_bytes=BUDGET_BYTES)))
     with made.stopping:
         yield made
     log.close()

@@ -23,11 +23,11 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 
-from retrospan.ingest.receive.http import LARGEST_AT_ONCE, HttpReceiver
+from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import PortInUse
 
-from .conftest import REQUEST_BYTES, Answer, Station
+from .conftest import BUDGET_BYTES, REQUEST_BYTES, Answer, Station
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 SPAN_JSON = (
@@ -233,7 +233,8 @@ def test_bodies_on_their_way_in_share_a_bound_of_memory(station: Station) -> Non
     )
     with ExitStack() as open_ones:
         waiting: list[socket.socket] = []
-        for _ in range(LARGEST_AT_ONCE + 1):
+        # More than all of the budget, of which a part is for bodies that arrive.
+        for _ in range(BUDGET_BYTES // REQUEST_BYTES):
             address = ("127.0.0.1", station.http_port)
             connection = open_ones.enter_context(socket.create_connection(address, timeout=30))
             connection.sendall(head + bytes(REQUEST_BYTES - 1))

@@ -43,6 +43,8 @@ class Limits:
 
     request_bytes: int = 64 * MIB
     """One OTLP request, before and after decompression."""
+    requests_bytes: int = 384 * MIB
+    """What all requests on their way in may hold in memory together, from arriving to the log."""
     log_bytes: int = 64 * GIB
     """The whole write-ahead log. At the limit receivers answer UNAVAILABLE."""
     segment_bytes: int = 64 * MIB

@@ -6,6 +6,7 @@ limit of its own and gives an error instead, so that limit has to be the smaller
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ LEAST_BYTES = 1536 * MIB
 """With less the engine has no room to load a full batch: 640 MiB of its own are too little, 1 GiB are enough."""
 BESIDE_ENGINE_BYTES = 512 * MIB
 """What requests on their way in and the interpreter's process need beside the engine."""
+# The name of a setting in glibc's malloc.h.
+_M_ARENA_MAX = -8
 _PROCESS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
@@ -38,6 +41,19 @@ def engine_bytes(wanted: int, limit: int | None) -> int:
             f"says, and the embedded ClickHouse needs {LEAST_BYTES // MIB} MiB: raise that limit"
         )
     return min(wanted, limit - BESIDE_ENGINE_BYTES)
+
+
+def keep_arenas_few() -> None:
+    """Let the threads of this process share two heaps of the C library, where it has more.
+
+    Each heap keeps what was freed in it: with one for each thread, a few large requests would stay in memory a dozen
+    times over. Threads that begin before this keep the heap they have.
+    """
+    try:
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+    except (AttributeError, OSError):
+        # Another C library, which has no such heaps.
+        return
 
 
 def _files(process: Path, groups: Path) -> Iterator[Path]:

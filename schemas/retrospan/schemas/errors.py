@@ -3,6 +3,7 @@
     RetrospanError
     ├── PermanentError            trying again cannot help: the input or the set-up must change
     │   ├── BadRequest            what was sent cannot be read (gRPC INVALID_ARGUMENT, HTTP 400)
+    │   │   └── TooManyParts      it has more elements than a request may have
     │   ├── Unauthenticated       no token, or none that is in force (gRPC UNAUTHENTICATED, HTTP 401)
     │   ├── Forbidden             the token may not do this (gRPC PERMISSION_DENIED, HTTP 403)
     │   ├── MethodNotAllowed      an HTTP method that is not answered here (HTTP 405)
@@ -45,6 +46,10 @@ class RetryableError(RetrospanError):
 
 class BadRequest(PermanentError):
     """What was sent cannot be read."""
+
+
+class TooManyParts(BadRequest):
+    """A request has more elements than one may have, however few bytes they take."""
 
 
 class Unauthenticated(PermanentError):

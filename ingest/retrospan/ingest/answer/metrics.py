@@ -83,6 +83,16 @@ METRICS: tuple[Metric, ...] = (
     _count("intake", "requests", "{request}", "export requests, refused ones included"),
     _count("intake", "requests_refused", "{request}", "requests told to come back, or too large"),
     _count("intake", "requests_undecodable", "{request}", "requests that cannot be read at all"),
+    _count("intake", "requests_crowded", "{request}", "of these, those with more elements than one may have"),
+    _count(
+        "intake", "requests_waited", "{request}", "requests that waited for their share of requests_bytes"
+    ),
+    _count(
+        "intake", "requests_over_budget", "{request}", "requests told to come back for want of that share"
+    ),
+    Metric(
+        "intake", "bytes_held", "gauge", "By", "what requests on their way in hold of limits.requests_bytes"
+    ),
     _count("intake", "bytes_received", "By", "bytes of request bodies, decompressed"),
     _count("intake", "spans_received", "{span}", "spans sent: acknowledged + rejected + refused"),
     _count("intake", "spans_acknowledged", "{span}", "spans on disk when their sender was answered"),

@@ -9,13 +9,18 @@ A span or log record that cannot be read is left out and reported, its siblings 
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from retrospan.ingest.otlp.json_fields import Codec, Encoder, kind_of
+from retrospan.ingest.otlp.json_stream import WINDOW, Large, Reader, skip
+from retrospan.ingest.otlp.pieces import Tally
 from retrospan.ingest.otlp.split import Faults, Salvaged
 from retrospan.schemas.errors import BadRequest
-from retrospan.schemas.wire import delimited
+from retrospan.schemas.wire import DELIMITED, delimited, varint
 
 # How text that is no Unicode becomes bytes: a lone surrogate written as an escape, or bytes that are no UTF-8.
 _CODEC = Codec("surrogatepass")
@@ -24,66 +29,141 @@ _ESCAPED = Codec("surrogateescape")
 
 def traces_from_json(body: bytes) -> Salvaged:
     """A trace request in protobuf. Raises BadRequest when it is no JSON, or not shaped like a request."""
-    document, codec = _load(body)
-    return _convert(document, codec.span, codec, "span", ("resourceSpans", "scopeSpans", "spans"))
+    codec = _codec(body)
+    return _Conversion(codec, codec.span, _Names("span", "resourceSpans", "scopeSpans", "spans")).request(
+        body
+    )
 
 
 def logs_from_json(body: bytes) -> Salvaged:
     """A log request in protobuf. Raises BadRequest when it is no JSON, or not shaped like a request."""
-    document, codec = _load(body)
-    return _convert(document, codec.log, codec, "log record", ("resourceLogs", "scopeLogs", "logRecords"))
+    codec = _codec(body)
+    names = _Names("log record", "resourceLogs", "scopeLogs", "logRecords")
+    return _Conversion(codec, codec.log, names).request(body)
 
 
-def _load(body: bytes) -> tuple[dict[str, object], Codec]:
-    body = body.removeprefix(b"\xef\xbb\xbf")
+def _codec(body: bytes) -> Codec:
+    if body.isascii():
+        return _CODEC
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        text, codec = body.decode(), _CODEC
+        for start in range(0, len(body), WINDOW):
+            decoder.decode(body[start : start + WINDOW])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        text, codec = body.decode(errors="surrogateescape"), _ESCAPED
-    try:
-        document: object = json.loads(text)
-    except RecursionError as cause:
-        raise BadRequest("the JSON is nested too deeply to be read") from cause
-    except ValueError as cause:
-        raise BadRequest(f"the body is no JSON: {cause}") from cause
-    if not isinstance(document, dict):
-        raise BadRequest("the JSON is no object; an OTLP request is one")
-    return document, codec
+        return _ESCAPED
+    return _CODEC
 
 
-def _convert(
-    document: dict[str, object], encode: Encoder, codec: Codec, noun: str, names: tuple[str, str, str]
-) -> Salvaged:
-    faults = Faults()
-    kept = 0
-    groups: list[bytes] = []
-    for group in _objects(document, names[0]):
-        resource = _header(codec.resource, group.get("resource"))
-        scopes: list[bytes] = []
-        for scope in _objects(group, names[1]):
-            header = _header(codec.scope, scope.get("scope"))
-            members: list[bytes] = []
-            for member in _members(scope, names[2]):
-                if isinstance(resource, str):
-                    content: bytes | str = f"resource: {resource}"
+class _Names(NamedTuple):
+    noun: str
+    groups: str
+    scopes: str
+    members: str
+
+
+@dataclass(slots=True)
+class _Part:
+    """What some of a request became: its bytes, how many members that is, and what was left out."""
+
+    body: bytearray = field(default_factory=bytearray)
+    kept: int = 0
+    faults: Faults = field(default_factory=Faults)
+
+    def add(self, number: int, header: bytes, inner: _Part, url: bytes) -> None:
+        """Take up a group that is complete: a resource's or a scope's, which have the same field numbers."""
+        self.body += varint(number << 3 | DELIMITED)
+        self.body += varint(len(header) + len(inner.body) + len(url))
+        self.body += header
+        self.body += inner.body
+        self.body += url
+        self.kept += inner.kept
+        for reason, count in inner.faults.counts.items():
+            self.faults.add(reason, inner.faults.samples[reason], count)
+
+    def without_members(self, reason: str) -> _Part:
+        """The same when what its members share cannot be read."""
+        lost = _Part()
+        if members := self.kept + self.faults.total:
+            lost.faults.add(reason, next(iter(self.faults.samples.values()), b""), members)
+        return lost
+
+
+class _Conversion:
+    """One request on its way from JSON to protobuf."""
+
+    def __init__(self, codec: Codec, encode: Encoder, names: _Names) -> None:
+        self._codec = codec
+        self._encode = encode
+        self._names = names
+        self._tally = Tally()
+
+    def request(self, body: bytes) -> Salvaged:
+        reader = Reader(body, self._codec.errors_of_bytes, self._tally)
+        document = reader.document()
+        if not (isinstance(document, Large) and document.kind == "{"):
+            raise BadRequest("the JSON is no object; an OTLP request is one")
+        found = _Part()
+        for name, value in document.items(opened=self._names.groups):
+            if name == self._names.groups:
+                found = self._groups(value)
+            else:
+                skip(value)
+        reader.end()
+        return Salvaged(bytes(found.body) if found.kept else b"", found.kept, found.faults)
+
+    def _groups(self, value: object) -> _Part:
+        made = _Part()
+        for group in _objects(value, self._names.groups):
+            self._tally.take_group()
+            header: bytes | str = b""
+            inner, url = _Part(), b""
+            for name, item in group.items(opened=self._names.scopes):
+                if name == "resource":
+                    header = _header(self._codec.resource, item)
+                elif name == self._names.scopes:
+                    inner = self._scopes(item)
+                elif name == "schemaUrl":
+                    url = _url(item)
                 else:
-                    content = f"scope: {header}" if isinstance(header, str) else _attempt(encode, member)
-                if isinstance(content, str):
-                    faults.add(f"{noun} cannot be read: {content}", _sample(member))
+                    skip(item)
+            if isinstance(header, str):
+                inner = inner.without_members(f"{self._names.noun} cannot be read: resource: {header}")
+            made.add(1, header if isinstance(header, bytes) else b"", inner, url)
+        return made
+
+    def _scopes(self, value: object) -> _Part:
+        made = _Part()
+        for scope in _objects(value, self._names.scopes):
+            self._tally.take_group()
+            header: bytes | str = b""
+            inner, url = _Part(), b""
+            for name, item in scope.items(opened=self._names.members):
+                if name == "scope":
+                    header = _header(self._codec.scope, item)
+                elif name == self._names.members:
+                    inner = self._members(item)
+                elif name == "schemaUrl":
+                    url = _url(item)
                 else:
-                    members.append(delimited(2, content))
-            kept += len(members)
-            scopes.append(delimited(2, _group(header, members, scope)))
-        groups.append(delimited(1, _group(resource, scopes, group)))
-    return Salvaged(b"".join(groups) if kept else b"", kept, faults)
+                    skip(item)
+            if isinstance(header, str):
+                inner = inner.without_members(f"{self._names.noun} cannot be read: scope: {header}")
+            made.add(2, header if isinstance(header, bytes) else b"", inner, url)
+        return made
 
-
-def _group(header: bytes | str, members: list[bytes], source: dict[str, object]) -> bytes:
-    """A resource's or a scope's group: the two have the same field numbers."""
-    first = header if isinstance(header, bytes) else b""
-    url = source.get("schemaUrl")
-    last = delimited(3, url.encode(errors="surrogatepass")) if isinstance(url, str) else b""
-    return first + b"".join(members) + last
+    def _members(self, value: object) -> _Part:
+        made = _Part()
+        for member in _elements(value, self._names.members):
+            content = _attempt(self._encode, member)
+            if isinstance(content, str):
+                made.faults.add(f"{self._names.noun} cannot be read: {content}", _sample(member))
+            else:
+                made.body += b"\x12"
+                made.body += varint(len(content))
+                made.body += content
+                made.kept += 1
+        return made
 
 
 def _header(encode: Encoder, value: object) -> bytes | str:
@@ -97,29 +177,37 @@ def _attempt(encode: Encoder, value: object) -> bytes | str:
     try:
         return encode(value)
     except RecursionError:
-        return "it is nested too deeply"
+        reason = "it is nested too deeply"
     except ValueError as cause:
-        return str(cause)
+        reason = str(cause)
+    skip(value)
+    return reason
 
 
-def _objects(source: dict[str, object], name: str) -> Iterator[dict[str, object]]:
-    for each in _members(source, name):
-        if not isinstance(each, dict):
+def _url(value: object) -> bytes:
+    if isinstance(value, str):
+        return delimited(3, value.encode(errors="surrogatepass"))
+    skip(value)
+    return b""
+
+
+def _objects(value: object, name: str) -> Iterator[Large]:
+    for each in _elements(value, name, opened=True):
+        if not (isinstance(each, Large) and each.kind == "{"):
             raise BadRequest(f"{name} holds {kind_of(each)} where an object belongs")
         yield each
 
 
-def _members(source: dict[str, object], name: str) -> list[object]:
-    value = source.get(name)
-    if value is None:
-        return []
-    if not isinstance(value, list):
+def _elements(value: object, name: str, *, opened: bool = False) -> Iterator[object]:
+    if isinstance(value, Large) and value.kind == "[":
+        return value.elements(opened=opened)
+    if value is not None:
         raise BadRequest(f"{name} is {kind_of(value)} where a list belongs")
-    return value
+    return iter(())
 
 
 def _sample(member: object) -> bytes:
     try:
-        return json.dumps(member).encode()
+        return b"" if isinstance(member, Large) else json.dumps(member).encode()
     except (RecursionError, ValueError):
         return b""

@@ -10,10 +10,11 @@ import base64
 import binascii
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from retrospan.ingest.otlp import lean
+from retrospan.ingest.otlp.json_stream import Large, skip
 from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, varint
 
 # From a JSON value to a field's bytes behind its tag.
@@ -52,6 +53,8 @@ def table(**fields: tuple[int, Kind]) -> Table:
 
 def content(fields: Table, value: object) -> bytes:
     """A message's bytes, its fields in the order of the JSON. Raises ValueError."""
+    if isinstance(value, Large):
+        return _large_content(fields, value)
     if not isinstance(value, dict):
         raise _misfit(value, "an object")
     parts: list[bytes] = []
@@ -70,8 +73,36 @@ def content(fields: Table, value: object) -> bytes:
     return b"".join(parts)
 
 
+def _large_content(fields: Table, value: Large) -> bytes:
+    """The same of an object that is gone through. Of what comes twice the last counts, as elsewhere."""
+    if value.kind != "{":
+        raise _misfit(value, "an object")
+    parts: dict[str, bytes | bytearray] = {}
+    for name, item in value.items():
+        known = fields.get(name)
+        if known is None or item is None:
+            skip(item)
+            if known is not None:
+                parts.pop(name, None)
+            continue
+        try:
+            if known.repeated:
+                many = bytearray()
+                for each in _list(item):
+                    many += known.tag
+                    many += known.encode(each)
+                parts[name] = many
+            else:
+                parts[name] = known.tag + known.encode(item)
+        except (ValueError, OverflowError) as fault:
+            raise ValueError(f"{name}: {fault}") from None
+    return b"".join(parts.values())
+
+
 def kind_of(value: object) -> str:
     """What a JSON value is, in words."""
+    if isinstance(value, Large):
+        return {"{": "an object", "[": "a list"}.get(value.kind, "a string")
     kinds = {bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list"}
     return "null" if value is None else kinds.get(type(value), "an object")
 
@@ -80,13 +111,15 @@ def _misfit(value: object, wanted: str) -> ValueError:
     return ValueError(f"{kind_of(value)} where {wanted} belongs")
 
 
-def _list(value: object) -> list[object]:
+def _list(value: object) -> Iterable[object]:
+    if isinstance(value, Large) and value.kind == "[":
+        return value.elements()
     if not isinstance(value, list):
         raise _misfit(value, "a list")
     return value
 
 
-def _sized(data: bytes) -> bytes:
+def _sized(data: bytes | bytearray) -> bytes:
     return varint(len(data)) + data
 
 
@@ -146,7 +179,27 @@ def _hex(value: object) -> bytes:
         raise ValueError("an id that is not hexadecimal") from None
 
 
+def _large_base64(value: Large) -> bytes:
+    """A long text, of which no more than a window is decoded at a time."""
+    out = bytearray()
+    rest = ""
+    for part in value.text():
+        rest += part.replace("-", "+").replace("_", "/")
+        whole = len(rest) // 4 * 4 - 4  # what is left over may be padding
+        if whole > 0:
+            out += base64.b64decode(rest[:whole], validate=True)
+            rest = rest[whole:]
+    rest = rest.rstrip("=")
+    out += base64.b64decode(rest + "=" * (-len(rest) % 4), validate=True)
+    return _sized(out)
+
+
 def _base64(value: object) -> bytes:
+    if isinstance(value, Large) and value.kind == '"':
+        try:
+            return _large_base64(value)
+        except (binascii.Error, ValueError):
+            raise ValueError("text that is no base64") from None
     if not isinstance(value, str):
         raise _misfit(value, "base64")
     standard = value.replace("-", "+").replace("_", "/").rstrip("=")
@@ -184,6 +237,8 @@ class Codec:
 
     def __init__(self, errors: str) -> None:
         self._errors = errors
+        # Bytes that are no UTF-8 are there to be carried over, or not there at all.
+        self.errors_of_bytes = "surrogateescape" if errors == "surrogateescape" else "strict"
         text = Kind(DELIMITED, self._text)
         value: dict[str, Field] = {}  # an AnyValue holds AnyValues
         any_value = _message(value)
@@ -232,6 +287,11 @@ class Codec:
         return value.encode(errors=self._errors)
 
     def _text(self, value: object) -> bytes:
+        if isinstance(value, Large) and value.kind == '"':
+            out = bytearray()
+            for part in value.text():
+                out += self.text(part)
+            return _sized(out)
         if not isinstance(value, str):
             raise _misfit(value, "a string")
         return _sized(self.text(value))

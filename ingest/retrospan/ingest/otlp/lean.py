@@ -11,8 +11,8 @@ Parsing with them is the validation of a request; nothing is ever serialised fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
@@ -38,28 +38,12 @@ class LeanSpan(Protocol):
     span_id: bytes
 
 
-class LeanScopeSpans(Protocol):
-    spans: Sequence[LeanSpan]
+@dataclass(slots=True)
+class Ids:
+    """The same of a span that is read in pieces."""
 
-
-class LeanResourceSpans(Protocol):
-    scope_spans: Sequence[LeanScopeSpans]
-
-
-class LeanTraces(Protocol):
-    resource_spans: Sequence[LeanResourceSpans]
-
-
-class LeanScopeLogs(Protocol):
-    log_records: Sequence[LeanSpan]
-
-
-class LeanResourceLogs(Protocol):
-    scope_logs: Sequence[LeanScopeLogs]
-
-
-class LeanLogs(Protocol):
-    resource_logs: Sequence[LeanResourceLogs]
+    trace_id: bytes = b""
+    span_id: bytes = b""
 
 
 def _official(*, envelope: bool) -> DescriptorPool:
@@ -122,14 +106,14 @@ _TRACES = _class(_POOL, "collector.trace.v1.ExportTraceServiceRequest")
 _LOGS = _class(_POOL, "collector.logs.v1.ExportLogsServiceRequest")
 
 
-def parse_traces(body: bytes) -> LeanTraces:
+def parse_traces(body: bytes) -> Any:
     """Read a whole trace request; raises google.protobuf.message.DecodeError."""
-    return cast(LeanTraces, _TRACES.FromString(body))
+    return _TRACES.FromString(body)
 
 
-def parse_logs(body: bytes) -> LeanLogs:
+def parse_logs(body: bytes) -> Any:
     """Read a whole log request; raises google.protobuf.message.DecodeError."""
-    return cast(LeanLogs, _LOGS.FromString(body))
+    return _LOGS.FromString(body)
 
 
 def _numbers(name: str) -> dict[str, int]:
@@ -145,5 +129,7 @@ Span: Any = _class(_POOL, "trace.v1.Span")
 LogRecord: Any = _class(_POOL, "logs.v1.LogRecord")
 Resource: Any = _class(_POOL, "resource.v1.Resource")
 Scope: Any = _class(_POOL, "common.v1.InstrumentationScope")
+ScopeSpans: Any = _class(_POOL, "trace.v1.ScopeSpans")
+ScopeLogs: Any = _class(_POOL, "logs.v1.ScopeLogs")
 TracesEnvelope: Any = _class(_ENVELOPES, "collector.trace.v1.ExportTraceServiceRequest")
 LogsEnvelope: Any = _class(_ENVELOPES, "collector.logs.v1.ExportLogsServiceRequest")

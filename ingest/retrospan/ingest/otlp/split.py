@@ -1,11 +1,12 @@
 """Salvage: a request with a bad span or log record keeps its good ones.
 
-The envelope (resources and scopes) is read with members as bytes; each member is then read by itself, and those
-that cannot be read or carry no valid ids are taken out. What stays keeps its bytes exactly.
+A request is first read as a whole, piece by piece. If anything in it cannot stand, each member is read by itself, and
+those that cannot be read, carry no valid ids or hold too much are taken out. What stays keeps its bytes exactly.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from retrospan.ingest.otlp import lean
+from retrospan.ingest.otlp.pieces import MOST_IN_MEMBER, Tally, fields, pieces, run_bytes, runs
+from retrospan.schemas.errors import TooManyParts
+from retrospan.schemas.wire import DELIMITED, varint
 
 TRACE_ID_BYTES = 16
 SPAN_ID_BYTES = 8
@@ -20,6 +24,11 @@ NO_TRACE_ID = bytes(TRACE_ID_BYTES)
 NO_SPAN_ID = bytes(SPAN_ID_BYTES)
 # How many reasons one request can be told; a hostile one could think of many.
 _REASONS = 16
+# The numbers of the fields, which are the same for traces and logs: of a request; of its groups and their scopes.
+_GROUP, _HEADER, _MEMBERS = 1, 1, 2
+# An attribute takes about as many bytes at least; members with more of them are counted one by one.
+_USUAL_BYTES = 20
+_SAMPLE = 4096
 
 
 @dataclass(slots=True)
@@ -69,111 +78,223 @@ def log_fault(record: lean.LeanSpan) -> str:
     return ""
 
 
-def salvage_traces(body: bytes) -> Salvaged | None:
-    """Keep a trace request's good spans; None if not even its envelope can be read."""
-    return _salvage(
-        body, lean.TracesEnvelope, lean.Span, span_fault, "span", "resource_spans", "scope_spans", "spans"
-    )
+def _span_parts(span: Any) -> int:
+    return len(span.attributes) + len(span.events) + len(span.links)
 
 
-def salvage_logs(body: bytes) -> Salvaged | None:
-    """Keep a log request's good records; None if not even its envelope can be read."""
-    return _salvage(
-        body,
-        lean.LogsEnvelope,
-        lean.LogRecord,
-        log_fault,
-        "log record",
-        "resource_logs",
-        "scope_logs",
-        "log_records",
-    )
+def _log_parts(record: Any) -> int:
+    return len(record.attributes)
 
 
-def _salvage(
-    body: bytes,
-    envelope: Any,
-    member: Any,
-    fault: Callable[[Any], str],
-    noun: str,
-    resources: str,
-    scopes: str,
-    members: str,
-) -> Salvaged | None:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A request of one signal: what its scopes hold, and how a member is judged."""
+
+    noun: str
+    scope: Any
+    members: str
+    member: Any
+    fault: Callable[[Any], str]
+    parts: Callable[[Any], int]
+
+
+TRACES = Shape("span", lean.ScopeSpans, "spans", lean.Span, span_fault, _span_parts)
+LOGS = Shape("log record", lean.ScopeLogs, "log_records", lean.LogRecord, log_fault, _log_parts)
+
+
+def count(body: bytes, shape: Shape) -> int | None:
+    """The members of a request; None when one of them, or what they share, cannot stand.
+
+    Raises:
+        TooManyParts: it has more elements than a request may have.
+    """
+    most = run_bytes(len(body))
+    tally = Tally()
+    found = 0
     try:
-        request = envelope.FromString(body)
+        for number, _, start, end in fields(body, 0, len(body), tally):
+            if number != _GROUP:
+                continue
+            tally.take_group()
+            for inner, _, at, stop in fields(body, start, end, tally):
+                if inner == _HEADER:
+                    _read_all(lean.Resource, body, at, stop, most, tally)
+                elif inner == _MEMBERS:
+                    tally.take_group()
+                    members = _count_scope(body, at, stop, shape, most, tally)
+                    if members is None:
+                        return None
+                    found += members
     except DecodeError:
         return None
-    faults = Faults()
-    kept = 0
-    for group in getattr(request, resources):
-        resource_reads = _reads(lean.Resource, group.resource)
-        for scope in getattr(group, scopes):
-            found = getattr(scope, members)
-            if not resource_reads or not _reads(lean.Scope, scope.scope):
-                what = "scope" if resource_reads else "resource"
-                if found:
-                    faults.add(f"{what} of the {noun} cannot be read", body, len(found))
-                del found[:]
-                scope.ClearField("scope")
-                continue
-            good = [each for each in found if _is_good(each, member, fault, noun, faults)]
-            if len(good) < len(found):
-                del found[:]
-                found.extend(good)
-            kept += len(good)
-        if not resource_reads:
-            group.ClearField("resource")
-    return Salvaged(request.SerializeToString() if kept else b"", kept, faults)
+    return found
 
 
-def _is_good(data: bytes, member: Any, fault: Callable[[Any], str], noun: str, faults: Faults) -> bool:
-    try:
-        reason = fault(member.FromString(data))
-    except DecodeError:
-        reason = f"{noun} cannot be read"
-    if reason:
-        faults.add(reason, data)
-    return not reason
+def _count_scope(body: bytes, start: int, end: int, shape: Shape, most: int, tally: Tally) -> int | None:
+    found = 0
+    for number, at, stop in runs(body, start, end, most, tally):
+        if number == _HEADER:
+            _read_all(lean.Scope, body, at, stop, most, tally)
+        elif number == _MEMBERS:
+            found += 1
+            if _large_fault(body, at, stop, shape, most, tally):
+                return None
+        elif not number:
+            members = getattr(shape.scope.FromString(body[at:stop]), shape.members)
+            found += len(members)
+            if _any_fault(members, shape) or _crowded(members, stop - at, shape, tally):
+                return None
+    return found
 
 
-def _reads(message: Any, data: bytes) -> bool:
-    try:
-        message.FromString(data)
-    except DecodeError:
+def _any_fault(members: Any, shape: Shape) -> bool:
+    if shape is LOGS:
+        return any(log_fault(record) for record in members)
+    for span in members:
+        # Each look at a field makes a new object of it.
+        trace_id, span_id = span.trace_id, span.span_id
+        if (
+            len(trace_id) != TRACE_ID_BYTES
+            or len(span_id) != SPAN_ID_BYTES
+            or trace_id == NO_TRACE_ID
+            or span_id == NO_SPAN_ID
+        ):
+            return True
+    return False
+
+
+def _crowded(members: Any, size: int, shape: Shape, tally: Tally) -> bool:
+    """Count what a run's members hold, if it is much for its size, and say whether it is too much for one of them.
+
+    One member tells, drawn by lot: to look at each would take longer than all other checks together, and what a
+    sender hides in a few runs of a large request is not much. Raises TooManyParts.
+    """
+    if not members or shape.parts(random.choice(members)) * len(members) * _USUAL_BYTES < size:
         return False
-    return True
+    held = [shape.parts(each) for each in members]
+    tally.take(sum(held))
+    return max(held) > MOST_IN_MEMBER
 
 
-def count_traces(request: lean.LeanTraces) -> tuple[int, bool]:
-    """The spans of a request, and whether the ids of every one can stand."""
-    count = 0
-    for resource in request.resource_spans:
-        for scope in resource.scope_spans:
-            spans = scope.spans
-            count += len(spans)
-            for span in spans:
-                # Each look at a field makes a new object of it.
-                trace_id, span_id = span.trace_id, span.span_id
-                if (
-                    len(trace_id) != TRACE_ID_BYTES
-                    or len(span_id) != SPAN_ID_BYTES
-                    or trace_id == NO_TRACE_ID
-                    or span_id == NO_SPAN_ID
-                ):
-                    return count, False
-    return count, True
+def salvage(body: bytes, shape: Shape) -> Salvaged | None:
+    """Keep a request's good members; None if not even its envelope can be read. Raises TooManyParts."""
+    return _Salvage(body, shape).request()
 
 
-def count_logs(request: lean.LeanLogs) -> tuple[int, bool]:
-    """The log records of a request, and whether the ids of every one can stand."""
-    records = [
-        record
-        for group in request.resource_logs
-        for scope in group.scope_logs
-        for record in scope.log_records
-    ]
-    return len(records), not any(log_fault(record) for record in records)
+class _Salvage:
+    """One request that is being salvaged."""
+
+    def __init__(self, body: bytes, shape: Shape) -> None:
+        self._body = body
+        self._shape = shape
+        self._most = run_bytes(len(body))
+        self._tally = Tally()
+        self._faults = Faults()
+        self._kept = 0
+
+    def request(self) -> Salvaged | None:
+        out = bytearray()
+        try:
+            for number, first, start, end in fields(self._body, 0, len(self._body), self._tally):
+                if number == _GROUP:
+                    self._tally.take_group()
+                    _put(out, _GROUP, self._group(start, end))
+                else:
+                    out += self._body[first:end]
+        except DecodeError:
+            return None
+        return Salvaged(bytes(out) if self._kept else b"", self._kept, self._faults)
+
+    def _group(self, start: int, end: int) -> bytearray:
+        out = bytearray()
+        reads = self._reads(lean.Resource, start, end)
+        for number, first, at, stop in fields(self._body, start, end, self._tally):
+            if number == _MEMBERS:
+                self._tally.take_group()
+                _put(out, _MEMBERS, self._scope(at, stop, reads))
+            elif reads or number != _HEADER:
+                out += self._body[first:stop]
+        return out
+
+    def _scope(self, start: int, end: int, resource_reads: bool) -> bytearray:
+        out = bytearray()
+        noun = self._shape.noun
+        what = "scope" if resource_reads else "resource"
+        reads = resource_reads and self._reads(lean.Scope, start, end)
+        lost = 0
+        for number, first, at, stop in fields(self._body, start, end, self._tally):
+            if number == _MEMBERS:
+                lost += not reads
+                reason = self._fault(at, stop) if reads else "not read"
+                if reason:
+                    if reads:
+                        self._faults.add(reason, self._body[at : min(stop, at + _SAMPLE)])
+                    continue
+                self._kept += 1
+            elif number == _HEADER and not reads:
+                continue
+            out += self._body[first:stop]
+        if lost:
+            self._faults.add(f"{what} of the {noun} cannot be read", self._body[:_SAMPLE], lost)
+        return out
+
+    def _reads(self, message: Any, start: int, end: int) -> bool:
+        """Whether a group's header can be read: the resource of one, the scope of the other."""
+        try:
+            # These fields are counted where they are kept.
+            for number, _, at, stop in fields(self._body, start, end, Tally()):
+                if number == _HEADER:
+                    _read_all(message, self._body, at, stop, self._most, self._tally)
+        except DecodeError:
+            return False
+        return True
+
+    def _fault(self, at: int, stop: int) -> str:
+        """Why a member cannot stand; '' if it can."""
+        shape = self._shape
+        if stop - at > self._most:
+            return _large_fault(self._body, at, stop, shape, self._most, self._tally)
+        try:
+            member = shape.member.FromString(self._body[at:stop])
+        except DecodeError:
+            return f"{shape.noun} cannot be read"
+        parts = shape.parts(member)
+        self._tally.take(parts)
+        return shape.fault(member) or (_too_many(shape) if parts > MOST_IN_MEMBER else "")
+
+
+def _large_fault(body: bytes, start: int, end: int, shape: Shape, most: int, tally: Tally) -> str:
+    """Why a large member cannot stand; '' if it can. Raises TooManyParts when the whole request has too many."""
+    own = Tally(min(MOST_IN_MEMBER, tally.parts))
+    ids = lean.Ids()
+    before = own.parts
+    try:
+        for piece in pieces(shape.member, body, start, end, most, own):
+            ids.trace_id = piece.trace_id or ids.trace_id
+            ids.span_id = piece.span_id or ids.span_id
+            own.take(0 if end - start > most else shape.parts(piece))
+    except DecodeError:
+        return f"{shape.noun} cannot be read"
+    except TooManyParts:
+        tally.take(before + 1 if before < MOST_IN_MEMBER else before)
+        return _too_many(shape)
+    tally.take(before - own.parts)
+    return shape.fault(ids)
+
+
+def _too_many(shape: Shape) -> str:
+    return f"{shape.noun} has more than {MOST_IN_MEMBER:,} attributes, events, links and values"
+
+
+def _read_all(message: Any, body: bytes, start: int, end: int, most: int, tally: Tally) -> None:
+    for _ in pieces(message, body, start, end, most, tally):
+        pass
+
+
+def _put(out: bytearray, number: int, content: bytearray) -> None:
+    out += varint(number << 3 | DELIMITED)
+    out += varint(len(content))
+    out += content
 
 
 def reasons_in_words(faults: Faults, noun: str, total: int) -> str:

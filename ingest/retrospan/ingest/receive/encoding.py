@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from isal import isal_zlib
@@ -12,13 +13,16 @@ if TYPE_CHECKING:
     from retrospan.ingest.receive.intake import Format
 
 CONTENT_TYPES: dict[str, Format] = {"application/x-protobuf": "protobuf", "application/json": "json"}
+GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 # The library's stubs call the class an instance.
 _NoStream = cast("type[Exception]", isal_zlib.error)
 
 # A body is fed in growing pieces: what a stream leaves over is copied, and a body may hold many tiny streams.
 _FIRST_PIECE = 4 << 10
-_LARGEST_PIECE = 1 << 20
+_LARGEST_PIECE = 1 << 18
+# Each part is accounted for before the next.
+_LARGEST_PART = 1 << 20
 _MOST_MEMBERS = 4096
 
 
@@ -33,29 +37,54 @@ def format_of(content_type: str) -> Format:
     return found
 
 
-def decompress(body: bytes, content_encoding: str, *, limit_bytes: int) -> bytes:
+def announced_bytes(body: bytes, content_encoding: str, *, limit_bytes: int) -> int:
+    """How large a body says that it will be, in good faith: gzip's last member ends with its size."""
+    if _encoding(content_encoding) in ("", "identity"):
+        return len(body)
+    claimed = int.from_bytes(body[-4:], "little") if body.startswith(GZIP_MAGIC) else 0
+    return min(limit_bytes, max(claimed, 4 * len(body)))
+
+
+def encoding_of_message(body: bytes) -> str:
+    """The encoding of a gRPC message, which its bytes tell: neither magic begins an export request."""
+    if body.startswith(GZIP_MAGIC):
+        return "gzip"
+    return (
+        "deflate" if len(body) > 1 and body[0] == 0x78 and int.from_bytes(body[:2], "big") % 31 == 0 else ""
+    )
+
+
+def _encoding(content_encoding: str) -> str:
+    return content_encoding.strip().lower()
+
+
+def decompress(
+    body: bytes, content_encoding: str, *, limit_bytes: int, grown: Callable[[int], None] = lambda size: None
+) -> bytes:
     """Undo a Content-Encoding: none, identity, gzip (any number of members) or deflate (zlib's or raw).
+
+    `grown` is told the size so far, again and again, and may raise to end it.
 
     Raises:
         PayloadTooLarge: the content is larger than `limit_bytes`; no more than that was ever in memory.
         BadRequest: the body is not what the encoding says, or breaks off.
         UnsupportedMedia: any other encoding.
     """
-    encoding = content_encoding.strip().lower()
+    encoding = _encoding(content_encoding)
     if encoding in ("", "identity"):
         return body
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise UnsupportedMedia(f"the content encoding is {encoding!r}; send gzip, deflate or none")
     if encoding != "deflate":
-        return _inflate(body, _GZIP, "gzip", limit_bytes)
+        return _inflate(body, _GZIP, "gzip", limit_bytes, grown)
     try:
-        return _inflate(body, _ZLIB, "deflate", limit_bytes)
+        return _inflate(body, _ZLIB, "deflate", limit_bytes, grown)
     except BadRequest:
         # Some senders mean the bare deflate stream, without zlib's header.
-        return _inflate(body, _RAW, "deflate", limit_bytes)
+        return _inflate(body, _RAW, "deflate", limit_bytes, grown)
 
 
-def _inflate(body: bytes, window: int, name: str, limit_bytes: int) -> bytes:
+def _inflate(body: bytes, window: int, name: str, limit_bytes: int, grown: Callable[[int], None]) -> bytes:
     parts: list[bytes] = []
     room = limit_bytes
     at = members = 0
@@ -63,7 +92,13 @@ def _inflate(body: bytes, window: int, name: str, limit_bytes: int) -> bytes:
         members += 1
         if members > _MOST_MEMBERS:
             raise BadRequest(f"the body has more than {_MOST_MEMBERS} {name} members")
-        at, room = _inflate_member(body, at, window, name, room, parts)
+        for read, part in _inflate_member(body, at, window, name, room):
+            at = read
+            parts.append(part)
+            room -= len(part)
+            if room < 0:
+                break
+            grown(limit_bytes - room)
         if room < 0:
             parts.clear()  # the error's traceback would keep them for as long as somebody has the error
             raise PayloadTooLarge(
@@ -75,24 +110,21 @@ def _inflate(body: bytes, window: int, name: str, limit_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def _inflate_member(
-    body: bytes, at: int, window: int, name: str, room: int, parts: list[bytes]
-) -> tuple[int, int]:
-    """One stream from `at` on: where it ends, and how much room it left (below 0: it was too large)."""
+def _inflate_member(body: bytes, at: int, window: int, name: str, room: int) -> Iterator[tuple[int, bytes]]:
+    """One stream from `at` on, in parts: how far it has been read, and what that gave; not much more than `room`."""
     inflater = isal_zlib.decompressobj(window)
     piece = _FIRST_PIECE
     while not inflater.eof:
         if at >= len(body):
             raise BadRequest(f"the body breaks off in the middle of its {name} stream")
         compressed = body[at : at + piece]
-        try:
-            part = inflater.decompress(compressed, room + 1)
-        except _NoStream as cause:
-            raise BadRequest(f"the body is no {name}: {cause}") from cause
-        parts.append(part)
-        room -= len(part)
-        if room < 0:
-            break
-        at += len(compressed) - len(inflater.unused_data)
+        at += len(compressed)
+        while compressed and not inflater.eof:
+            try:
+                part = inflater.decompress(compressed, min(room + 1, _LARGEST_PART))
+            except _NoStream as cause:
+                raise BadRequest(f"the body is no {name}: {cause}") from cause
+            compressed = inflater.unconsumed_tail
+            room -= len(part)
+            yield at - len(inflater.unused_data), part
         piece = min(piece * 4, _LARGEST_PIECE)
-    return at, room

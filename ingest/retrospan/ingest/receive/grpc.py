@@ -2,8 +2,8 @@
 
 Who may send is settled from the metadata, before a byte of the request is read. Requests come as raw bytes (no
 deserialiser) on a small thread pool, in turns by token and connection; each thread waits for its group commit, so
-the pool's size bounds how many requests one fdatasync can carry. gzip and the size limit, before and after
-decompression, are the library's.
+the pool's size bounds how many requests one fdatasync can carry. The size limit before decompression is the
+library's; messages are inflated here, within the budget that all requests share.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from retrospan.ingest.access.tls import grpc_credentials
 from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.access.turns import FairPool, Lane
 from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.memory import keep_arenas_few
+from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.intake import Intake, Receipt
 from retrospan.ingest.receive.patience import CONTENDED_SECONDS, MESSAGE_SECONDS, Patience
 from retrospan.ingest.receive.port import bind, port_in_use
 from retrospan.ingest.receive.status import UNIMPLEMENTED, Status, partial_success, status_of
+from retrospan.ingest.receive.unpacking import unpack_message
 from retrospan.ingest.saying import say_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import RetrospanError
@@ -59,6 +62,12 @@ class Details(Protocol):
     def invocation_metadata(self) -> Iterable[tuple[str, str | bytes]]: ...
 
 
+class Take(Protocol):
+    """`Intake.traces` or `Intake.logs`."""
+
+    def __call__(self, body: bytes, tenant: str, *, hold: Hold) -> Receipt: ...
+
+
 class GrpcReceiver:
     """A gRPC server over an intake. Start once, stop once."""
 
@@ -83,13 +92,18 @@ class GrpcReceiver:
         self._address = address
         self._credentials = grpc_credentials(tls)
         limit = (limits or intake.limits).request_bytes
-        self._pool = _Calls(threads, message_seconds, contended_seconds)
+        self._pool = _Calls(threads, message_seconds, contended_seconds, intake)
         # The library asks for submit() and shutdown() only, and names the one class of its own choice.
         executor: Any = self._pool
         self._server: Any = grpc.server(
             executor,
             options=[
                 ("grpc.max_receive_message_length", limit),
+                # The library would inflate before anybody is asked whether there is room for that.
+                ("grpc.per_message_decompression", 0),
+                # Probing lets a sender be megabytes ahead of what anybody asked for, and what was on its way for a
+                # call that was ended stays in memory for as long as its connection does.
+                ("grpc.http2.bdp_probe", 0),
                 ("grpc.max_concurrent_streams", STREAMS),
                 ("grpc.max_connection_idle_ms", IDLE_MILLISECONDS),
                 ("grpc.so_reuseport", 0),
@@ -109,6 +123,7 @@ class GrpcReceiver:
             )
         except RuntimeError as cause:
             raise port_in_use(self._address, flag="--grpc") from cause
+        keep_arenas_few()
         self._pool.patience.start()
         self._server.start()
         return port
@@ -128,9 +143,15 @@ class GrpcReceiver:
 class _Calls(FairPool):
     """The server's thread pool: calls take turns, and none keeps a thread waiting for its message for long."""
 
-    def __init__(self, threads: int, seconds: float, contended_seconds: float) -> None:
+    def __init__(self, threads: int, seconds: float, contended_seconds: float, intake: Intake) -> None:
         super().__init__(threads, "retrospan-grpc", _lane)
-        self.patience = Patience(lambda: self.waiting > 0, seconds, contended_seconds)
+        self.patience = Patience(
+            lambda: self.waiting > 0,
+            seconds,
+            contended_seconds,
+            budget=intake.budget,
+            note_refused=intake.note_refused,
+        )
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a call in its turn."""
@@ -154,7 +175,7 @@ class _Services:
         self._patience = patience
         self._intake = intake
         self._gate = gate
-        self._takes: dict[str, Callable[[bytes, str], Receipt] | None] = {
+        self._takes: dict[str, Take | None] = {
             f"/{_COLLECTOR}.trace.v1.TraceService/Export": intake.traces,
             f"/{_COLLECTOR}.logs.v1.LogsService/Export": intake.logs,
             f"/{_COLLECTOR}.metrics.v1.MetricsService/Export": None,
@@ -183,21 +204,27 @@ class _Services:
 class _Export:
     """Answers one call of an admitted sender."""
 
-    take: Callable[[bytes, str], Receipt]
+    take: Take
     intake: Intake
     gate: Gate
     grant: Grant
     patience: Patience
 
     def __call__(self, body: bytes, context: Context) -> bytes:
-        self.patience.arrived()
+        self.patience.arrived(len(body))
+        with self.intake.budget.hold() as hold:
+            return self._answered(body, context, hold)
+
+    def _answered(self, body: bytes, context: Context, hold: Hold) -> bytes:
         try:
             try:
+                hold.arrive(len(body))
+                body = unpack_message(body, hold, limit_bytes=self.intake.limits.request_bytes)
                 self.gate.enter(self.grant, len(body))
             except RetrospanError:
                 self.intake.note_refused()
                 raise
-            receipt = self.take(body, self.grant.tenant)
+            receipt = self.take(body, self.grant.tenant, hold=hold)
             self.gate.note_taken(self.grant, receipt.spans + receipt.rejected_spans)
         except RetrospanError as error:
             _abort(context, status_of(error))

@@ -11,9 +11,7 @@ port, and an exporter whose path is wrong.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from retrospan.ingest.access.gate import Gate, bearer, clickhouse_token
@@ -36,7 +34,9 @@ from retrospan.ingest.http.messages import (
 )
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.visitors import Visitors
-from retrospan.ingest.receive.encoding import CONTENT_TYPES, decompress, format_of
+from retrospan.ingest.memory import keep_arenas_few
+from retrospan.ingest.receive.budget import Hold
+from retrospan.ingest.receive.encoding import CONTENT_TYPES, format_of
 from retrospan.ingest.receive.intake import Format, Intake, Signal
 from retrospan.ingest.receive.status import (
     PERMISSION_DENIED,
@@ -47,13 +47,13 @@ from retrospan.ingest.receive.status import (
     partial_success_json,
     status_of,
 )
+from retrospan.ingest.receive.unpacking import unpack
 from retrospan.ingest.saying import say, say_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import (
     Forbidden,
     MethodNotAllowed,
     NotFound,
-    Overloaded,
     PayloadTooLarge,
     RetrospanError,
     SlowRequest,
@@ -64,10 +64,6 @@ Pages = Callable[[str, Mapping[str, str], str | None], Response | None]
 """Answers a GET of a path with a query and a token, or has no such page. It waits for nothing; it may raise
 Unauthenticated and Forbidden."""
 THREADS = 16
-DECOMPRESSED_AT_ONCE = 4
-"""A few bytes may stand for the largest request: so many grow at a time."""
-# How many requests of the largest size may be in memory at once, compressed as they came.
-LARGEST_AT_ONCE = 8
 _PATHS: dict[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
 _TYPE_OF: dict[Format, bytes] = {"protobuf": b"application/x-protobuf", "json": b"application/json"}
 
@@ -105,8 +101,6 @@ class HttpReceiver:
         self._body_seconds = body_seconds
         self._say = say
         self._said: set[str] = set()
-        self._held_bytes = 0
-        self._decompressing = threading.BoundedSemaphore(DECOMPRESSED_AT_ONCE)
         self._gate = gate or Gate()
         self._pool = FairPool(threads, "retrospan-http")
         self._pages = pages or _live
@@ -125,6 +119,7 @@ class HttpReceiver:
 
     def start(self) -> int:
         """Listen, and return the port. Raises PortInUse."""
+        keep_arenas_few()
         port = self._server.start()
         self._address = Address(self._address.host, port)
         return port
@@ -139,7 +134,7 @@ class HttpReceiver:
         content_type = headers.get(b"content-type", b"").decode("latin-1")
         speaks = _spoken(content_type)
         taken = False
-        held = _Held()
+        hold = self._intake.budget.hold()
         try:
             if scope["method"] in ("GET", "HEAD") and (page := self._page(scope)) is not None:
                 await send_response(scope, send, page)
@@ -147,11 +142,12 @@ class HttpReceiver:
             signal = self._signal_of(scope)
             format = format_of(content_type)
             grant = await self._admitted(receive, headers)
-            body = await self._body(receive, headers, held)
+            body = await self._body(receive, headers, hold)
             taken = True
             encoding = headers.get(b"content-encoding", b"").decode("latin-1")
             lane = (grant.tenant, grant.name, str(scope.get("client")))
-            taking = self._pool.submit_in(lane, self._take, signal, format, encoding, body, grant)
+            taking = self._pool.submit_in(lane, self._take, signal, format, encoding, [body], grant, hold)
+            del body  # or it would stay for as long as what it inflates to
             answer = await asyncio.wrap_future(taking)
             await _send(send, 200, _TYPE_OF[format], answer)
         except Gone:
@@ -164,7 +160,7 @@ class HttpReceiver:
             say_failure("an HTTP request", error)
             await self._refuse(send, speaks, status_of(error))
         finally:
-            self._held_bytes -= held.bytes
+            hold.release()
 
     async def _admitted(self, receive: Receive, headers: dict[bytes, bytes]) -> Grant:
         """Who sends, from the headers alone. Raises Unauthenticated and Forbidden."""
@@ -179,16 +175,18 @@ class HttpReceiver:
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         return self._pages(path_of(scope), query, clickhouse_token(headers_of(scope)))
 
-    def _take(self, signal: Signal, format: Format, encoding: str, body: bytes, grant: Grant) -> bytes:
+    def _take(
+        self, signal: Signal, format: Format, encoding: str, sent: list[bytes], grant: Grant, hold: Hold
+    ) -> bytes:
+        """`sent` is emptied: nobody else has the body then."""
         try:
-            with self._decompressing:
-                body = decompress(body, encoding, limit_bytes=self._limit)
+            body = unpack(sent.pop(), encoding, hold, limit_bytes=self._limit)
             self._gate.enter(grant, len(body))
         except RetrospanError:
             self._intake.note_refused()
             raise
         take = self._intake.traces if signal == "traces" else self._intake.logs
-        receipt = take(body, grant.tenant, format=format)
+        receipt = take(body, grant.tenant, format=format, hold=hold)
         self._gate.note_taken(grant, receipt.spans + receipt.rejected_spans)
         if format == "json":
             return partial_success_json(signal, receipt.rejected_spans, receipt.message)
@@ -225,7 +223,7 @@ class HttpReceiver:
             self._said.add(text)
             self._say(f"hint: {text}")
 
-    async def _body(self, receive: Receive, headers: dict[bytes, bytes], held: _Held) -> bytes:
+    async def _body(self, receive: Receive, headers: dict[bytes, bytes], hold: Hold) -> bytes:
         """The whole body, in time and within the limits. What is over the limit is read and dropped, up to the
         limit once more, so that the sender gets to read the answer."""
         limit = self._limit
@@ -247,20 +245,13 @@ class HttpReceiver:
                         parts.clear()
                     else:
                         parts.append(part)
-                        self._hold(len(part), held)
+                        hold.arrive(len(part))
                     more = message.get("more_body", False)
         except TimeoutError as cause:
             raise SlowRequest(f"the body did not arrive within {self._body_seconds:g} s") from cause
         if too_large:
             raise PayloadTooLarge(f"the request is larger than {limit} bytes", limit_bytes=limit)
         return b"".join(parts)
-
-    def _hold(self, size: int, held: _Held) -> None:
-        """Account for bytes of a body until its request is answered. Raises Overloaded."""
-        held.bytes += size
-        self._held_bytes += size
-        if self._held_bytes > LARGEST_AT_ONCE * self._limit:
-            raise Overloaded("too many large requests are on their way in; try again in a moment")
 
     async def _refuse_visitor(self, scope: Scope, send: Send, status: int, message: str) -> None:
         self._intake.note_refused()
@@ -282,13 +273,6 @@ class HttpReceiver:
         if status.http_status in (401, 403, 408, 413):
             extra.append((b"connection", b"close"))
         await _send(send, status.http_status, _TYPE_OF[speaks], body, extra)
-
-
-@dataclass(slots=True)
-class _Held:
-    """What one request holds in memory."""
-
-    bytes: int = 0
 
 
 def _live(path: str, query: Mapping[str, str], token: str | None) -> Response | None:

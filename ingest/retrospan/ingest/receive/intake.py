@@ -18,24 +18,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from google.protobuf.message import DecodeError
-
 from retrospan.ingest.config import Limits
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.otlp import json as otlp_json
-from retrospan.ingest.otlp import lean
 from retrospan.ingest.otlp.split import (
+    LOGS,
+    TRACES,
     Faults,
     Salvaged,
-    count_logs,
-    count_traces,
+    Shape,
+    count,
     reasons_in_words,
-    salvage_logs,
-    salvage_traces,
+    salvage,
 )
+from retrospan.ingest.receive.budget import Budget, Hold
 from retrospan.ingest.redact.redactor import Redacted, Redactor
-from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError
+from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError, TooManyParts
 
 Signal: TypeAlias = Literal["traces", "logs"]
 Format: TypeAlias = Literal["protobuf", "json"]
@@ -64,6 +63,10 @@ class Counters:
     requests: int = 0
     requests_refused: int = 0
     requests_undecodable: int = 0
+    requests_crowded: int = 0
+    requests_waited: int = 0
+    requests_over_budget: int = 0
+    bytes_held: int = 0
     spans_received: int = 0
     spans_acknowledged: int = 0
     spans_rejected: int = 0
@@ -96,6 +99,7 @@ class Intake:
         self, log: WriteAheadLog, limits: Limits | None = None, redactor: Redactor | None = None
     ) -> None:
         self.limits = limits or Limits()
+        self.budget = Budget(self.limits.requests_bytes)
         self._redactor = redactor
         self._log = log
         self._counters = Counters()
@@ -104,22 +108,32 @@ class Intake:
     @property
     def counters(self) -> Counters:
         """A copy, consistent in itself."""
+        budget = self.budget.counters
         with self._counting:
-            return replace(self._counters)
+            return replace(
+                self._counters,
+                requests_waited=budget.requests_waited,
+                requests_over_budget=budget.requests_over_budget,
+                bytes_held=budget.bytes_held,
+            )
 
-    def traces(self, body: bytes, tenant: str = "default", *, format: Format = "protobuf") -> Receipt:
-        """Take an ExportTraceServiceRequest.
+    def traces(
+        self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
+    ) -> Receipt:
+        """Take an ExportTraceServiceRequest. `hold` is what it holds of the budget, and narrows as it becomes less.
 
         Raises:
             BadRequest: it cannot be read; a reject is in the log.
             PayloadTooLarge: it is over the limit.
             LogFull, LogFailed: nothing was stored; the sender may try again.
         """
-        return self._take("traces", body, tenant, format)
+        return self._take("traces", body, tenant, format, hold)
 
-    def logs(self, body: bytes, tenant: str = "default", *, format: Format = "protobuf") -> Receipt:
+    def logs(
+        self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
+    ) -> Receipt:
         """Take an ExportLogsServiceRequest. Raises as `traces` does."""
-        return self._take("logs", body, tenant, format)
+        return self._take("logs", body, tenant, format, hold)
 
     def note_refused(self) -> None:
         """Count a request that a receiver refused before it could be read (too large, wrong type, no gzip)."""
@@ -127,7 +141,7 @@ class Intake:
             self._counters.requests += 1
             self._counters.requests_refused += 1
 
-    def _take(self, signal: Signal, body: bytes, tenant: str, format: Format) -> Receipt:
+    def _take(self, signal: Signal, body: bytes, tenant: str, format: Format, hold: Hold | None) -> Receipt:
         if len(body) > self.limits.request_bytes:
             self.note_refused()
             raise PayloadTooLarge(
@@ -137,9 +151,11 @@ class Intake:
         try:
             read = _READERS[signal, format](body)
         except BadRequest as cause:
-            self._reject_whole(signal, body, tenant, str(cause))
+            self._reject_whole(signal, body, tenant, cause)
             raise
         redacted = self._redact(signal, read)
+        if hold is not None:
+            hold.narrow(len(body) + (0 if read.body is body else len(read.body)))
         try:
             sequence = self._store(signal, body, tenant, read)
         except RetryableError:
@@ -173,29 +189,30 @@ class Intake:
             rejects = [
                 Reject(
                     signal=signal,
-                    spans=count,
+                    spans=spans,
                     reason=reason,
                     request_hash=request_hash,
                     sample=read.faults.samples[reason],
                 )
-                for reason, count in read.faults.counts.items()
+                for reason, spans in read.faults.counts.items()
             ]
         stored = read.body if read.kept else None
         if signal == "traces":
             return self._log.append(tenant=tenant, traces=stored, rejects=rejects, items=read.kept)
         return self._log.append(tenant=tenant, logs=stored, rejects=rejects, items=read.kept)
 
-    def _reject_whole(self, signal: Signal, body: bytes, tenant: str, reason: str) -> None:
+    def _reject_whole(self, signal: Signal, body: bytes, tenant: str, cause: BadRequest) -> None:
         """Put on record that a request could not be read. Where even that has no room, the counters remain: the
         sender must not be told to try the same again."""
         with self._counting:
             self._counters.requests += 1
             self._counters.requests_refused += 1
             self._counters.requests_undecodable += 1
+            self._counters.requests_crowded += isinstance(cause, TooManyParts)
             self._counters.bytes_received += len(body)
         request_hash = hashlib.sha256(body).digest()
         sample = body if self._redactor is None else b""
-        reject = Reject(signal=signal, spans=0, reason=reason, request_hash=request_hash, sample=sample)
+        reject = Reject(signal=signal, spans=0, reason=str(cause), request_hash=request_hash, sample=sample)
         with contextlib.suppress(RetryableError):
             self._log.append(tenant=tenant, rejects=[reject])
 
@@ -232,19 +249,16 @@ class Intake:
 
 
 def _read_traces(body: bytes) -> _Read:
-    try:
-        count, sound = count_traces(lean.parse_traces(body))
-    except DecodeError:
-        sound, count = False, 0
-    return _Read(body, count) if sound else _salvaged(salvage_traces(body), "ExportTraceServiceRequest")
+    return _read(body, TRACES, "ExportTraceServiceRequest")
 
 
 def _read_logs(body: bytes) -> _Read:
-    try:
-        count, sound = count_logs(lean.parse_logs(body))
-    except DecodeError:
-        sound, count = False, 0
-    return _Read(body, count) if sound else _salvaged(salvage_logs(body), "ExportLogsServiceRequest")
+    return _read(body, LOGS, "ExportLogsServiceRequest")
+
+
+def _read(body: bytes, shape: Shape, message: str) -> _Read:
+    kept = count(body, shape)
+    return _salvaged(salvage(body, shape), message) if kept is None else _Read(body, kept)
 
 
 def _salvaged(salvaged: Salvaged | None, message: str) -> _Read:
@@ -264,8 +278,8 @@ def _read_json_logs(body: bytes) -> _Read:
 def _checked(converted: Salvaged, read: Callable[[bytes], _Read]) -> _Read:
     """What JSON gave, once more through the protobuf reader, which checks the ids."""
     checked = read(converted.body)
-    for reason, count in converted.faults.counts.items():
-        checked.faults.add(reason, converted.faults.samples[reason], count)
+    for reason, members in converted.faults.counts.items():
+        checked.faults.add(reason, converted.faults.samples[reason], members)
     return checked
 
 
