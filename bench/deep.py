@@ -31,6 +31,8 @@ _MIB = 1 << 20
 #: A good run is sent every so many seconds while the deep one is read.
 EVERY_SECONDS = 2.0
 MOST_SECONDS = 1200.0
+#: Before it, so many are sent one by one, for comparison.
+ALONE = 5
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class Found:
     name: str
     sent_bytes: int = 0
     read: float = 0.0
+    alone: list[float] = field(default_factory=list)
     good: list[float] = field(default_factory=list)
     outcome: str = ""
     steps: int = 0
@@ -79,6 +82,13 @@ def measure(name: str, spans: int) -> Found:
         ):
             export = channel.unary_unary(_EXPORT)
             peak: dict[str, int] = {}
+            for _ in range(ALONE):
+                run_id, body = next(good)
+                export(body, timeout=60)
+                began = time.monotonic()
+                while not _there(served, [run_id]):
+                    time.sleep(0.05)
+                found.alone.append(time.monotonic() - began)
             for body in bodies:
                 export(body, timeout=60)
             sent = time.monotonic()
@@ -168,7 +178,9 @@ def _lines(found: Found) -> str:
     good = sorted(found.good)
     cells = [
         f"| {found.name} | {found.sent_bytes / 1e6:,.1f} | {found.read:,.1f} | {found.outcome}, {found.steps:,} steps",
-        f"{len(good)} | {good[len(good) // 2]:.1f} | {good[-1]:.1f}" if good else "0 | |",
+        f"{sorted(found.alone)[ALONE // 2]:.1f} | {len(good)} | {good[len(good) // 2]:.1f} | {good[-1]:.1f}"
+        if good
+        else " | 0 | |",
         ", ".join(f"{name}: {size / _MIB:,.0f}" for name, size in found.memory.items()),
         ", ".join(
             f"{name} {seconds:.1f} s {size / _MIB:,.0f} MiB" + (f" (exit {code})" if code else "")
@@ -188,8 +200,8 @@ def render(found: Sequence[Found], spans: int, machine: dict[str, str]) -> str:
         "",
         *(f"- {name}: {machine[name]}" for name in ("Date", "Version", "Processor", "Memory", "Python")),
         "",
-        "| nested | MB sent | read after, s | as | good runs | median, s | slowest, s | most memory, MiB | commands |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| nested | MB sent | read after, s | as | a good run before it, s | good runs beside it | median, s | slowest, s | most memory, MiB | commands |",
+        "|---|---|---|---|---|---|---|---|---|---|",
         *map(_lines, found),
         "",
     ]

@@ -26,6 +26,7 @@ from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
 from retrospan.ingest.interpret.worker import RunSeen
+from retrospan.ingest.memory import memory_limit, run_bytes
 from retrospan.ingest.precedence import INTERPRETING, give_way
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.warehouse import Warehouse
@@ -79,7 +80,8 @@ class Interpreter:
         self._thread: threading.Thread | None = None
         self._superseded = Superseded()
         self._rules_file = settings.rules
-        self._readings = Readings(own_process, self._owns, Ruleset.read(settings.rules), settings.run_bytes)
+        run_memory = run_bytes(settings.run_bytes, memory_limit())
+        self._readings = Readings(own_process, self._owns, Ruleset.read(settings.rules), run_memory)
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
@@ -98,7 +100,7 @@ class Interpreter:
             self._readings,
             self._settling,
             self._owns,
-            memory_bytes=settings.run_bytes,
+            memory_bytes=run_memory,
             most_seconds=settings.run_seconds,
             finished=self._done,
         )

@@ -161,8 +161,10 @@ class LongRuns:
         self._now = _Reading(batch, moment, {*batch.newest})
         try:
             self._worker.send(self._readings.asking_job(store, batch))
-        except WorkerGone as error:
+        except (OutOfMemory, WorkerGone) as error:
             self._try_again(store, batch, str(error))
+        except PermanentError as error:
+            self._give_up(store, batch, f"{type(error).__name__}: {error}")
         return True
 
     def _take(self, store: Store, now: _Reading, message: object) -> None:

@@ -40,6 +40,16 @@ class Counters:
     long_runs: int = 0
     set_aside: int = 0
 
+    @property
+    def not_interpreted(self) -> int:
+        """How often a run could not be interpreted."""
+        return self.broken + self.set_aside
+
+    @property
+    def all_failures(self) -> int:
+        """The same, and how often interpretation as a whole had to be tried again."""
+        return self.failures + self.not_interpreted
+
 
 class Settling:
     """Belongs to the interpreter's thread."""
@@ -122,7 +132,6 @@ class Settling:
         rows = broken_trace(
             batch.tenant, batch.newest, self._readings.next_generation(), reason, self._readings.rules
         )
-        self.counters.broken += 1
         _LOG.error("trace %s cannot be interpreted: %.2000s", next(iter(batch.newest)), reason.strip())
         try:
             asked = {"tenant": batch.tenant, "trace_id": next(iter(batch.newest))}
@@ -138,6 +147,8 @@ class Settling:
         except PermanentError as error:
             self.counters.set_aside += 1
             _LOG.error("trace %s is left aside: %.500s", next(iter(batch.newest)), error)
+        else:
+            self.counters.broken += 1
 
     def _require(self) -> None:
         if self._share is not None:

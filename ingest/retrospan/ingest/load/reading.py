@@ -31,8 +31,17 @@ Fetch = Callable[[str, Mapping[str, str | int | Sequence[str]]], bytes]
 
 def read_spans(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawSpan]:
     """All variants of the spans of these traces, by trace, span, and order of arrival (the last is the one shown)."""
-    pages = span_pages(store_fetch(store), tenant, trace_ids)
-    return [span for page in pages for span in parse_spans(page)]
+    return read_in_pages(store, tenant, trace_ids)[0]
+
+
+def read_in_pages(store: Store, tenant: str, trace_ids: Sequence[str]) -> tuple[list[RawSpan], int]:
+    """`read_spans`, and in how many pages: with one, they are what was there at one time."""
+    spans: list[RawSpan] = []
+    pages = 0
+    for page in span_pages(store_fetch(store), tenant, trace_ids):
+        spans += parse_spans(page)
+        pages += 1
+    return spans, pages
 
 
 def read_logs(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawLog]:
