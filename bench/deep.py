@@ -56,10 +56,18 @@ def main() -> int:
     parser.add_argument("--spans", type=int, default=100_000)
     parser.add_argument("--shapes", nargs="*", default=["model-calls", "agents", "other-tools", "mixed"])
     parser.add_argument("--dry", action="store_true", help="print only")
+    parser.add_argument(
+        "--many", type=int, default=50, help="last, so many runs of a fifth of the length at once"
+    )
     arguments = parser.parse_args()
-    found = []
-    for name in arguments.shapes:
-        found.append(measure(name, arguments.spans))
+    found: list[Found] = []
+    kinds = [(name, [DeepRun(arguments.spans, *SHAPES[name])]) for name in arguments.shapes]
+    if arguments.many:
+        short = arguments.spans // 5
+        many = [DeepRun(short, *SHAPES["mixed"], seed=seed) for seed in range(1, arguments.many + 1)]
+        kinds.append((f"mixed, {arguments.many} runs of {short:,}", many))
+    for name, runs in kinds:
+        found.append(measure(name, runs))
         print(_lines(found[-1]), flush=True)
     page = render(found, arguments.spans, describe(HERE))
     if not arguments.dry:
@@ -67,12 +75,11 @@ def main() -> int:
     return 0
 
 
-def measure(name: str, spans: int) -> Found:
-    """Send one deep run, and good runs beside it, to a collector of its own."""
+def measure(name: str, runs: Sequence[DeepRun]) -> Found:
+    """Send deep runs, and good runs beside them, to a collector of its own."""
     found = Found(name)
-    run = DeepRun(spans, *SHAPES[name])
-    bodies = [*requests_of(run.spans(), 2_000)]
-    found.sent_bytes = sum(map(len, bodies))
+    run = runs[-1]
+    left = {run.run_id for run in runs}
     good = _good_runs()
     with tempfile.TemporaryDirectory() as directory:
         top = Path(directory)
@@ -89,8 +96,9 @@ def measure(name: str, spans: int) -> Found:
                 while not _there(served, [run_id]):
                     time.sleep(0.05)
                 found.alone.append(time.monotonic() - began)
-            for body in bodies:
+            for body in (body for run in runs for body in requests_of(run.spans(), 2_000)):
                 export(body, timeout=60)
+                found.sent_bytes += len(body)
             sent = time.monotonic()
             waiting: dict[str, float] = {}
             due = sent
@@ -103,11 +111,12 @@ def measure(name: str, spans: int) -> Found:
                     due = now + EVERY_SECONDS
                 if now - sent > MOST_SECONDS:
                     break
-                there = _there(served, [run.run_id, *waiting])
+                there = _there(served, [*left, *waiting])
                 for run_id, (outcome, steps) in there.items():
-                    if run_id == run.run_id:
+                    if run_id in left:
                         found.outcome, found.steps = outcome, steps
-                        found.read = found.read or time.monotonic() - sent
+                        left.discard(run_id)
+                        found.read = 0.0 if left else time.monotonic() - sent
                     else:
                         found.good.append(time.monotonic() - waiting.pop(run_id))
                 _note_peak(peak, served.process.pid)
