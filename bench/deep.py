@@ -163,9 +163,10 @@ def _note_peak(peak: dict[str, int], pid: int, name: str = "retrospan serve") ->
     if b"retrospan.ingest.interpret.worker" in words:
         name = "reads long runs" if b"5" in words[-3:] else "reads runs"
     most = next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
-    peak[name] = max(most, peak.get(name, 0))
+    if most:
+        peak[name] = max(most, peak.get(name, 0))
     for child in below:
-        _note_peak(peak, child, "below it")
+        _note_peak(peak, child, "its warehouse")
 
 
 def _command(served: Served, words: Sequence[str]) -> tuple[float, int, int]:
