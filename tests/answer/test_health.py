@@ -34,6 +34,12 @@ def test_all_well_is_ok_and_shows_the_facts() -> None:
             "degraded",
             "62 s and 6 traces",
         ),
+        ({"interpretation_broken": 7}, "degraded", "7 times since the start a run could not be interpreted"),
+        (
+            {"interpretation_failure": "no table"},
+            "degraded",
+            "interpretation stopped, and is tried again: no table",
+        ),
         ({"quarantine": 1}, "degraded", "1 records could not be loaded"),
         ({"engine_failure": "out of memory"}, "failing", "does not answer: out of memory"),
         ({"detached_parts": 2}, "failing", "2 parts of tables are broken"),

@@ -84,6 +84,11 @@ class InterpreterSettings:
     memory_bytes: int = 2 * GIB
     rules: Path | None = None
     """A file of mutation rules: which tool calls change which entity. Read at the start and by every rebuild."""
+    run_bytes: int = 2 * GIB
+    """The most memory of each of the two processes that read runs, and no more than a quarter of what the container
+    allows. A run that takes more is listed as not interpreted."""
+    run_seconds: float = 1800.0
+    """How long the reading of one run may take; one that takes longer is listed as not interpreted."""
 
 
 @dataclass(frozen=True, slots=True)

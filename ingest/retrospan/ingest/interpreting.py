@@ -127,7 +127,7 @@ class InterpretingProcess:
             "reasons": reasons,
             "interpretation_lag_traces": self._interpreter.lag_traces,
             "interpretation_lag_seconds": lag,
-            "interpretation_failures": self._interpreter.counters.failures,
+            "interpretation_failures": self._interpreter.counters.all_failures,
             "parts": len(self._share.parts) if self._share else 0,
         }
 

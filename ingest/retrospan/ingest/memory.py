@@ -56,6 +56,11 @@ def keep_arenas_few() -> None:
         return
 
 
+def run_bytes(wanted: int, limit: int | None) -> int:
+    """What a process that reads runs may have of the `wanted` bytes where all together may have `limit`."""
+    return wanted if limit is None else min(wanted, max(256 * MIB, limit // 4))
+
+
 def _files(process: Path, groups: Path) -> Iterator[Path]:
     """The files with limits, of either version of control groups, from this process's group upwards."""
     try:

@@ -28,6 +28,8 @@ class WarehouseFacts:
     interpretation_lag_traces: int = 0
     interpretation_lag_seconds: float = 0.0
     interpretation_failures: int = 0
+    interpretation_broken: int = 0
+    interpretation_failure: str = ""
     quarantine: int = 0
     stored_spans: int = 0
     stored_log_records: int = 0
@@ -128,6 +130,13 @@ def concerns(facts: Facts) -> list[str]:
         )
     if facts.warehouse_last_end:
         found.append(f"the warehouse was started again: {facts.warehouse_last_end}")
+    if facts.interpretation_failure:
+        found.append(f"interpretation stopped, and is tried again: {facts.interpretation_failure}")
+    if facts.interpretation_broken:
+        found.append(
+            f"{facts.interpretation_broken:,} times since the start a run could not be interpreted: "
+            "the view interpretation_problems says why"
+        )
     if facts.quarantine:
         found.append(f"{facts.quarantine:,} records could not be loaded and are in quarantine")
     if facts.pending_migrations:

@@ -141,6 +141,13 @@ METRICS: tuple[Metric, ...] = (
         "{run}",
         "runs that could not be interpreted; interpretation_problems says why",
     ),
+    _count(
+        "interpreter",
+        "set_aside",
+        "{run}",
+        "runs of which not even that could be written; the collector's log says why",
+    ),
+    _count("interpreter", "long_runs", "{run}", "runs that were set aside to be read by themselves"),
     _count("interpreter", "failures", "{failure}", "times that interpretation was tried again"),
     _count("interpreter", "seconds", "s", "time spent interpreting"),
     _count("access", "unauthenticated", "{request}", "requests without a token in force"),

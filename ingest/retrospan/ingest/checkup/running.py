@@ -114,6 +114,18 @@ def _loading(page: Mapping[str, object]) -> Finding:
 def _interpretation(page: Mapping[str, object]) -> Finding:
     traces, seconds = _whole(page, "interpretation_lag_traces"), _number(page, "interpretation_lag_seconds")
     said = f"{traces:,} traces behind"
+    if page.get("interpretation_failure"):
+        return failed(
+            "interpretation",
+            f"stopped, and is tried again: {page['interpretation_failure']}",
+            "the collector's log says more",
+        )
+    if broken := _whole(page, "interpretation_broken"):
+        return warning(
+            "interpretation",
+            f"{broken:,} times since the start a run could not be interpreted",
+            "retrospan sql \"SELECT run_id, reason FROM interpretation_problems WHERE field = ''\"",
+        )
     if seconds > LAG_SECONDS:
         return warning(
             "interpretation",

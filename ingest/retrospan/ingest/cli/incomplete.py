@@ -11,6 +11,7 @@ _BECAUSE = {
     "no_root": "its root span never came",
     "missing_parent": "the parent of some of its spans never came",
     "interrupted": "it was interrupted",
+    "not_interpreted": "it could not be read, and `interpretation_problems` says why",
 }
 
 

@@ -11,6 +11,7 @@ from retrospan.ingest.interpret.broken import broken_run
 from retrospan.ingest.interpret.conversations import Conversations, Past
 from retrospan.ingest.interpret.decode import render_deep, spans_of
 from retrospan.ingest.interpret.grouping import Trace, claimed_runs, joined_trace, key_of, runs_of
+from retrospan.ingest.interpret.jsontext import TOO_DEEP
 from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.rows import Rows, rows_of
@@ -99,6 +100,7 @@ def interpret_traces(
     batch = Batch(rules=rules)
     spans = given.spans
     problems: dict[str, Problems] = {trace_id: Problems() for trace_id in newest}
+    _note_depth(given, problems)
     groups = _groups(spans, problems, batch, tenant, next_generation)
     if conversations is None and any(
         trace.joins or trace.claims for group in groups for trace in group.values()
@@ -164,6 +166,7 @@ def _groups(
 
     def find(trace_id: str) -> str:
         while home[trace_id] != trace_id:
+            home[trace_id] = home[home[trace_id]]
             trace_id = home[trace_id]
         return trace_id
 
@@ -181,6 +184,15 @@ def _groups(
         return (min(starts, default=0), min(group))
 
     return sorted(groups.values(), key=began)
+
+
+def _note_depth(given: Given, problems: Mapping[str, Problems]) -> None:
+    """List the attributes whose values are nested too deeply to be read whole."""
+    for trace_id, deep in given.deep.items():
+        for span_id, texts in deep.items():
+            for key, text in texts.items():
+                if TOO_DEEP in text:
+                    problems[trace_id].add(span_id, key, "", "nested too deeply")
 
 
 def _interpret_group(

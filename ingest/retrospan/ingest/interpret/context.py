@@ -11,17 +11,18 @@ def inherit(tree: Tree) -> None:
     """Complete the readings of a run from the spans around them, in place."""
     _mark_nodes(tree)
     conversation = next((r.conversation for r in tree.readings if r.conversation), None)
+    named = tree.nearest(lambda reading: bool(reading.agent_name))
     for reading in tree.readings:
-        above = list(tree.ancestors(reading))
-        if reading.agent_name is None:
-            reading.agent_name = next((r.agent_name for r in above if r.agent_name), None)
-        reading.conversation = reading.conversation or next(
-            (r.conversation for r in above if r.conversation), conversation
-        )
+        if reading.agent_name is None and id(reading) in named:
+            reading.agent_name = named[id(reading)].agent_name
+    for reading in tree.top_down():
+        # What is above the parent, the parent has by now.
+        parent = tree.parent(reading)
+        reading.conversation = reading.conversation or (parent.conversation if parent else conversation)
         if reading.task is None:
-            reading.task = next((r.task for r in above if r.task is not None), None)
+            reading.task = parent.task if parent else None
         if reading.node is None:
-            node = next((r.node for r in above if r.node is not None), None)
+            node = parent.node if parent else None
             reading.node = replace(node) if node else None
 
 

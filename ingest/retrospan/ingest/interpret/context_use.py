@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.calls import ModelCall
 from retrospan.ingest.interpret.jsontext import write_json
 from retrospan.ingest.interpret.key import whole_number
 from retrospan.ingest.interpret.messages import Message, parts_of, text_of
+from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.tree import Tree
 from retrospan.ingest.interpret.values import Values
 from retrospan.schemas.attributes import CONTEXT_LIMIT
@@ -39,17 +40,23 @@ def read_context_use(tree: Tree, calls: Sequence[ModelCall], values: Values) -> 
     message of this prompt: agents of one name that work side by side are told apart by what they know.
     """
     held: dict[str | None, dict[int, int]] = {}
-    return [_use(tree, call, calls, held.setdefault(call.reading.agent_name, {}), values) for call in calls]
+    limits = tree.nearest(lambda reading: _limit(reading) is not None)
+    found: list[ContextUse] = []
+    for call in calls:
+        limit, above = _limit(call.reading), limits.get(id(call.reading))
+        if limit is None and above is not None:
+            limit = _limit(above)
+        found.append(_use(limit, call, calls, held.setdefault(call.reading.agent_name, {}), values))
+    return found
+
+
+def _limit(reading: Reading) -> int | None:
+    return whole_number(reading.span.attributes.get(CONTEXT_LIMIT))
 
 
 def _use(
-    tree: Tree, call: ModelCall, calls: Sequence[ModelCall], held: dict[int, int], values: Values
+    limit: int | None, call: ModelCall, calls: Sequence[ModelCall], held: dict[int, int], values: Values
 ) -> ContextUse:
-    around = (call.reading, *tree.ancestors(call.reading))
-    limit = next(
-        (found for r in around if (found := whole_number(r.span.attributes.get(CONTEXT_LIMIT))) is not None),
-        None,
-    )
     if not call.given:
         return ContextUse(limit)
     known = bool(held)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
 
-from retrospan.ingest.interpret.jsontext import write_json
+from retrospan.ingest.interpret.jsontext import bounded, write_json
 from retrospan.ingest.interpret.span import Event, Link, LogRecord, Span
 from retrospan.ingest.load.attributes import value_of
 from retrospan.schemas.raw import RawLog, RawSpan
@@ -39,7 +38,7 @@ def _freshness(raw: RawSpan) -> tuple[int, int, int]:
 
 def decode(triples: Triples) -> dict[str, object]:
     """Return attributes by key, bytes as base64; of duplicates the last."""
-    return {key: text if kind == "string" else _jsonable(value_of(kind, text)) for key, kind, text in triples}
+    return {key: text if kind == "string" else bounded(value_of(kind, text)) for key, kind, text in triples}
 
 
 def _span(raw: RawSpan) -> Span:
@@ -76,7 +75,7 @@ def _log(raw: RawLog) -> LogRecord:
     return LogRecord(
         event=raw.event_name or (named if isinstance(named, str) else ""),
         time_ns=time_ns,
-        body=_jsonable(value_of(*raw.body)),
+        body=bounded(value_of(*raw.body)),
         attributes=attributes,
         order=(time_ns, raw.observed_ns, f"{raw.content_hash:032x}"),
     )
@@ -85,18 +84,7 @@ def _log(raw: RawLog) -> LogRecord:
 def render_deep(raw: RawSpan) -> dict[str, str]:
     """Return the JSON of the attributes that are nested deeper than SQL decodes, by key."""
     return {
-        key: write_json(_jsonable(value_of(kind, text)))
+        key: write_json(bounded(value_of(kind, text)))
         for key, kind, text in raw.attributes
         if kind.endswith("*")
     }
-
-
-def _jsonable(value: object) -> object:
-    """Return the value with bytes as base64."""
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, dict):
-        return {key: _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_jsonable(item) for item in value]
-    return value

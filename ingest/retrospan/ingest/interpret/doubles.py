@@ -21,28 +21,45 @@ def single_requests(tree: Tree) -> list[Reading]:
         for reading in inference:
             reading.operation = "other" if reading.is_told else "inference"
         inference = [reading for reading in inference if not reading.is_told]
+    nearest = tree.nearest(lambda reading: reading.operation == "inference")
     for reading in inference:
-        above = next((r for r in tree.ancestors(reading) if r.operation == "inference"), None)
+        above = nearest.get(id(reading))
         if above is not None:
             below.setdefault(id(above), []).append(reading)
             inside.add(id(reading))
-    found: list[Reading] = []
-    for reading in inference:
-        if id(reading) not in inside:
-            found += _requests(reading, below)
+    outermost = [reading for reading in inference if id(reading) not in inside]
+    requests = _requests(tree, inference, below)
+    found = [request for reading in outermost for request in requests[id(reading)][1]]
     place = {id(reading): number for number, reading in enumerate(tree.readings)}
     return sorted(found, key=lambda reading: place[id(reading)])
 
 
-def _requests(reading: Reading, below: dict[int, list[Reading]]) -> list[Reading]:
-    inner = below.get(id(reading), [])
-    if len(inner) > 1:
-        return [request for each in inner for request in _requests(each, below)]
-    if inner:
-        (one,) = _requests(inner[0], below)[:1]
-        _complete(reading, one)
-        one.is_part = True
-    return [reading]
+def _requests(
+    tree: Tree, inference: list[Reading], below: dict[int, list[Reading]]
+) -> dict[int, tuple[Reading, list[Reading]]]:
+    """Return the first request and all requests that each model span is or holds, told from the innermost outwards."""
+    requests: dict[int, tuple[Reading, list[Reading]]] = {}
+    for reading in sorted(inference, key=tree.depth, reverse=True):
+        # Each list is taken once, by the span right around it.
+        inner = [requests.pop(id(each)) for each in below.get(id(reading), [])]
+        if len(inner) > 1:
+            requests[id(reading)] = (inner[0][0], _joined([own for _, own in inner]))
+            continue
+        if inner:
+            one = inner[0][0]
+            _complete(reading, one)
+            one.is_part = True
+        requests[id(reading)] = (reading, [reading])
+    return requests
+
+
+def _joined(lists: list[list[Reading]]) -> list[Reading]:
+    """Return all of the lists in one; the longest takes in the others, so that no reading moves often."""
+    longest = max(lists, key=len)
+    for each in lists:
+        if each is not longest:
+            longest += each
+    return longest
 
 
 def single_executions(tree: Tree) -> list[Reading]:
@@ -52,18 +69,18 @@ def single_executions(tree: Tree) -> list[Reading]:
     it, completed by what only the inner one says.
     """
     found: list[Reading] = []
+    nearest = tree.nearest(lambda reading: reading.operation != "other")
     for reading in tree.readings:
         if reading.operation != "tool":
             continue
-        above = next((r for r in tree.ancestors(reading) if r.operation != "other"), None)
+        above = nearest.get(id(reading))
         if above is not None and _is_same_execution(above, reading):
             reading.is_part = True
         else:
             found.append(reading)
     for reading in reversed(tree.readings):
         if reading.operation == "tool" and reading.is_part:
-            outer = next(r for r in tree.ancestors(reading) if r.operation != "other")
-            _complete_execution(outer, reading)
+            _complete_execution(nearest[id(reading)], reading)
     return found
 
 

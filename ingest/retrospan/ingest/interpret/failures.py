@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.attempts import Attempt
@@ -39,18 +40,16 @@ def read_failures(
     An error that climbs through spans is one, at the lowest of them; an interruption is none. A span that holds a
     failure the agent got over may have failed by itself.
     """
-    latest = _latest_steps(steps)
-    starts = [step.reading.span.started_at for step in steps]
+    latest = _latest_around(tree, steps)
     tries = _tries(attempts)
-    explained: set[int] = set()
-    inside: set[int] = {id(step.reading) for step in steps}
+    failing: list[Step] = []
     found: list[Failure] = []
     for step in steps:
         said = _said_by_result(step.tool)
         if step.status != "error" and said is None:
             continue
-        went_on = _went_on(tree, step.reading, step.number, latest)
-        explained.update(_climbed(tree, step.reading, starts))
+        went_on = _went_on(step.reading, step.number, latest)
+        failing.append(step)
         found.append(
             _failure(
                 step.reading,
@@ -61,21 +60,33 @@ def read_failures(
                 went_on or outcome == "ok",
             )
         )
-    for reading in tree.readings:
-        if reading.interrupted:
-            explained.update(id(above) for above in tree.ancestors(reading))
-    for reading in sorted((r for r in tree.readings if r.failed), key=tree.depth, reverse=True):
-        above = list(tree.ancestors(reading))
-        if id(reading) in explained or id(reading) in inside or any(id(a) in inside for a in above):
-            continue
-        # What is no act of an agent, such as a request over HTTP, failed for the run only when its parent did.
-        if reading.operation == "other" and not (above and above[0].failed):
-            continue
-        explained.update(id(a) for a in above)
-        handled = outcome == "ok" or _went_on(tree, reading, 0, latest)
+    for reading in _failed_apart(tree, steps, failing):
+        handled = outcome == "ok" or _went_on(reading, 0, latest)
         origin = origin_of_rest(reading.error_type, reading.error_message)
         found.append(_failure(reading, None, origin, reading.error_message, (False, False), handled))
     return sorted(found, key=lambda failure: (failure.at, failure.reading.span.span_id))
+
+
+def _failed_apart(tree: Tree, steps: Sequence[Step], failing: Sequence[Step]) -> Iterator[Reading]:
+    """Yield the failed spans that no failure of a step, no interruption and no failure inside them explains, the deepest
+    first."""
+    inside = {id(step.reading) for step in steps}
+    in_step = tree.nearest(lambda reading: id(reading) in inside)
+    explained = _climbed(tree, failing, [step.reading.span.started_at for step in steps])
+    around = tree.around(reading for reading in tree.readings if reading.interrupted)
+    for reading in sorted((r for r in tree.readings if r.failed), key=tree.depth, reverse=True):
+        key = id(reading)
+        if key in explained or key in around or key in inside or key in in_step:
+            continue
+        # What is no act of an agent, such as a request over HTTP, failed for the run only when its parent did.
+        parent = tree.parent(reading)
+        if reading.operation == "other" and not (parent is not None and parent.failed):
+            continue
+        for above in tree.ancestors(reading):
+            if id(above) in around:
+                break
+            around.add(id(above))
+        yield reading
 
 
 def _failure(
@@ -141,27 +152,47 @@ def _latest_steps(steps: Sequence[Step]) -> dict[str | None, tuple[int, int]]:
     return latest
 
 
-def _went_on(tree: Tree, reading: Reading, number: int, latest: dict[str | None, tuple[int, int]]) -> bool:
+def _latest_around(tree: Tree, steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
+    """Return for each span start and number of the step that its agent, or one that it works for, began last."""
+    latest = _latest_steps(steps)
+    around: dict[int, tuple[int, int]] = {}
+    for reading in tree.top_down():
+        parent = tree.parent(reading)
+        above = around[id(parent)] if parent is not None else (0, 0)
+        around[id(reading)] = max(above, latest.get(reading.agent_name, above))
+    return around
+
+
+def _went_on(reading: Reading, number: int, latest: Mapping[int, tuple[int, int]]) -> bool:
     """Tell whether the agent, or one that it works for, began another step after this had ended."""
-    ended = max(reading.span.ended_at, reading.span.started_at)
-    agents = {reading.agent_name, *(above.agent_name for above in tree.ancestors(reading))}
-    last = max((latest[agent] for agent in agents if agent in latest), default=(0, 0))
-    return last[0] >= ended and last[1] > number
+    began, of_number = latest[id(reading)]
+    return began >= max(reading.span.ended_at, reading.span.started_at) and of_number > number
 
 
-def _climbed(tree: Tree, reading: Reading, starts: Sequence[int]) -> set[int]:
-    """Return the spans above that an error may have climbed through: those that ended before another step began.
+def _climbed(tree: Tree, failing: Sequence[Step], starts: Sequence[int]) -> set[int]:
+    """Return the spans that errors of steps may have climbed through: those that ended before another step began.
 
     `starts` are the starts of all steps, in order.
     """
-    ended = max(reading.span.ended_at, reading.span.started_at + 1)
-    following = bisect_left(starts, ended)
-    next_start = starts[following] if following < len(starts) else None
-    return {
-        id(above)
-        for above in tree.ancestors(reading)
-        if next_start is None or (above.span.ended_at and above.span.ended_at <= next_start)
-    }
+    until: dict[
+        int, float
+    ] = {}  # of the failing steps in a span, the latest start of the step that followed one
+    for step in failing:
+        span = step.reading.span
+        following = bisect_left(starts, max(span.ended_at, span.started_at + 1))
+        until[id(step.reading)] = starts[following] if following < len(starts) else math.inf
+    climbed: set[int] = set()
+    inner: dict[int, float] = {}
+    for reading in reversed(tree.top_down()):
+        key, parent = id(reading), tree.parent(reading)
+        if key in inner:
+            ended = reading.span.ended_at
+            if inner[key] == math.inf or 0 < ended <= inner[key]:
+                climbed.add(key)
+        reaches = max(until.get(key, -1), inner.get(key, -1))
+        if parent is not None and reaches >= 0:
+            inner[id(parent)] = max(reaches, inner.get(id(parent), -1))
+    return climbed
 
 
 def _tries(attempts: Sequence[Attempt]) -> dict[int, tuple[bool, bool]]:

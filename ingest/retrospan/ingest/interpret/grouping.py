@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.operations import operation_of
@@ -56,13 +57,16 @@ def claimed_runs(spans: Iterable[Span]) -> list[str]:
 def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[Reading]]:
     """Return the readings of each run among traces that belong together, by run id; spans of no run are left out."""
     runs: dict[str, list[Reading]] = {}
+    there: set[tuple[str, str]] = set()
     for trace in traces.values():
         home = _home(trace, traces)
         if home != trace.trace_id:
-            _hang_under_link(trace, traces)
+            there = there or {(r.span.trace_id, r.span.span_id) for t in traces.values() for r in t.readings}
+            _hang_under_link(trace, there)
         by_span = {reading.span.span_id: reading for reading in trace.readings}
+        claimed: dict[str, str] = {}
         for reading in trace.readings:
-            runs.setdefault(_claimed(reading, by_span) or home, []).append(reading)
+            runs.setdefault(_claimed(reading, by_span, claimed) or home, []).append(reading)
     return {run_id: own for run_id, own in runs.items() if any(reading.is_work for reading in own)}
 
 
@@ -77,22 +81,27 @@ def _home(trace: Trace, traces: Mapping[str, Trace]) -> str:
     return home
 
 
-def _claimed(reading: Reading, by_span: Mapping[str, Reading]) -> str:
-    """Return the run that a span or the nearest span above it names."""
+def _claimed(reading: Reading, by_span: Mapping[str, Reading], claimed: dict[str, str]) -> str:
+    """Return the run that a span or the nearest span above it names; `claimed` keeps it for those below."""
     at: Reading | None = reading
-    seen: set[str] = set()
-    while at is not None and at.span.span_id not in seen:
-        named = at.span.attributes.get(RUN_ID)
+    path: dict[str, None] = {}
+    found = ""
+    while at is not None and at.span.span_id not in path:
+        span_id, named = at.span.span_id, at.span.attributes.get(RUN_ID)
+        if span_id in claimed:
+            found = claimed[span_id]
+            break
+        path[span_id] = None
         if isinstance(named, str) and named:
-            return named
-        seen.add(at.span.span_id)
+            found = named
+            break
         at = by_span.get(at.span.parent_span_id)
-    return ""
+    claimed.update(dict.fromkeys(path, found))
+    return found
 
 
-def _hang_under_link(trace: Trace, traces: Mapping[str, Trace]) -> None:
+def _hang_under_link(trace: Trace, there: AbstractSet[tuple[str, str]]) -> None:
     """Let the roots of a joined trace hang under the span they link to, where that is there."""
-    there = {(r.span.trace_id, r.span.span_id) for other in traces.values() for r in other.readings}
     for reading in trace.readings:
         span = reading.span
         if not span.parent_span_id:

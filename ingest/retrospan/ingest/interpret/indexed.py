@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+from retrospan.ingest.interpret.jsontext import MAX_DEPTH
+
 
 def gather(attributes: Mapping[str, object], prefix: str) -> list[dict[str, object]]:
     """Return the elements under `prefix.N.`, in order of N, each as a nested object; elements that are missing are left out."""
@@ -18,7 +20,7 @@ def gather(attributes: Mapping[str, object], prefix: str) -> list[dict[str, obje
             continue
         index, _, path = key[len(start) :].partition(".")
         if index.isdecimal() and len(index) < 10:
-            _put(found.setdefault(int(index), {}), path.split(".") if path else [""], value)
+            _put(found.setdefault(int(index), {}), path.split(".", MAX_DEPTH) if path else [""], value)
     return [_listed(found[index]) for index in sorted(found)]
 
 

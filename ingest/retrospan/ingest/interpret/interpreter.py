@@ -14,7 +14,9 @@ from typing import cast
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.arrivals import Arrivals
+from retrospan.ingest.interpret.lanes import Lanes
 from retrospan.ingest.interpret.leaning import leaning_on
+from retrospan.ingest.interpret.long_runs import LongRuns
 from retrospan.ingest.interpret.queue import MOST_WAITING, Queue, Trace
 from retrospan.ingest.interpret.readings import Batch, Readings
 from retrospan.ingest.interpret.run import version_with
@@ -23,11 +25,12 @@ from retrospan.ingest.interpret.settling import Counters, Settling
 from retrospan.ingest.interpret.share import Share
 from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
-from retrospan.ingest.interpret.worker import Done, Job, RunSeen
+from retrospan.ingest.interpret.worker import RunSeen
+from retrospan.ingest.memory import memory_limit, run_bytes
 from retrospan.ingest.precedence import INTERPRETING, give_way
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import OutOfMemory, RetrospanError, RetryableError, WarehouseUnavailable
+from retrospan.schemas.errors import PermanentError, RetrospanError, WarehouseUnavailable
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger("retrospan.interpret")
@@ -37,6 +40,9 @@ TICK_SECONDS = 0.1
 #: While the loader is far behind, one batch of runs is read in so many seconds: what is loaded can be asked for, what is
 #: not cannot, and interpreting would take most of the processor that loading needs. The runs wait in the warehouse.
 FLOOD_PATIENCE_SECONDS = 20.0
+#: How long the thread pauses after a failure, in seconds: at first, after one that trying again cannot help, at most.
+#: Each further one doubles it.
+FIRST_PAUSE_SECONDS, PERMANENT_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 1.0, 8.0, 60.0
 
 
 class Interpreter:
@@ -74,8 +80,8 @@ class Interpreter:
         self._thread: threading.Thread | None = None
         self._superseded = Superseded()
         self._rules_file = settings.rules
-        self._readings = Readings(own_process, self._owns, Ruleset.configured(settings.rules))
-        self._under_way: Batch | None = None  # what the other process has
+        run_memory = run_bytes(settings.run_bytes, memory_limit())
+        self._readings = Readings(own_process, self._owns, Ruleset.configured(settings.rules), run_memory)
         self._share = share
         self._arrivals = Arrivals(share.name if share else "")
         self._gains_read = 0
@@ -90,6 +96,16 @@ class Interpreter:
             finished=self._finished,
             remark=self._remark,
         )
+        self._long = LongRuns(
+            self._readings,
+            self._settling,
+            self._owns,
+            memory_bytes=run_memory,
+            most_seconds=settings.run_seconds,
+            finished=self._done,
+        )
+        self._lanes = Lanes(self._readings, self._settling, self._long, self._done)
+        self._long_began = 0.0
         self.turn = threading.Lock()
         """Held while runs are read and their rows written: who deletes rows of runs takes it meanwhile."""
 
@@ -149,9 +165,7 @@ class Interpreter:
 
         For who holds the turn.
         """
-        batch = self._under_way
-        if batch is not None and batch.tenant == tenant and not batch.newest.keys().isdisjoint(trace_ids):
-            batch.stale = True
+        self._lanes.forget(tenant, trace_ids)
 
     def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None:
         """Have traces read anew, soon, as if something of them had just come in."""
@@ -208,20 +222,25 @@ class Interpreter:
         # The worker is started by this thread and has its priority.
         give_way(INTERPRETING)
         store: Store | None = None
+        pause = FIRST_PAUSE_SECONDS
         while not self._stopping:
             try:
                 if store is None:
                     store = self._warehouse.connect()
                     self._begin(store)
-                    self.failure = ""
-                if not self._work(store):
+                worked = self._work(store)
+                self.failure, pause = "", FIRST_PAUSE_SECONDS
+                if not worked and not self._long.wait(TICK_SECONDS):
                     with self._changed:
                         self._changed.wait(TICK_SECONDS)
             except Exception as error:  # noqa: BLE001 (the thread must go on, whatever the warehouse does)
                 self.counters.failures += 1
-                self.failure = str(error)[:500]
+                self.failure = str(error)[:500] or type(error).__name__
+                if isinstance(error, PermanentError):
+                    pause = max(pause, PERMANENT_PAUSE_SECONDS)
                 _LOG.error(
-                    "interpretation pauses for a second: %s",
+                    "interpretation pauses for %.0f s: %s",
+                    pause,
                     error,
                     exc_info=None if isinstance(error, RetrospanError) else error,
                 )
@@ -230,20 +249,21 @@ class Interpreter:
                     store.close()
                     store = None
                 with self._changed:
-                    self._changed.wait(1.0)
+                    # Not woken by what comes in: it would be the next failure.
+                    self._changed.wait_for(lambda: self._stopping, pause)
+                pause = min(2 * pause, LAST_PAUSE_SECONDS)
         try:
             if store is not None:
                 with self.turn:
-                    self._advance(store, None)
+                    self._lanes.advance(store, None)
                 store.close()
         except RetrospanError as error:
             _LOG.warning("the next start reads the runs at hand again: %s", error)
-        self._readings.stop()
+        self._lanes.drop()
 
     def _let_go(self) -> None:
         """Forget what is under way: it is found again with the next connection."""
-        self._readings.stop()
-        self._under_way = None
+        self._lanes.drop()
         with self._changed:
             self._begun = False
             self._busy = 0
@@ -288,12 +308,24 @@ class Interpreter:
                 batches += self._take()
                 if noticed and not batches:
                     self._changed.notify_all()
-        worked = bool(batches) or self._under_way is not None
+        # One that waits for its turn has it after those that are due.
+        batches += self._lanes.again()
+        worked = bool(batches) or self._lanes.is_busy
         for batch in batches or (None,):
             with self.turn:
-                self._advance(store, batch)
+                self._lanes.advance(store, batch)
+        with self.turn:
+            worked |= self._long.advance(store, self._long_may_begin())
         self._superseded.sweep(store, self._warehouse.form)
         return worked
+
+    def _long_may_begin(self) -> bool:
+        """Whether the next long run may be read; while much is to be loaded, only one now and then."""
+        now = time.monotonic()
+        if self.is_flooded() and now - self._long_began < FLOOD_PATIENCE_SECONDS and not self._awaited:
+            return False
+        self._long_began = now if len(self._long) else self._long_began
+        return True
 
     def _touched(self, store: Store, noticed: list[tuple[int, int]]) -> list[list[object]]:
         """Rows of traces with new records."""
@@ -333,45 +365,14 @@ class Interpreter:
             self._took = now
         return [*batches.values()]
 
-    def _advance(self, store: Store, batch: Batch | None) -> None:
-        """Read a batch and pass it on; write the one before it, which was interpreted meanwhile."""
-        began = time.perf_counter()
-        job: Job | None = None
-        if batch is not None:
-            try:
-                job = self._readings.job(store, batch)
-            except RetryableError as error:
-                if not isinstance(error, OutOfMemory):
-                    raise
-                _LOG.warning("reading %d traces at once: %s", len(batch.newest), error)
-            except RetrospanError:
-                _LOG.exception("%d traces cannot be read together", len(batch.newest))
-            batch.seconds += time.perf_counter() - began
-        before, self._under_way = self._under_way, None
-        began = time.perf_counter()
-        done = self._readings.receive() if before is not None else None
-        if before is not None and done is not None and done.is_large:
-            before.seconds += time.perf_counter() - began
-            self._settle(store, before, done)
-            self._readings.stop()  # it would keep the memory that a long run took
-            before = None
-        if batch is not None and job is not None and self._readings.send(job):
-            self._under_way, batch = batch, None
-        if before is not None:
-            before.seconds += time.perf_counter() - began
-            self._settle(store, before, done)
-        if batch is not None:
-            self._settle(store, batch, None)
-
-    def _settle(self, store: Store, batch: Batch, done: Done | None) -> None:
-        """Write what a batch gave, or do all of it here, and count it as done."""
-        if done is not None and (batch.stale or self._readings.joined(store, batch)):
-            done = None  # rows are gone since, or the batch before it told that others belong to these
-        self._settling.settle(store, batch, batch.newest, done)
+    def _done(self, batch: Batch, again: bool = False) -> None:
+        """Count the traces of a batch as done; `again` has them read once more."""
         with self._changed:
             self._busy -= len(batch.newest)
             for trace in batch.rebuilt:
                 self._awaited.pop(trace, None)
+            if again:
+                self._touch([[batch.tenant, trace_id, 0, [], ""] for trace_id in batch.newest], urgent=True)
             self._changed.notify_all()
 
     def _finished(self, tenant: str, effort: Mapping[str, float]) -> None:

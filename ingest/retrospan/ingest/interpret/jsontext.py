@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from dataclasses import dataclass
 
 #: Deeper values are left as text: they cannot be meant as messages, arguments or state.
 MAX_DEPTH = 200
+#: What stands in the place of deeper values that came as OTLP values instead of text.
+TOO_DEEP = f"(nested more than {MAX_DEPTH} deep: left out here, the log has it)"
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -58,6 +61,17 @@ def write_json(value: object) -> str:
     except UnicodeEncodeError:
         return json.dumps(json.loads(text), separators=(",", ":"))
     return text
+
+
+def bounded(value: object, depth: int = MAX_DEPTH) -> object:
+    """Return the value with what lies deeper than that replaced by a text that says so, and bytes as base64."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {key: bounded(item, depth - 1) for key, item in value.items()} if depth else TOO_DEEP
+    if isinstance(value, list):
+        return [bounded(item, depth - 1) for item in value] if depth else TOO_DEEP
+    return value
 
 
 def _finite(value: object) -> object:

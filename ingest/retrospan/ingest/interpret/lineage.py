@@ -99,8 +99,9 @@ def _inside(run_id: str, tree: Tree, steps: list[Step], edges: list[Edge]) -> li
     found: list[Edge] = []
     inner = [(step.reading, step_ref(run_id, step.number), step.number) for step in steps]
     inner += [(r, marked[id(r)], None) for r in tree.readings if id(r) in marked]  # type: ignore[misc]
+    nearest = tree.nearest(lambda reading: id(reading) in marked)
     for reading, reference, number in inner:
-        around = next((above for above in tree.ancestors(reading) if id(above) in marked), None)
+        around = nearest.get(id(reading))
         if around is not None:
             at = reading.span.ended_at or reading.span.started_at
             found.append(
@@ -115,8 +116,12 @@ def _foreseen(run_id: str, tree: Tree, steps: list[Step], edges: list[Edge]) -> 
     users = {edge.subject for edge in edges if edge.relation == "used" and edge.subject.startswith("span:")}
     if not users:
         return []
+    seen: set[int] = set()
     for step in steps:
         for above in tree.ancestors(step.reading):
+            if id(above) in seen:
+                break  # an earlier step lies in it, and in all above
+            seen.add(id(above))
             reference = span_ref(above.span.trace_id, above.span.span_id)
             if reference in users:
                 first.setdefault(reference, step)

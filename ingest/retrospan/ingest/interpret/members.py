@@ -8,8 +8,9 @@ from typing import cast
 from retrospan.ingest.interpret.decode import spans_of
 from retrospan.ingest.interpret.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.statements import load
-from retrospan.ingest.load.reading import read_in_pages
+from retrospan.ingest.load.reading import PAGE_SPANS, parse_spans, span_pages, store_fetch
 from retrospan.schemas.attributes import RUN_ID
+from retrospan.schemas.errors import PermanentError
 from retrospan.schemas.raw import RawSpan
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
@@ -18,12 +19,21 @@ from retrospan.schemas.store import Store
 MAX_ROUNDS = 50
 
 
+class TooLong(PermanentError):
+    """Traces that belong together have more spans than were to be read now."""
+
+
 def read_members(
-    store: Store, tenant: str, newest: Mapping[str, Newest]
+    store: Store,
+    tenant: str,
+    newest: Mapping[str, Newest],
+    most_rows: int = 0,
+    page_spans: int = PAGE_SPANS,
 ) -> tuple[dict[str, Newest], list[RawSpan], bool]:
     """Return the traces with all that belong to them (trace id → newest records), and the raw spans of them all.
 
-    Last, whether the spans of each trace were read at one time.
+    Last, whether the spans of each trace were read at one time. Raises TooLong when there are more than `most_rows` raw
+    spans; 0 is without end.
     """
     found = dict(newest)
     raw_spans: list[RawSpan] = []
@@ -32,9 +42,13 @@ def read_members(
     for _ in range(MAX_ROUNDS):
         if not fresh:
             break
-        read, pages = read_in_pages(store, tenant, fresh)
+        read: list[RawSpan] = []
+        for number, page in enumerate(span_pages(store_fetch(store), tenant, fresh, page_spans), start=1):
+            read += parse_spans(page)
+            at_once &= number == 1
+            if most_rows and len(raw_spans) + len(read) > most_rows:
+                raise TooLong(f"what belongs together has more than {most_rows:,} spans")
         raw_spans += read
-        at_once &= pages <= 1
         by_trace: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in fresh}
         for raw in read:
             by_trace[raw.trace_id].append(raw)

@@ -7,6 +7,7 @@ stated state had left when this one began. What does not apply is a problem, and
 from __future__ import annotations
 
 import copy
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,22 +24,38 @@ class NoPatch(ValueError):
 
 def apply_patches(readings: Sequence[Reading], problems: Problems) -> None:
     """Complete the state after of the readings, which are in order, from the patches on their spans."""
-    left: list[tuple[int, dict[str, object]]] = []  # (when a span ended, the state it left)
+    left = _Left()
     for reading in readings:
         raw = reading.span.attributes.get(STATE_PATCH)
         if raw is not None and reading.state_after is None:
             _apply(reading, raw, left, problems)
         if reading.state_after is not None:
-            left.append((reading.span.ended_at, reading.state_after))
+            left.note(reading.span.ended_at, reading.state_after)
 
 
-def _apply(
-    reading: Reading, raw: object, left: Sequence[tuple[int, dict[str, object]]], problems: Problems
-) -> None:
+class _Left:
+    """The states that spans left, by when they ended."""
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []
+        self._states: dict[int, dict[str, object]] = {}
+
+    def note(self, ended: int, state: dict[str, object]) -> None:
+        """Note what a span left; of several that ended at one time the first counts."""
+        if ended not in self._states:
+            self._states[ended] = state
+            insort(self._ends, ended)
+
+    def at(self, time: int) -> dict[str, object] | None:
+        """Return what was left last by then."""
+        place = bisect_right(self._ends, time)
+        return self._states[self._ends[place - 1]] if place else None
+
+
+def _apply(reading: Reading, raw: object, left: _Left, problems: Problems) -> None:
     before = reading.state_before
     if before is None:
-        done = [entry for entry in left if entry[0] <= reading.span.started_at]
-        before = max(done, key=lambda entry: entry[0])[1] if done else None
+        before = left.at(reading.span.started_at)
     try:
         if before is None:
             raise NoPatch("there is no state that it applies to")

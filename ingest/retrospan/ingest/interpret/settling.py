@@ -1,15 +1,15 @@
 """What came of a batch goes into the warehouse: rows first, the row of `canon_runs` last.
 
-One trace that breaks a batch is found by halving, and listed with its traceback; the others go on.
+Rows of one reading may be written a piece at a time, with other work in between; what readers see changes at the end.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from retrospan.ingest.interpret.arrivals import Arrivals
 from retrospan.ingest.interpret.batch import broken_trace
@@ -18,11 +18,11 @@ from retrospan.ingest.interpret.leaning import final_histories
 from retrospan.ingest.interpret.members import orphaned_runs
 from retrospan.ingest.interpret.readings import Batch, Readings, write_rows
 from retrospan.ingest.interpret.share import Share
+from retrospan.ingest.interpret.statements import load
 from retrospan.ingest.interpret.superseded import Superseded
 from retrospan.ingest.interpret.worker import Done, RunSeen
-from retrospan.ingest.warehouse.rows import insert_encoded
-from retrospan.schemas.errors import OutOfMemory, RetryableError
-from retrospan.schemas.sequences import Newest
+from retrospan.ingest.warehouse.rows import Encoded, insert_encoded
+from retrospan.schemas.errors import PermanentError
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger("retrospan.interpret")
@@ -37,6 +37,18 @@ class Counters:
     broken: int = 0
     failures: int = 0
     seconds: float = 0.0
+    long_runs: int = 0
+    set_aside: int = 0
+
+    @property
+    def not_interpreted(self) -> int:
+        """How often a run could not be interpreted."""
+        return self.broken + self.set_aside
+
+    @property
+    def all_failures(self) -> int:
+        """The same, and how often interpretation as a whole had to be tried again."""
+        return self.failures + self.not_interpreted
 
 
 class Settling:
@@ -62,61 +74,91 @@ class Settling:
         self._finished = finished
         self._remark = remark
 
-    def settle(self, store: Store, batch: Batch, newest: dict[str, Newest], done: Done | None = None) -> None:
-        """Write what these traces gave, or interpret them here without `done`.
+    def write(self, store: Store, batch: Batch, done: Done) -> None:
+        """Write what these traces gave, whole."""
+        began = time.perf_counter()
+        writing = self.begin(store, batch, done)
+        for rows in done.rows:
+            self.piece(store, writing, rows)
+        self.end(store, writing)
+        self.counters.seconds += time.perf_counter() - began + batch.seconds
+        batch.seconds = 0.0
 
-        Where their rows cannot be read or written, they are halved until the one trace is found; it is listed as
-        broken.
-
-        Raises:
-            RetryableError: the warehouse is away, or one trace alone does not fit into the engine's memory.
-        """
-        try:
-            self._write(store, batch, newest, done)
-        except RetryableError as error:
-            if not isinstance(error, OutOfMemory) or len(newest) == 1:
-                raise
-            self._settle_halves(store, batch, newest)
-        except Exception:  # noqa: BLE001 (whatever one trace does, the others go on)
-            if len(newest) > 1:
-                self._settle_halves(store, batch, newest)
-                return
-            _LOG.exception("trace %s cannot be interpreted", next(iter(newest)))
-            rows = broken_trace(
-                batch.tenant,
-                newest,
-                self._readings.next_generation(),
-                traceback.format_exc(),
-                self._readings.rules,
-            )
-            write_rows(store, rows)
-            self.counters.broken += 1
-
-    def _settle_halves(self, store: Store, batch: Batch, newest: dict[str, Newest]) -> None:
-        pairs = list(newest.items())
-        middle = len(pairs) // 2
-        self.settle(store, batch, dict(pairs[:middle]))
-        self.settle(store, batch, dict(pairs[middle:]))
-
-    def _write(self, store: Store, batch: Batch, newest: dict[str, Newest], done: Done | None) -> None:
-        began, tenant = time.perf_counter(), batch.tenant
-        done = done or self._readings.here(store, tenant, newest)
-        self._arrivals.pass_on(store, tenant, {t: run for t, run in done.foreign.items() if t in newest})
-        run_ids = [run.run_id for run in done.runs]
-        before = final_histories(store, tenant, run_ids)
-        if self._share is not None:
-            self._share.require()
+    def begin(self, store: Store, batch: Batch, done: Done) -> Writing:
+        """Begin to write what these traces gave: before any of its rows."""
+        tenant = batch.tenant
+        self._arrivals.pass_on(
+            store, tenant, {t: run for t, run in done.foreign.items() if t in batch.newest}
+        )
+        before = final_histories(store, tenant, [run.run_id for run in done.runs])
+        self._require()
         for run_id in orphaned_runs(store, tenant, done.homes):
             write_rows(store, deleted_run(tenant, run_id, self._readings.next_generation()))
-        for rows in done.rows:
-            insert_encoded(store, rows)
-        self._remark(store, tenant, done.runs, before)
-        self._finished(tenant, done.effort)
+        return Writing(tenant, done, before)
+
+    def piece(self, store: Store, writing: Writing, rows: Encoded) -> None:
+        """Write rows, in the order in which they come."""
+        self._require()
+        insert_encoded(store, rows)
+
+    def end(self, store: Store, writing: Writing) -> None:
+        """Note what was written: after the last of its rows."""
+        done = writing.done
+        self._remark(store, writing.tenant, done.runs, writing.before)
+        self._finished(writing.tenant, done.effort)
         for run in done.runs:
-            if run.run_id in before:
-                self._superseded.note(tenant, run.run_id, run.generation)
+            if run.run_id in writing.before:
+                self._superseded.note(writing.tenant, run.run_id, run.generation)
         self.counters.runs += len(done.runs)
         self.counters.spans += done.spans
         self.counters.broken += done.broken
-        self.counters.seconds += time.perf_counter() - began + batch.seconds
-        batch.seconds = 0.0
+
+    def overtaken(self, store: Store, writing: Writing) -> bool:
+        """Whether something of what was written is not the last word: it was read while others were written."""
+        asked: dict[str, str | int | Sequence[str]] = {
+            "tenant": writing.tenant,
+            "trace_ids": list(writing.done.homes),
+            "run_ids": sorted({run_id for runs in writing.done.homes.values() for run_id in runs}),
+            "generation": writing.done.last_generation,
+        }
+        return bool(store.rows(load("traces_overtaken"), asked))
+
+    def give_up(self, store: Store, batch: Batch, reason: str) -> None:
+        """List the one trace of a batch as one that cannot be interpreted.
+
+        Where not even that can be written, it is left aside: what comes of the trace later, and the next start, are
+        reasons to try again.
+        """
+        rows = broken_trace(
+            batch.tenant, batch.newest, self._readings.next_generation(), reason, self._readings.rules
+        )
+        _LOG.error("trace %s cannot be interpreted: %.2000s", next(iter(batch.newest)), reason.strip())
+        try:
+            asked = {"tenant": batch.tenant, "trace_id": next(iter(batch.newest))}
+            began, ended, arrived = store.rows(load("starts_of_trace"), asked)[0]
+        except PermanentError as error:
+            _LOG.warning("when it began is not known either: %.300s", error)
+        else:
+            (run,) = rows.runs
+            run.started_at, run.newest_ended_at = cast(int, began), cast(int, ended)
+            run.arrived_at = cast(int, arrived)
+        try:
+            write_rows(store, rows)
+        except PermanentError as error:
+            self.counters.set_aside += 1
+            _LOG.error("trace %s is left aside: %.500s", next(iter(batch.newest)), error)
+        else:
+            self.counters.broken += 1
+
+    def _require(self) -> None:
+        if self._share is not None:
+            self._share.require()
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What is being written: the histories of its runs as they were `before`."""
+
+    tenant: str
+    done: Done
+    before: dict[str, str]

@@ -113,9 +113,10 @@ class States:
         The state before goes to every step inside that began while it held, the state after to the last.
         """
         holders: dict[int, list[Step]] = {}
+        nearest = self._tree.nearest(lambda reading: id(reading) in self._source)
         for step in steps:
-            around = [step.reading, *self._tree.ancestors(step.reading)]
-            holder = next((r for r in around if id(r) in self._source), None)
+            own = step.reading
+            holder = own if id(own) in self._source else nearest.get(id(own))
             if holder is not None:
                 holders.setdefault(id(holder), []).append(step)
         for key, inside in holders.items():

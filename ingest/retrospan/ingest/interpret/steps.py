@@ -35,12 +35,7 @@ def read_steps(tree: Tree, calls: Calls, states: States) -> list[Step]:
     """Return the steps in order. A framework's node is one only when nothing inside it is, and it changed the state."""
     models = {id(call.reading): call for call in calls.models}
     tools = {id(call.reading): call for call in calls.tools if call.reading is not None}
-    busy: set[int] = set()
-    leaves: set[int] = set()
-    for reading in tree.readings:
-        if reading.operation in ("inference", "tool", *_LEAVES):
-            leaves.add(id(reading))
-            busy.update(id(above) for above in tree.ancestors(reading))
+    busy = tree.around(r for r in tree.readings if r.operation in ("inference", "tool", *_LEAVES))
     steps: list[Step] = []
     for reading in tree.readings:
         step = _step_of(reading, models, tools)

@@ -31,12 +31,25 @@ def add_told_calls(tree: Tree) -> None:
         if reading.operation in ("agent", "workflow", "step") and (said := list(_transcript(reading))):
             found[id(reading)] = said
     # The innermost tells it: spans around it repeat it.
-    around = {
-        id(above) for reading in tree.readings if id(reading) in found for above in tree.ancestors(reading)
-    }
-    for reading in [*tree.readings]:
-        if id(reading) in found and id(reading) not in around:
-            tree.add(reading, list(_calls(tree, reading, found[id(reading)])))
+    around = tree.around(reading for reading in tree.readings if id(reading) in found)
+    telling = [reading for reading in tree.readings if id(reading) in found and id(reading) not in around]
+    tools = _tools_inside(tree, telling)
+    tree.add(
+        (reading, call)
+        for reading in telling
+        for call in _calls(reading, found[id(reading)], tools.get(id(reading), []))
+    )
+
+
+def _tools_inside(tree: Tree, telling: list[Reading]) -> dict[int, list[Reading]]:
+    """Return the tools inside each of some spans, of which none lies in another, in order."""
+    marked = {id(reading) for reading in telling}
+    nearest = tree.nearest(lambda reading: id(reading) in marked)
+    tools: dict[int, list[Reading]] = {}
+    for reading in tree.readings:
+        if reading.operation == "tool" and id(reading) in nearest:
+            tools.setdefault(id(nearest[id(reading)]), []).append(reading)
+    return tools
 
 
 def _transcript(reading: Reading) -> Iterator[Said]:
@@ -66,16 +79,14 @@ def _is_of_model(message: Message, kept: object) -> bool:
     return bool(parts_of(message, "tool_call")) or used.model is not None or used.input is not None
 
 
-def _calls(tree: Tree, reading: Reading, said: list[Said]) -> Iterator[Reading]:
-    """Yield one reading per answer of this run; what was given to it are no answers, though they may be an assistant's."""
+def _calls(reading: Reading, said: list[Said], waiting: list[Reading]) -> Iterator[Reading]:
+    """Yield one reading per answer of this run; what was given to it are no answers, though they may be an assistant's.
+
+    `waiting` are the tools inside it; they are taken from the list.
+    """
     given = open_request(reading.framework_input).messages
     known = [place for place, (message, _) in enumerate(said) if given and message == given[-1]]
     begun = known[-1] if known else -1
-    waiting = [
-        tool
-        for tool in tree.readings
-        if tool.operation == "tool" and any(above is reading for above in tree.ancestors(tool))
-    ]
     at = reading.span.started_at
     system: list[Part] = []
     before: list[Message] = []

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from retrospan.ingest.interpret.reading import Reading
+
+Nearest = Mapping[int, Reading]
+"""A span above, by the id of the reading below it."""
 
 
 class Tree:
     """Readings in the order of the run: started_at, then ended_at, then parents before children, then span id.
 
-    A parent that never came, a parent that is the span itself and a cycle all count as no parent.
+    A parent that never came, a parent that is the span itself and a cycle all count as no parent. A run may be as deep
+    as it is long: what is asked of the ancestors of every span is asked once, from the top down.
     """
 
     def __init__(self, readings: Iterable[Reading]) -> None:
@@ -36,15 +40,21 @@ class Tree:
             ),
         )
 
-    def add(self, parent: Reading, told: Sequence[Reading]) -> None:
-        """Add readings that have no span of their own under one that tells of them: each after all that had begun."""
+    def add(self, told: Iterable[tuple[Reading, Reading]]) -> None:
+        """Add readings that have no span of their own, each with the one that tells of it: after all that had begun."""
         began = [reading.span.started_at for reading in self.readings]
-        for reading in told:
+        after: dict[int, list[Reading]] = {}
+        for parent, reading in told:
             self._parents[id(reading)] = parent
             self._depths[id(reading)] = self.depth(parent) + 1
-            place = bisect_right(began, reading.span.started_at)
-            began.insert(place, reading.span.started_at)
-            self.readings.insert(place, reading)
+            after.setdefault(bisect_right(began, reading.span.started_at), []).append(reading)
+        for added in after.values():
+            added.sort(key=lambda reading: reading.span.started_at)
+        whole: list[Reading] = []
+        for place, reading in enumerate(self.readings):
+            whole += after.get(place, ())
+            whole.append(reading)
+        self.readings = whole + after.get(len(began), [])
 
     def _measure(self, reading: Reading) -> None:
         """Note the depth of a span and of those above it; a cycle is cut where the walk meets itself."""
@@ -77,11 +87,51 @@ class Tree:
         return self._parents.get(id(reading))
 
     def ancestors(self, reading: Reading) -> Iterator[Reading]:
-        """Yield parent, grandparent …"""
+        """Yield parent, grandparent …: to be left early, or asked of few spans."""
         above = self.parent(reading)
         while above is not None:
             yield above
             above = self.parent(above)
+
+    def top_down(self) -> list[Reading]:
+        """Return the spans, each after the one above it."""
+        return sorted(self.readings, key=self.depth)
+
+    def walk(self) -> Iterator[tuple[Reading, bool]]:
+        """Yield each span as it is entered (True) and as it is left (False), those inside it in between."""
+        below: dict[int, list[Reading]] = {}
+        for reading in self.readings:
+            parent = self.parent(reading)
+            if parent is not None:
+                below.setdefault(id(parent), []).append(reading)
+        waiting = [(root, True) for root in reversed(self.roots())]
+        while waiting:
+            reading, enters = waiting.pop()
+            yield reading, enters
+            if enters:
+                waiting.append((reading, False))
+                waiting += ((inner, True) for inner in reversed(below.get(id(reading), ())))
+
+    def nearest(self, wanted: Callable[[Reading], bool]) -> Nearest:
+        """Return, for every span that has one, the nearest span above it that is wanted."""
+        above: dict[int, Reading] = {}
+        for reading in self.top_down():
+            parent = self.parent(reading)
+            if parent is not None:
+                found = parent if wanted(parent) else above.get(id(parent))
+                if found is not None:
+                    above[id(reading)] = found
+        return above
+
+    def around(self, readings: Iterable[Reading]) -> set[int]:
+        """Return the ids of all spans above any of these."""
+        found: set[int] = set()
+        for reading in readings:
+            for above in self.ancestors(reading):
+                if id(above) in found:
+                    break  # as are all above it
+                found.add(id(above))
+        return found
 
     def roots(self) -> list[Reading]:
         """Return the spans without a parent in the run, in order."""

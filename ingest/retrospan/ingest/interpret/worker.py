@@ -2,150 +2,69 @@
 
 The parent has the warehouse: it sends the raw rows of some traces as the engine wrote them and gets back canonical rows as
 the engine reads them. Both go in parts, so that a run of any length is nowhere whole but where it is interpreted. What
-needs the warehouse in between is left to the parent. The child ends when its input does, also when the parent is
-killed.
+needs the warehouse in between the child asks of the parent. It may take so much memory and no more, says nothing for so
+long and no longer, and ends when its input does, also when the parent is killed.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import IO, cast
+from multiprocessing.connection import Connection
+from typing import cast
 
-from retrospan.ingest.interpret.batch import Batch, given_of, interpret_traces
-from retrospan.ingest.interpret.rows import Rows
-from retrospan.ingest.load.reading import parse_logs, parse_spans
+from retrospan.ingest.interpret.asking import Asked, AskingStore
+from retrospan.ingest.interpret.jobs import TABLES, Done, Job, RunSeen, interpret_job, interpret_whole
 from retrospan.ingest.privacy import close_to_others
-from retrospan.ingest.rules.ruleset import Ruleset
-from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
-from retrospan.schemas.errors import RetryableError
-from retrospan.schemas.raw import RawSpan
-from retrospan.schemas.sequences import Newest
+from retrospan.ingest.warehouse.rows import Encoded
+from retrospan.schemas.errors import RetrospanError, RetryableError
 
-#: Row list → table, in the order of writing: the pointer last.
-TABLES = {name: f"canon_{name}" for name in Rows.__slots__}
+__all__ = [
+    "HELD_BYTES",
+    "TABLES",
+    "Done",
+    "Job",
+    "RunSeen",
+    "Worker",
+    "WorkerGone",
+    "interpret_job",
+    "interpret_whole",
+]
 
-#: How much is sent back in one piece, in characters, and how many bytes of pieces the parent holds at a time.
-PIECE_CHARACTERS = 8_000_000
+#: How many bytes of pieces the parent holds at a time.
 HELD_BYTES = 32_000_000
 
 
+_PR_SET_PDEATHSIG = 1
+
+
 class WorkerGone(RetryableError):
-    """The interpreting process ended before it answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Traces to interpret: generations free from `generation` on, the rules to read them by, and their raw rows.
-
-    `pages` are those of their spans, read as they are sent, and stay behind when a job is pickled.
-    """
-
-    tenant: str
-    newest: dict[str, Newest]
-    logs: bytes
-    generation: int
-    timed: Mapping[str, frozenset[str]]
-    rules: Ruleset
-    pages: Iterable[bytes] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RunSeen:
-    """What the parent must know of a run to keep its neighbours right."""
-
-    run_id: str
-    generation: int
-    conversation_id: str | None
-    started_at: int
-    final_history_hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a job. `last_generation` is the highest used.
-
-    `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
-    before the next job is sent.
-    """
-
-    runs: list[RunSeen]
-    homes: dict[str, list[str]]
-    effort: dict[str, float]
-    spans: int
-    broken: int
-    last_generation: int
-    foreign: dict[str, str]
-    rows: Iterable[Encoded] = ()
-    is_large: bool = False
-
-
-def interpret_job(job: Job) -> Done | None:
-    """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages."""
-    raw_spans: list[RawSpan] = []
-    pages = 0
-    for page in job.pages:
-        raw_spans += parse_spans(page)
-        pages += 1
-    given = given_of(job.newest, raw_spans, parse_logs(job.logs))
-    del raw_spans  # of a long run they take as much as all the rest
-    used = job.generation
-
-    def next_generation() -> int:
-        nonlocal used
-        used += 1
-        return used
-
-    batch = interpret_traces(
-        job.tenant,
-        job.newest,
-        given,
-        next_generation,
-        None,
-        rules=job.rules,
-        at_once=pages <= 1,
-    )
-    return None if batch.needs_warehouse else pack(batch, job.timed, used)
-
-
-def pack(batch: Batch, timed: Mapping[str, frozenset[str]], last_generation: int) -> Done:
-    """Return a batch ready to be written; it is used up with the rows."""
-    runs = [
-        RunSeen(row.run_id, row.generation, row.conversation_id, row.started_at, row.final_history_hash)
-        for row in batch.rows.runs
-    ]
-    homes = {row.trace_id: row.run_ids for row in batch.rows.traces}
-    batch.runs = []
-    return Done(
-        runs,
-        homes,
-        batch.effort,
-        batch.spans,
-        batch.broken,
-        last_generation,
-        batch.foreign,
-        _encoded(batch.rows, timed),
-    )
-
-
-def _encoded(rows: Rows, timed: Mapping[str, frozenset[str]]) -> Iterator[Encoded]:
-    for name, table in TABLES.items():
-        if of_table := getattr(rows, name):
-            setattr(rows, name, [])
-            yield from encode_in_pieces(table, of_table, timed[table], PIECE_CHARACTERS)
+    """The interpreting process ended before it answered, or was ended because it took too long."""
 
 
 class Worker:
     """The child process, started when first asked. Belongs to one thread."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, memory_bytes: int = 0, patience_seconds: float | None = None, niceness: int = 0
+    ) -> None:
+        """The child may take `memory_bytes` (0 is without end), and is ended when it says nothing for so long."""
+        self._niceness = niceness
+        self._memory = memory_bytes
+        self._patience = patience_seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._asked: Connection | None = None
+        self._answers: Connection | None = None
         self._is_answering = False  # rows are on their way
 
     def send(self, job: Job) -> None:
@@ -156,30 +75,28 @@ class Worker:
         if self._is_answering:
             self.stop()
         if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "retrospan.ingest.interpret.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-        pipe = cast("IO[bytes]", self._process.stdin)
-        with self._watched():
-            _send(pipe, replace(job, pages=()))
+            self._start()
+        self._put(replace(job, pages=()))
+        if job.asks:
+            return
         try:
             for page in job.pages:
-                with self._watched():
-                    _send(pipe, page)
+                self._put(page)
         except BaseException:
             self.stop()  # it has a part of a job
             raise
-        with self._watched():
-            _send(pipe, None)
+        self._put(None)
 
-    def receive(self) -> Done | None:
-        """Wait for what `interpret_job` returns for the job.
+    def receive(self, answer: Callable[[Asked], object] | None = None) -> Done | None:
+        """Wait for what `interpret_job` returns for the job; what the child asks meanwhile is passed to `answer`.
 
         Raises WorkerGone when the child ends before it answers; going through the rows may raise it as well.
         """
-        done = cast("Done | None", self._answer())
+        while isinstance(message := self.message(), Asked):
+            if answer is None:
+                raise WorkerGone("the interpreting process asked where nobody answers")
+            self.reply(answer, message)
+        done = cast("Done | None", message)
         if done is None:
             return None
         self._is_answering = True
@@ -191,87 +108,157 @@ class Worker:
                 return replace(done, rows=chain(held, rows), is_large=True)
         return replace(done, rows=held)
 
-    def _rows(self) -> Iterator[Encoded]:
-        while (piece := self._answer()) is not None:
-            yield cast(Encoded, piece)
-        self._is_answering = False
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a child, as far as is known."""
+        return self._process is not None
 
-    def _answer(self) -> object:
+    def has_message(self, timeout: float) -> bool:
+        """Whether the child has said something, or has ended; waits so many seconds for it."""
         with self._watched():
-            if self._process is None:
+            return self._answers is None or self._answers.poll(timeout)
+
+    def message(self) -> object:
+        """Wait for what the child says next: what it asks, the head of what came of the job, rows, None at the end.
+
+        Raises WorkerGone, and the error that stands in the place of an answer.
+        """
+        with self._watched():
+            if self._answers is None:
                 raise EOFError("it has no job")
-            answer = _receive(cast("IO[bytes]", self._process.stdout))
+            if not self._answers.poll(self._patience):
+                raise EOFError(f"it said nothing for {self._patience:.0f} s")
+            answer: object = pickle.loads(self._answers.recv_bytes())
         if isinstance(answer, BaseException):
             self._is_answering = False
             raise answer
         return answer
 
+    def reply(self, answer: Callable[[Asked], object], asked: Asked) -> None:
+        """Answer what the child asked. What the warehouse raises is raised in the child, and from there here again."""
+        try:
+            found = answer(asked)
+        except RetrospanError as error:
+            found = error
+        self._put(found)
+
     def stop(self) -> None:
-        """End the child, if there is one. Safe to call twice."""
+        """End the child, if there is one, whatever it does. Safe to call twice."""
         process, self._process = self._process, None
         self._is_answering = False
+        for pipe in (self._asked, self._answers):
+            if pipe is not None:
+                pipe.close()
+        self._asked = self._answers = None
         if process is not None:
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    try:
-                        pipe.close()
-                    except OSError:
-                        pass  # the child is gone: there is nobody to flush to
-            try:
-                process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()
+
+    def _start(self) -> None:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "retrospan.ingest.interpret.worker",
+                str(self._memory),
+                str(self._niceness),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin as asked, process.stdout as answers:
+            self._asked = Connection(os.dup(asked.fileno()), readable=False)
+            self._answers = Connection(os.dup(answers.fileno()), writable=False)
+        process.stdin = process.stdout = None
+        self._process = process
+
+    def _rows(self) -> Iterator[Encoded]:
+        while (piece := self.message()) is not None:
+            yield cast(Encoded, piece)
+        self._is_answering = False
+
+    def _put(self, value: object) -> None:
+        with self._watched():
+            if self._asked is None:
+                raise EOFError("it has ended")
+            _send(self._asked, value)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
         try:
             yield
         except (OSError, EOFError, pickle.UnpicklingError) as cause:
+            process = self._process
+            ended = process.poll() if process is not None else None
             self.stop()
-            raise WorkerGone(f"the interpreting process ended: {cause}") from cause
+            how = f"signal {-ended}" if ended is not None and ended < 0 else str(cause)
+            raise WorkerGone(f"the interpreting process ended: {how}") from cause
 
 
-def _send(pipe: IO[bytes], value: object) -> None:
-    # Written as it is made: what is large in it goes to the pipe without a copy.
-    pickle.dump(value, pipe, protocol=pickle.HIGHEST_PROTOCOL)
-    pipe.flush()
+def _send(pipe: Connection, value: object) -> None:
+    pipe.send_bytes(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def _receive(pipe: IO[bytes]) -> object:
-    """Raises EOFError or UnpicklingError when the other end closes first."""
-    return pickle.load(pipe)
+def _receive(pipe: Connection) -> object:
+    """Raises EOFError or OSError when the other end closes first."""
+    return pickle.loads(pipe.recv_bytes())
 
 
 def main() -> None:
-    """Answer jobs on standard input until it ends."""
+    """Answer jobs on standard input until it ends. Arguments: the most memory in bytes, 0 for any; the niceness."""
     close_to_others()
     # Ctrl-C is for the parent, which then closes the input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    os.nice(int(sys.argv[2]))
+    if most := int(sys.argv[1]):
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    if sys.platform == "linux":
+        # It may be at work for minutes when the parent is killed, and would not notice before its next word.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    asked, answers = Connection(0, writable=False), Connection(1, readable=False)
     try:
         while True:
-            for answer in _answers(cast(Job, _receive(asked)), asked):
+            for answer in _answers(cast(Job, _receive(asked)), asked, answers):
                 _send(answers, answer)
-    except (EOFError, pickle.UnpicklingError, BrokenPipeError):
+    except (EOFError, OSError, pickle.UnpicklingError):
         return
 
 
-def _answers(job: Job, asked: IO[bytes]) -> Iterator[object]:
+def _answers(job: Job, asked: Connection, answers: Connection) -> Iterator[object]:
     """What came of the job whose pages follow: its head, its rows, None at the end; or None alone, or an error."""
-    pages = iter(lambda: cast("bytes | None", _receive(asked)), None)
+    pages: Iterator[bytes] = iter(())
+    if not job.asks:
+        pages = iter(lambda: cast("bytes | None", _receive(asked)), None)
+
+    def ask(question: Asked) -> object:
+        _send(answers, question)
+        found = _receive(asked)
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
     try:
-        done = interpret_job(replace(job, pages=pages))
+        if job.asks:
+            store = AskingStore(ask)
+            done: Done | None = interpret_whole(job, store, store.owns)
+        else:
+            done = interpret_job(replace(job, pages=pages))
         if done is not None:
             yield replace(done, rows=())
             yield from done.rows
         yield None
-    except (EOFError, pickle.UnpicklingError):
+    except (EOFError, OSError, pickle.UnpicklingError):
         raise
     except Exception as error:  # noqa: BLE001 (the parent decides; it sees what happened here)
         for _ in pages:
             pass  # the next job begins behind them
-        yield RuntimeError(f"{type(error).__name__}: {error}")
+        if isinstance(error, MemoryError):
+            yield RuntimeError("it takes more memory than a process that reads runs may have")
+        else:
+            yield error if isinstance(error, RetrospanError) else RuntimeError(traceback.format_exc())
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from retrospan.schemas.store import Store
 _LOG = logging.getLogger(__name__)
 
 # How often the thread looks whether it should stop while nothing arrives, and its waits after a failure, in seconds.
+# A refusal that trying again cannot help is waited out twelve times as long: somebody has to mend it.
 _IDLE_SECONDS = 0.5
 _FIRST_RETRY_SECONDS = 0.2
 _LAST_RETRY_SECONDS = 5.0
@@ -341,7 +342,7 @@ class Loader:
                 _LOG.error("loading failed, trying again in %.1f s: %.500s", pause, cause)
                 self._forget_connection()
                 self._stopping.wait(pause)
-                pause = min(2 * pause, _LAST_RETRY_SECONDS)
+                pause = min(2 * pause, _LAST_RETRY_SECONDS * (12 if isinstance(cause, SqlError) else 1))
             except Exception:
                 # Anything else is a fault of ours; the log keeps the records and the health page says it.
                 _LOG.exception("the loader stopped")

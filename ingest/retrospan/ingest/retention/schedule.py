@@ -14,6 +14,8 @@ from retrospan.schemas.errors import RetrospanError
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 5.0
+#: What fails is tried again after a pause that doubles, up to so many seconds.
+_LONGEST_PAUSE_SECONDS = 300.0
 BY = "schedule"
 
 
@@ -56,17 +58,20 @@ class Schedule:
         return self._stopping.is_set()
 
     def _run(self) -> None:
-        while not self._stopping.wait(_LOOK_SECONDS):
+        pause = _LOOK_SECONDS
+        while not self._stopping.wait(pause):
             try:
                 with self._alone() as alone:
                     if alone:
                         self._turn()
-                self.failure = ""
+                self.failure, pause = "", _LOOK_SECONDS
+                continue
             except RetrospanError as error:
                 self._say(str(error))
             except Exception as error:  # noqa: BLE001 - the thread must go on, whatever one run met
                 _LOG.exception("retention failed")
                 self._say(f"{type(error).__name__}: {error}")
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _turn(self) -> None:
         if not self._looked_again:

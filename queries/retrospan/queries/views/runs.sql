@@ -17,7 +17,7 @@
 --   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds from start to end
 --   outcome LowCardinality(String): ok, error, incomplete, or running (incomplete, newest span under 5 minutes old)
---   incomplete_because Nullable(String): no_root, missing_parent or interrupted; said of running runs too
+--   incomplete_because Nullable(String): no_root, missing_parent, interrupted (also of running runs), not_interpreted
 --   input Nullable(String): the user's text of this run
 --   output Nullable(String): text of the final answer
 --   steps UInt64: number of steps
@@ -52,6 +52,7 @@ SELECT
     CAST(
         if(
             canon_runs.outcome = 'incomplete'
+                AND ifNull(incomplete_because, '') != 'not_interpreted'
                 AND newest_ended_at > now() - INTERVAL 5 MINUTE
                 AND newest_ended_at < now() + INTERVAL 1 DAY,
             'running',

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.calls import Calls
+from retrospan.ingest.interpret.jsontext import write_json
 from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.stated.events import Whereabouts, time_of
@@ -38,12 +39,7 @@ def read_effects(tree: Tree, calls: Calls, whereabouts: Whereabouts, problems: P
     ordinals = {id(tool): ordinal for ordinal, tool in enumerate(calls.tools, start=1)}
     names = (EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY, COMPENSATES)
     telling = [r for r in tree.readings if not r.is_told and any(name in r.span.attributes for name in names)]
-    repeated = {
-        id(above)
-        for reading in telling
-        for above in tree.ancestors(reading)
-        if above.span.attributes.get(IDEMPOTENCY_KEY) == reading.span.attributes.get(IDEMPOTENCY_KEY)
-    }
+    repeated = _repeated(tree, telling)
     found = []
     for reading in telling:
         if id(reading) in repeated:
@@ -66,6 +62,26 @@ def read_effects(tree: Tree, calls: Calls, whereabouts: Whereabouts, problems: P
             )
         )
     return found
+
+
+def _repeated(tree: Tree, telling: list[Reading]) -> set[int]:
+    """Return the spans that tell what one inside them tells again: of the spans with one key, those around others."""
+    tells = {id(reading) for reading in telling}
+    # The spans that are open on the way down and tell, by key: the innermost last.
+    open_spans: dict[str, list[Reading]] = {}
+    repeated: set[int] = set()
+    for reading, enters in tree.walk():
+        if id(reading) not in tells:
+            continue
+        key = write_json(reading.span.attributes.get(IDEMPOTENCY_KEY))
+        around = open_spans.setdefault(key, [])
+        if not enters:
+            around.pop()
+            continue
+        if around:
+            repeated.add(id(around[-1]))
+        around.append(reading)
+    return repeated
 
 
 def _status(reading: Reading) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.reading import Reading
 from retrospan.ingest.interpret.stated.fields import Fields
+from retrospan.ingest.interpret.stated.inside import Inside
 from retrospan.ingest.interpret.steps import Step
 from retrospan.ingest.interpret.tree import Tree
 from retrospan.schemas.attributes import CONVENTIONS, STEP_INDEX, STEP_NAME
@@ -34,34 +36,27 @@ class Whereabouts:
     def __init__(self, tree: Tree, steps: Sequence[Step]) -> None:
         self._tree = tree
         self._steps = {id(step.reading): step for step in steps}
+        self._around = tree.nearest(lambda reading: id(reading) in self._steps)
         self._ordered = steps
-        self._inside: dict[int, tuple[list[int], list[int]]] | None = None
+        self._starts = [step.reading.span.started_at for step in steps]
 
     def step(self, reading: Reading, at: int) -> Step | None:
         """Return the step that the span is or lies in; else the last step inside the span that had begun by then.
 
         What a task step says before its first act belongs to that act.
         """
-        for around in (reading, *self._tree.ancestors(reading)):
-            step = self._steps.get(id(around))
-            if step is not None:
-                return step
-        starts, numbers = self._begun().get(id(reading), ([], []))
-        place = bisect_right(starts, at)
-        if not place and starts and reading.span.attributes.keys() & _TASK:
-            place = 1
-        return self._ordered[numbers[place - 1] - 1] if place else None
+        around = reading if id(reading) in self._steps else self._around.get(id(reading))
+        if around is not None:
+            return self._steps[id(around)]
+        inside, begun = self._inside, bisect_right(self._starts, at)
+        number = inside.last(reading, begun)
+        if number is None and reading.span.attributes.keys() & _TASK:
+            number = inside.first(reading)
+        return self._ordered[number - 1] if number is not None else None
 
-    def _begun(self) -> dict[int, tuple[list[int], list[int]]]:
-        """Return the starts and numbers of the steps inside each span, in the order of the steps."""
-        if self._inside is None:
-            self._inside = {}
-            for step in self._ordered:
-                for above in self._tree.ancestors(step.reading):
-                    starts, numbers = self._inside.setdefault(id(above), ([], []))
-                    starts.append(step.reading.span.started_at)
-                    numbers.append(step.number)
-        return self._inside
+    @cached_property
+    def _inside(self) -> Inside:
+        return Inside(self._tree, [step.reading for step in self._ordered])
 
 
 def read_events(tree: Tree, whereabouts: Whereabouts, problems: Problems) -> Iterator[Said]:

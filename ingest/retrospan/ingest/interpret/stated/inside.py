@@ -1,0 +1,64 @@
+"""Which of a run's steps lie inside a span, asked of many spans of a run of any depth."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.tree import Tree
+
+
+class Inside:
+    """Steps by where they lie: a question takes the square of the logarithm of their number, all together its product
+    with their number in memory."""
+
+    def __init__(self, tree: Tree, steps: Sequence[Reading]) -> None:
+        """`steps` are in order: their numbers count from 1."""
+        numbers = {id(reading): number for number, reading in enumerate(steps, start=1)}
+        # On the way down each span is met before those inside it, and left after them.
+        self._bounds: dict[int, tuple[int, int]] = {}
+        met: list[int] = []
+        begun: dict[int, int] = {}
+        for reading, enters in tree.walk():
+            if enters:
+                if id(reading) in numbers:
+                    met.append(numbers[id(reading)])
+                begun[id(reading)] = len(met)
+            else:
+                self._bounds[id(reading)] = (begun[id(reading)], len(met))
+        # Level n holds runs of 2**n numbers as they were met, each sorted.
+        self._levels: list[list[list[int]]] = [[[number] for number in met]]
+        while len(self._levels[-1]) > 1:
+            below = self._levels[-1]
+            self._levels.append(
+                [
+                    sorted(below[at] + (below[at + 1] if at + 1 < len(below) else []))
+                    for at in range(0, len(below), 2)
+                ]
+            )
+
+    def last(self, reading: Reading, most: int) -> int | None:
+        """Return the highest number up to `most` of a step inside a span."""
+        found = [run[place - 1] for run in self._runs(reading) if (place := bisect_right(run, most))]
+        return max(found, default=None)
+
+    def first(self, reading: Reading) -> int | None:
+        """Return the lowest number of a step inside a span."""
+        return min((run[0] for run in self._runs(reading)), default=None)
+
+    def _runs(self, reading: Reading) -> list[list[int]]:
+        """Return sorted runs that together are the numbers of the steps inside."""
+        begin, end = self._bounds.get(id(reading), (0, 0))
+        runs: list[list[int]] = []
+        for level in self._levels:
+            if begin >= end:
+                break
+            if begin % 2:
+                runs.append(level[begin])
+                begin += 1
+            if end % 2:
+                end -= 1
+                runs.append(level[end])
+            begin, end = begin // 2, end // 2
+        return runs
