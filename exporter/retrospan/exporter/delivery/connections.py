@@ -71,11 +71,11 @@ class _SecureConnection(_Connection, HTTPSConnection):
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
+    ConnectionCls = _Connection  # pyright: ignore[reportAssignmentType]
 
 
 class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _SecureConnection
+    ConnectionCls = _SecureConnection  # pyright: ignore[reportAssignmentType]
 
 
 _POOLS = {"http": _Pool, "https": _SecurePool}
