@@ -15,6 +15,7 @@ from retrospan.schemas.wire import read_varint
 # Longer than this no receiver is believed.
 _LONGEST_WAIT_SECONDS = 300.0
 _LONGEST_REASON = 300
+_LONGEST_RETRY_AFTER = 100
 
 
 class Fate(Enum):
@@ -38,6 +39,7 @@ class Answer:
     reason: str = ""
     wait_seconds: float | None = None
     rejected_spans: int = 0
+    """As the receiver says: it may be more than it was sent."""
 
 
 class Transport(Protocol):
@@ -90,7 +92,7 @@ def retry_info_seconds(body: bytes) -> float | None:
 
 def retry_after_seconds(text: str | None) -> float | None:
     """What HTTP's Retry-After says: seconds, or a date."""
-    if not text:
+    if not text or len(text) > _LONGEST_RETRY_AFTER:
         return None
     try:
         return _believed(float(text))
@@ -98,7 +100,7 @@ def retry_after_seconds(text: str | None) -> float | None:
         pass
     try:
         return _believed(parsedate_to_datetime(text).timestamp() - time.time())
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, OSError):
         return None
 
 

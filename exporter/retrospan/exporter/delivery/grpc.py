@@ -8,12 +8,31 @@ from urllib.parse import urlsplit
 import grpc
 
 from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened
+from retrospan.exporter.delivery.exchange import MOST_ANSWER_BYTES, attempt_seconds, inflated
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.redaction.walk import NotWalkable, fields
 
 _EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 _BLOCKED = {"UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED", "NOT_FOUND"}
+_STALE = {"DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"}
 _REFUSED = {"INVALID_ARGUMENT", "FAILED_PRECONDITION", "ALREADY_EXISTS"}
+_OPTIONS = (
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", MOST_ANSWER_BYTES),
+    # grpcio would inflate an answer whole before it looks at its size.
+    ("grpc.per_message_decompression", 0),
+    # Of headers, and of trailers. Beyond the first some answers would fail, beyond the second all.
+    ("grpc.max_metadata_size", 16 * 1024),
+    ("grpc.absolute_max_metadata_size", 16 * 1024),
+    # Neither a name's TXT record nor a receiver says how often a call is repeated, or where it goes.
+    ("grpc.service_config_disable_resolution", 1),
+    ("grpc.enable_retries", 0),
+    # A new channel is a new connection.
+    ("grpc.use_local_subchannel_pool", 1),
+)
+_DEFLATED = (b"\x1f\x8b", b"\x78")
+# What grpcio itself says of an answer beyond the limits above: with the same code as a receiver of a request.
+_TOO_LONG = ("CLIENT: Received message larger", "received metadata size exceeds")
 _SIZE_WORDS = ("larger than max", "too large", "request_bytes", "exceeds")
 
 
@@ -24,24 +43,34 @@ class GrpcTransport:
         self.target = settings.endpoint
         self._settings = settings
         self._metadata = tuple((name.lower(), value) for name, value in settings.headers.items())
-        address = urlsplit(settings.endpoint)
-        place = address.netloc or settings.endpoint
-        options = (("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1))
+        # Read once: a file that is gone later costs no spans.
+        self._credentials = None if settings.insecure else _credentials(settings)
+        self._connect()
+
+    def _connect(self) -> None:
+        settings = self._settings
+        place = urlsplit(settings.endpoint).netloc or settings.endpoint
         compression = grpc.Compression.Gzip if settings.compression == "gzip" else None
-        if settings.insecure:
-            self._channel = grpc.insecure_channel(place, options, compression)
+        if self._credentials is None:
+            self._channel = grpc.insecure_channel(place, _OPTIONS, compression)
         else:
-            self._channel = grpc.secure_channel(place, _credentials(settings), options, compression)
+            self._channel = grpc.secure_channel(place, self._credentials, _OPTIONS, compression)
         self._export = self._channel.unary_unary(_EXPORT)
 
     def send(self, body: bytes) -> Answer:
         try:
-            reply = self._export(body, timeout=self._settings.timeout_seconds, metadata=self._metadata)
+            seconds = attempt_seconds(self._settings.timeout_seconds, len(body))
+            reply = bytes(self._export(body, timeout=seconds, metadata=self._metadata))
         except grpc.RpcError as error:
+            if _code(error) in _STALE:
+                # Whoever was silent on this connection, or said too much, will be so for ever.
+                self._channel.close()
+                self._connect()
             return _answer(error)
         except Exception as error:  # noqa: BLE001
             return Answer(Fate.BLOCKED, shortened(f"{type(error).__name__}: {error}"))
-        return delivered(bytes(reply))
+        # No ExportTraceServiceResponse begins like this.
+        return delivered(inflated(reply) if reply.startswith(_DEFLATED) else reply)
 
     def close(self) -> None:
         self._channel.close()
@@ -59,9 +88,15 @@ def _credentials(settings: Settings) -> Any:
     )
 
 
+def _code(error: Any) -> str:
+    return str(error.code().name)
+
+
 def _answer(error: Any) -> Answer:
-    code, details = error.code().name, error.details() or ""
+    code, details = _code(error), error.details() or ""
     reason = shortened(f"gRPC {code}: {details}")
+    if any(words in details for words in _TOO_LONG):
+        return Answer(Fate.BLOCKED, "an answer that is too long: that is not a receiver of OTLP")
     wait = _wait(dict(error.trailing_metadata() or ()))
     if code == "RESOURCE_EXHAUSTED" and wait is None and any(word in details for word in _SIZE_WORDS):
         return Answer(Fate.TOO_LARGE, reason)

@@ -1,13 +1,20 @@
-"""OTLP over HTTP, protobuf. The only module that knows `requests` and HTTP's codes."""
+"""OTLP over HTTP, protobuf. The only module that knows HTTP's codes.
+
+An attempt has one deadline, and an answer so many bytes (exchange.py): whatever answers, delivery goes on. The
+status line decides what becomes of a request; the rest of the answer only says more about it.
+"""
 
 from __future__ import annotations
 
 import gzip
 import zlib
 from http.client import BadStatusLine, RemoteDisconnected
+from http.cookiejar import DefaultCookiePolicy
 from importlib.metadata import entry_points, version
 
 import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
 
 from retrospan.exporter.delivery.answers import (
     Answer,
@@ -17,12 +24,21 @@ from retrospan.exporter.delivery.answers import (
     shortened,
     status_message,
 )
+from retrospan.exporter.delivery.connections import WatchedAdapter, current
+from retrospan.exporter.delivery.exchange import (
+    MOST_ANSWER_BYTES,
+    AnswerTooLong,
+    Exchange,
+    attempt_seconds,
+    inflated,
+)
 from retrospan.exporter.settings import Settings
 
 _LATER = {408, 429, 500, 502, 503, 504}
 _BLOCKED = {401, 402, 403, 404, 405, 407, 415, 421}
 _TOO_LARGE = 413
 _SHOWN_BODY = 2_000
+_PIECE_BYTES = 8_192
 
 
 class HttpTransport:
@@ -35,37 +51,45 @@ class HttpTransport:
             "User-Agent": f"retrospan-exporter/{version('retrospan')}",
             **settings.headers,
             "Content-Type": "application/x-protobuf",
+            "Accept-Encoding": "identity",
         }
         if settings.compression != "none":
             self._headers["Content-Encoding"] = settings.compression
         self._session = _session(settings.credential_provider)
+        _bind(self._session, self.target)
         if settings.client_certificate:
             key = settings.client_key
             self._session.cert = (settings.client_certificate, key) if key else settings.client_certificate
 
     def send(self, body: bytes) -> Answer:
+        packed = self._compressed(body)
+        exchange = Exchange(attempt_seconds(self._settings.timeout_seconds, len(packed)))
+        token = current.set(exchange)
         try:
-            reply = self._post(body)
+            with self._post(packed) as reply:
+                return _answer(reply, exchange)
         except requests.exceptions.SSLError as error:
             return Answer(Fate.BLOCKED, f"TLS: {_said(error)}")
         except requests.exceptions.Timeout:
             return Answer(Fate.LATER, f"no answer within {self._settings.timeout_seconds:g} s")
-        except requests.exceptions.ConnectionError as error:
+        except (requests.exceptions.ConnectionError, HTTPError) as error:
             return _unreachable(error)
         except Exception as error:  # noqa: BLE001
             # A URL that cannot be used, a proxy's trouble, an adapter of the user's own.
             return Answer(Fate.BLOCKED, shortened(f"{type(error).__name__}: {error}"))
-        return self._answer(reply)
+        finally:
+            current.reset(token)
 
-    def _post(self, body: bytes) -> requests.Response:
+    def _post(self, packed: bytes) -> requests.Response:
         return self._session.post(
             self.target,
-            data=self._compressed(body),
+            data=packed,
             headers=self._headers,
             timeout=self._settings.timeout_seconds,
             # Given here it is stronger than REQUESTS_CA_BUNDLE.
             verify=self._settings.certificate or True,
             allow_redirects=False,
+            stream=True,
         )
 
     def close(self) -> None:
@@ -76,20 +100,38 @@ class HttpTransport:
             return gzip.compress(body, 6)
         return zlib.compress(body) if self._settings.compression == "deflate" else body
 
-    @staticmethod
-    def _answer(reply: requests.Response) -> Answer:
-        code = reply.status_code
-        if 200 <= code < 300:
-            return delivered(reply.content)
-        said = status_message(reply.content) or shortened(reply.text[:_SHOWN_BODY])
-        reason = f"HTTP {code} {reply.reason or ''}".strip() + (f": {said}" if said else "")
-        if code == _TOO_LARGE:
-            return Answer(Fate.TOO_LARGE, reason)
-        if code in _LATER:
-            return Answer(Fate.LATER, reason, retry_after_seconds(reply.headers.get("Retry-After")))
-        if code in _BLOCKED or 300 <= code < 400:
-            return Answer(Fate.BLOCKED, reason)
-        return Answer(Fate.REFUSED, reason)
+
+def _answer(reply: requests.Response, exchange: Exchange) -> Answer:
+    code = reply.status_code
+    content = _content(reply, exchange)
+    if 200 <= code < 300:
+        return delivered(content)
+    said = status_message(content) or content[:_SHOWN_BODY].decode(errors="replace")
+    reason = shortened(f"HTTP {code} {reply.reason or ''}".strip() + (f": {said}" if said else ""))
+    if code == _TOO_LARGE:
+        return Answer(Fate.TOO_LARGE, reason)
+    if code in _LATER:
+        return Answer(Fate.LATER, reason, retry_after_seconds(reply.headers.get("Retry-After")))
+    if code in _BLOCKED or not 400 <= code < 600:
+        return Answer(Fate.BLOCKED, reason)
+    return Answer(Fate.REFUSED, reason)
+
+
+def _content(reply: requests.Response, exchange: Exchange) -> bytes:
+    """The body as far as it came in time and within its bytes. Raises HTTPError where a connection broke that had
+    said yes: the spans that it rejected are not known."""
+    content = b""
+    try:
+        while len(content) <= MOST_ANSWER_BYTES:
+            exchange.left()
+            piece: bytes = reply.raw.read(_PIECE_BYTES, decode_content=False)
+            if not piece:
+                break
+            content += piece
+    except (HTTPError, OSError):
+        if not exchange.spent and 200 <= reply.status_code < 300:
+            raise
+    return inflated(content) if reply.headers.get("Content-Encoding") else content
 
 
 def _session(provider: str | None) -> requests.Session:
@@ -105,6 +147,20 @@ def _session(provider: str | None) -> requests.Session:
     # Otherwise ~/.netrc would be read for each request, and what it says put in the place of the token.
     session.auth = _as_it_is
     return session
+
+
+def _bind(session: requests.Session, target: str) -> None:
+    """What goes to the target obeys the exchange, follows no redirect, and keeps no cookie."""
+    # A provider may bring an adapter of its own; then only the body of the answer is bounded.
+    if type(session.get_adapter(target)) is HTTPAdapter:
+        session.mount(target, WatchedAdapter())
+    # Redirects are not followed; to say where they lead, requests would read the whole body first.
+    session.get_redirect_target = _nowhere  # type: ignore[method-assign]
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+
+
+def _nowhere(resp: requests.Response) -> None:
+    return None
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -125,6 +181,8 @@ def _innermost(error: BaseException) -> BaseException:
 
 def _unreachable(error: BaseException) -> Answer:
     inner = _innermost(error)
+    if isinstance(inner, AnswerTooLong):
+        return Answer(Fate.BLOCKED, f"{inner}: that is not a receiver of OTLP")
     if isinstance(inner, BadStatusLine) and not isinstance(inner, RemoteDisconnected):
         return Answer(Fate.BLOCKED, "what answers there does not speak HTTP/1: gRPC is on 4317, HTTP on 4318")
     return Answer(Fate.LATER, _said(error))

@@ -51,7 +51,7 @@ class Sender:
         self._adopted_at = float("-inf")
         self._lost_here = 0
         self.reduced = 0
-        self._said_reasons: set[str] = set()
+        self._said_kinds: set[str] = set()
         self.urgent_until = 0.0
         self.stir = threading.Event()
         self.encoded: Callable[[], bool] = lambda: False
@@ -119,11 +119,13 @@ class Sender:
             if answer.fate is Fate.TOO_LARGE:
                 parts.extendleft(reversed(self._smaller(body, answer)))
             elif answer.fate is Fate.REFUSED:
-                self._say_once(f"a request was refused: {answer.reason}.")
+                self._say_once("refused", f"a request was refused: {answer.reason}.")
                 self._lose(notices.REFUSED, _count(body))
             elif answer.rejected_spans:
-                self._say_once(f"{answer.rejected_spans} span(s) were rejected: {answer.reason}.")
-                self._lose(notices.REJECTED, answer.rejected_spans)
+                # A receiver may say any number; no more than were sent can be lost.
+                rejected = min(answer.rejected_spans, _count(body))
+                self._say_once("rejected", f"{rejected} span(s) were rejected: {answer.reason}.")
+                self._lose(notices.REJECTED, rejected)
         self._outbox.done(item)
         if item.own:
             self._finished(item.spans, max(0, item.spans - self._lost_here))
@@ -144,8 +146,9 @@ class Sender:
             self._lose(notices.TOO_LARGE, 1)
             return []
         self._say_once(
+            "reduced",
             f"a span of {len(span)} bytes is too large for the receiver ({answer.reason}): its largest values are "
-            "described instead of sent."
+            "described instead of sent.",
         )
         self.reduced += 1
         return [joined([(origin, small)])]
@@ -175,10 +178,9 @@ class Sender:
         self._lost_here += spans
         self._losses.add(reason, spans)
 
-    def _say_once(self, line: str) -> None:
-        kind = line.split(":")[0]
-        if kind.lstrip("0123456789 ") not in self._said_reasons:
-            self._said_reasons.add(kind.lstrip("0123456789 "))
+    def _say_once(self, kind: str, line: str) -> None:
+        if kind not in self._said_kinds:
+            self._said_kinds.add(kind)
             say(f"{line} This is said once.")
 
     def _advice(self, answer: Answer) -> str:

@@ -1,96 +1,12 @@
-"""The built-in rules: credentials of common services, tokens, private keys, e-mail addresses, payment cards.
-
-Python's `re` backtracks, so each expression here is linear by construction: every repeat is either bounded, or the
-last thing in its expression (then nothing after it can fail), or held to one start per run by what stands before
-it. `tests/redaction` feeds each of them hostile text of several sizes.
-
-A rule is one or more finders. `hints` are lower-case texts of which one is in every match: most text has none of
-them, and is passed over at the speed of `in`. `loose` is a shorter expression that finds at least every match even
-where the text is still escaped as JSON.
-"""
+"""The built-in rules: credentials of common services, tokens, private keys, e-mail addresses, payment cards."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
 
-Spans: TypeAlias = Iterator[tuple[int, int]]
-
-# What stands before a secret: nothing that could belong to the same word. `\n` as two characters is no word.
-_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[abfnrtv]))"
-
-
-@dataclass(frozen=True, slots=True)
-class Finder:
-    """Finds one kind of secret: `find` yields the ranges to take out."""
-
-    rule: str
-    hints: tuple[str, ...]
-    find: Callable[[str], Spans]
-    loose: re.Pattern[bytes] | None = None
-
-
-def expression(
-    rule: str,
-    hints: tuple[str, ...],
-    pattern: str,
-    *,
-    flags: int = 0,
-    holds: Callable[[str], bool] | None = None,
-    loose: bytes = b"",
-) -> Finder:
-    """A finder from an expression: its group 1 is taken out, or all of it; `holds` has the last word."""
-    compiled = re.compile(pattern, re.ASCII | flags)
-    group = 1 if compiled.groups else 0
-
-    def find(text: str) -> Spans:
-        for match in compiled.finditer(text):
-            if holds is None or holds(match[group]):
-                yield match.span(group)
-
-    return Finder(rule, hints, find, re.compile(loose, flags & re.IGNORECASE) if loose else None)
-
-
-def _key(prefix: str, allowed: str = "A-Za-z0-9", least: int = 20, *, word: bool = False) -> Finder:
-    """A credential that its prefix gives away; `word`: the prefix is also the end of ordinary words."""
-    tail = f"{re.escape(prefix)}[{allowed}]{{{least},}}"
-    start = _START if word else ""
-    return expression("api-key", (prefix.lower(),), start + tail, loose=tail.encode())
-
-
-_BASE64URL = "A-Za-z0-9_-"
-_API_KEYS = (
-    _key("sk-", _BASE64URL, word=True),  # OpenAI, Anthropic, OpenRouter, DeepSeek, Langfuse
-    _key("pk-lf-", _BASE64URL),
-    _key("AKIA", "A-Z0-9", 16),
-    _key("ASIA", "A-Z0-9", 16),
-    _key("AIza", _BASE64URL, 35),
-    _key("ya29.", _BASE64URL),
-    _key("GOCSPX-", _BASE64URL),
-    *(_key(f"gh{kind}_", least=36) for kind in "pousr"),
-    _key("github_pat_", "A-Za-z0-9_", 22),
-    _key("glpat-", _BASE64URL),
-    *(_key(f"xox{kind}-", "A-Za-z0-9-", 10) for kind in "abeoprs"),
-    _key("xapp-", "A-Za-z0-9-"),
-    *(_key(f"{kind}_{mode}_", least=16) for kind in ("sk", "rk") for mode in ("live", "test")),
-    _key("whsec_", "A-Za-z0-9+=", 24),
-    _key("hf_", least=30),
-    _key("gsk_", least=40),
-    _key("xai-", least=40),
-    _key("pplx-", least=40),
-    _key("nvapi-", _BASE64URL, 40),
-    _key("r8_", least=30),
-    _key("tvly-", _BASE64URL),
-    _key("lsv2_", "A-Za-z0-9_", 30),
-    _key("pcsk_", "A-Za-z0-9_", 30),
-    _key("npm_", least=36),
-    _key("pypi-", _BASE64URL, 50),
-    _key("dop_v1_", "a-f0-9", 40),
-    _key("dapi", "a-f0-9", 32),
-    expression("api-key", ("sg.",), r"SG\.[\w-]{16,64}\.[\w-]{16,}", loose=rb"SG\.[\w-]{16,64}\.[\w-]{16}"),
-)
+from retrospan.schemas.redaction.finding import Finder, Spans, expression
+from retrospan.schemas.redaction.forms import ASSIGNED, COMMANDS, HEADERS, IN_QUERY
+from retrospan.schemas.redaction.prefixes import API_KEYS
 
 _TOKENS = (
     expression(
@@ -115,13 +31,6 @@ _TOKENS = (
     ),
 )
 
-_ASSIGNED = expression(
-    "assignment",
-    ("passw", "pwd", "secret", "api_key", "api-key", "apikey", "access_token", "auth_token"),
-    r"(?:password|passwd|pwd|secret(?:_?access)?(?:_?key)?|api[_-]?key|(?:access|auth)_token)"
-    r"[\\\"']{0,6}[ \t]{0,4}[:=][ \t]{0,4}[\\\"']{0,6}([^\s\"',;&\[\]{}()<>\\]{6,})",
-    flags=re.IGNORECASE,
-)
 _IN_URL = expression(
     "url-password",
     ("://", ":\\/"),
@@ -162,7 +71,7 @@ _CARD = expression(
     loose=rb"[2-6](?:[ -]?[0-9]){12}",
 )
 
-_PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_PEM = re.compile(r"-----BEGIN[A-Z0-9 _-]{0,100}PRIVATE KEY(?: BLOCK)?-----")
 
 
 def _private_keys(text: str) -> Spans:
@@ -179,11 +88,14 @@ def _private_keys(text: str) -> Spans:
 # In the order in which they are tried: what one takes out the next does not see.
 BUILTIN: dict[str, tuple[Finder, ...]] = {
     "private-key": (Finder("private-key", ("private key",), _private_keys),),
-    "api-key": _API_KEYS,
+    "api-key": API_KEYS,
     "jwt": _TOKENS[2:],
     "bearer": _TOKENS[:2],
     "url-password": (_IN_URL,),
-    "assignment": (_ASSIGNED,),
+    "header": HEADERS,
+    "url-parameter": IN_QUERY,
+    "command-line": COMMANDS,
+    "assignment": ASSIGNED,
     "email": (_EMAIL,),
     "card": (_CARD,),
 }
@@ -213,6 +125,10 @@ BUILTIN_KEYS: dict[str, tuple[str, ...]] = {
         "apikey",
         "x_api_key",
         "x_goog_api_key",
+        "x_auth_token",
+        "x_access_token",
+        "x_amz_security_token",
+        "private_token",
         "access_token",
         "accesstoken",
         "refresh_token",

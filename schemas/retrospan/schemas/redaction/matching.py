@@ -11,14 +11,20 @@ import re
 from dataclasses import dataclass, field
 from fnmatch import translate
 
-from retrospan.schemas.redaction.builtin import Finder
+from retrospan.schemas.redaction.encoded import MOST_LAYERS, Plain, plain_bytes
+from retrospan.schemas.redaction.finding import RUN, RUN_OF, Finder
 from retrospan.schemas.redaction.hints import Hints
 from retrospan.schemas.redaction.rules import Rules, alike
+from retrospan.schemas.redaction.strings import is_encodable, skip_space, string_at
 
 MOST_NESTED = 8
+# Keys of pairs: {"name": "cookie", "value": …}.
+NAMING = frozenset({"name", "key", "header", "field", "header_name", "headername"})
+NAMED = frozenset({"value", "values", "val", "header_value", "headervalue"})
 MOST_LISTED = 200
 _KNOWN_KEYS = 20_000
 _LONGEST_SHOWN = 300
+_LONGEST_NAME = 100
 _LONGEST_PATH = 2_000
 _MOST_OPEN = 200
 
@@ -27,16 +33,19 @@ _LOWER = bytes(range(256)).lower()
 _ALIKE = _LOWER.replace(b"-", b"_")
 # An ASCII character that hides behind JSON's escape.
 _HIDDEN = re.compile(rb"\\u00[0-7]")
+# What follows the prefix of a key; with a prefix, the shortest there is.
+_RUN = f"{RUN_OF}{{{RUN}}}".encode()
+_LONG_RUN = re.compile(f"{RUN_OF}{{{RUN + 2}}}")
 _JSON_BEGINS = re.compile(r'[{\[][\s\\]*["{\[]')
 _MARK = re.compile(r'["{}\[\],:]')
-_QUOTE_OR_ESCAPE = re.compile(r'["\\]')
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.)|\Z)", re.DOTALL)
-_SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"[0-9]{13,19}")
 _SCALAR_ENDS = re.compile(r"[,}\]\s]|\Z")
 _PLAIN = {"null", "true", "false", '""'}
 _MARKER = re.compile(r'"?\[redacted:[a-z0-9_.-]{1,64}\]"?')
-_LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+# A pair whose name stands behind its value.
+_NAME_NEXT = re.compile(
+    r'\s{0,20},\s{0,20}"(?:name|key|header|field)"\s{0,20}:\s{0,20}"([^"\\]{1,100})"', re.IGNORECASE
+)
 
 
 class TooDeep(ValueError):
@@ -87,22 +96,33 @@ class Matcher:
         self._has_keys = bool(hints)
         # None: whatever it is, it must be walked.
         self._key_bytes = None if "" in self._key_hints else Hints(hint.encode() for hint in self._key_hints)
-        self._hint_bytes = Hints(hint.encode() for finder in self._finders for hint in finder.hints)
-        self._hinted: tuple[tuple[frozenset[bytes], re.Pattern[bytes] | None], ...] = tuple(
-            (frozenset(hint.encode() for hint in finder.hints), finder.loose) for finder in self._finders
-        )
+        # Nearly all rules are about keys with a prefix, and nearly no text holds one: they are asked for together.
+        self._others = tuple(finder for finder in self._finders if not finder.run)
+        self._unhinted = tuple(finder for finder in self._finders if not finder.hints)
+        keys = [finder for finder in self._finders if finder.run]
+        self._prefixes = Hints((hint.encode() for finder in keys for hint in finder.hints), _RUN)
+        self._hint_bytes = Hints(hint.encode() for finder in self._others for hint in finder.hints)
+        self._looser: dict[bytes, list[re.Pattern[bytes] | None]] = {}
+        for finder in self._finders:
+            for hint in finder.hints or ("",):
+                self._looser.setdefault(hint.encode(), []).append(finder.loose)
         self._keys: dict[str, str | None] = {}
         self._clean: dict[str, str] = {}
 
-    def may_hold(self, data: bytes) -> bool:
+    def may_hold(self, data: bytes, layers: int = MOST_LAYERS) -> bool:
         """Whether bytes that hold texts might hold anything to take out. Never False where there is something."""
-        found = self._hint_bytes.all_in(data.translate(_LOWER))
-        for hints, loose in self._hinted:
-            if (not hints or not found.isdisjoint(hints)) and (loose is None or loose.search(data)):
-                return True
+        low = data.translate(_LOWER)
+        found = self._hint_bytes.all_in(low) | self._prefixes.all_in(low)
+        for hint in (b"", *found):
+            for loose in self._looser.get(hint, ()):
+                if loose is None or loose.search(data):
+                    return True
         if self._has_keys and (self._key_bytes is None or self._key_bytes.any_in(data.translate(_ALIKE))):
             return True
-        return bool(_HIDDEN.search(data))
+        if _HIDDEN.search(data):
+            return True
+        plain = plain_bytes(data) if layers else data
+        return plain is not data and self.may_hold(plain, layers - 1)
 
     def rule_for(self, path: str) -> str | None:
         """The key rule for a path of names joined by dots, if there is one."""
@@ -118,6 +138,10 @@ class Matcher:
         if len(self._keys) < _KNOWN_KEYS:
             self._keys[same] = found
         return found
+
+    def rule_for_named(self, path: str, name: str) -> str | None:
+        """The key rule for the value of a pair below a path, such as {"name": "cookie", "value": …}."""
+        return self.rule_for(f"{path}.{name}" if path else name) if 0 < len(name) <= _LONGEST_NAME else None
 
     def below(self, path: str, key: str) -> str:
         """The path of a key under a path, itself free of what the patterns find. Raises TooDeep."""
@@ -141,14 +165,38 @@ class Matcher:
             if depth >= MOST_NESTED:
                 raise TooDeep(f"JSON within JSON, more than {MOST_NESTED} levels")
             text = _Walk(self, text, path, keys_below, taken, depth).run(start.start())
-        return self._masked_all(text, path, taken)
+        text = self._masked_all(text, path, taken)
+        return (
+            self._masked_escapes(text, path, taken) if "%" in text or "\\" in text or "&#" in text else text
+        )
+
+    def _masked_escapes(self, text: str, path: str, taken: Taken) -> str:
+        """The same for what stands there in escapes."""
+        layers: list[Plain] = []
+        ranges: list[tuple[int, int, str]] = []
+        plain = text
+        while len(layers) < MOST_LAYERS and (layer := Plain(plain)).text != plain:
+            layers.append(layer)
+            plain = layer.text
+            for finder in self._worth_trying(plain.lower()):
+                for start, end in finder.find(plain):
+                    if not is_marker(plain[start:end]):
+                        ranges.append((*_before(layers, start, end), finder.rule))
+        parts: list[str] = []
+        at = 0
+        for start, end, rule in sorted(ranges):
+            if start >= at:
+                parts += (text[at:start], marker(rule))
+                taken.note(path[:_LONGEST_SHOWN], rule)
+            at = max(at, end)
+        return "".join(parts) + text[at:] if parts else text
 
     def _wants_walk(self, text: str) -> bool:
         return "\\" in text or self._has_key_hint(text) or _NUMBER.search(text) is not None
 
     def _masked_all(self, text: str, path: str, taken: Taken) -> str:
         low = text.lower()
-        for finder in self._finders:
+        for finder in self._worth_trying(low):
             # Written out: this is where the time goes.
             for hint in finder.hints or ("",):
                 if hint in low:
@@ -159,6 +207,13 @@ class Matcher:
             if masked is not text:
                 text, low = masked, masked.lower()
         return text
+
+    def _worth_trying(self, low: str) -> tuple[Finder, ...]:
+        """Most texts hold no hint at all."""
+        data = low.encode(errors="surrogatepass")
+        if _LONG_RUN.search(low) and self._prefixes.any_in(data):
+            return self._finders
+        return self._others if self._hint_bytes.any_in(data) else self._unhinted
 
     def _has_key_hint(self, text: str) -> bool:
         if not self._has_keys:
@@ -179,6 +234,13 @@ class Matcher:
         return "".join(parts) + text[at:] if parts else text
 
 
+def _before(layers: list[Plain], start: int, end: int) -> tuple[int, int]:
+    """Where a range in the last of the layers was in the text before the first."""
+    for layer in reversed(layers):
+        start, end = layer.place(start), layer.place(end)
+    return start, end
+
+
 class _Walk:
     """One pass over the strings and keys of a text that holds JSON, whole or cut off, however nested."""
 
@@ -191,6 +253,8 @@ class _Walk:
         self._depth = depth
         # The path up to each open bracket; and whether the bracket is an array's.
         self._open: list[tuple[str, bool]] = [(path, True)]
+        # For each open bracket: the rule for the value of a pair whose name has been seen.
+        self._named: list[str | None] = [None]
         self._path = path
         self._parts: list[str] = []
         self._copied = 0
@@ -206,9 +270,11 @@ class _Walk:
                 if len(self._open) > _MOST_OPEN:
                     raise TooDeep(f"more than {_MOST_OPEN} brackets are open")
                 self._open.append((self._path, character == "["))
+                self._named.append(None)
             elif character in "}]":
                 if len(self._open) > 1:
                     self._path = self._open.pop()[0]
+                    self._named.pop()
             elif character == ",":
                 self._path = self._open[-1][0]
             if character in ":,[":
@@ -219,7 +285,7 @@ class _Walk:
 
     def _number(self, at: int) -> int:
         """A card's number may stand without quotes; what replaces it has them."""
-        number = _NUMBER.match(self._text, _skip_space(self._text, at))
+        number = _NUMBER.match(self._text, skip_space(self._text, at))
         if number is None:
             return at
         masked = self._matcher.text(number[0], self._shown(), self._taken, depth=self._depth + 1)
@@ -229,16 +295,16 @@ class _Walk:
 
     def _string(self, start: int) -> int:
         """Look at the string that begins at `start`; return where to go on."""
-        value, end = _string_at(self._text, start)
-        after = _skip_space(self._text, end)
+        value, end = string_at(self._text, start)
+        after = skip_space(self._text, end)
         if self._text[after : after + 1] == ":" and not self._open[-1][1]:
-            return self._key(value, start, end, _skip_space(self._text, after + 1))
+            return self._key(value, start, end, skip_space(self._text, after + 1))
         self._replace_string(value, start, end)
         return end
 
     def _key(self, key: str, start: int, end: int, value_at: int) -> int:
         self._path = self._matcher.below(self._open[-1][0], key)
-        rule = self._matcher.rule_for(self._path)
+        rule = self._matcher.rule_for(self._path) or self._rule_of_pair(alike(key), value_at)
         self._replace_string(key, start, end)
         if rule is None:
             return self._number(value_at)
@@ -250,10 +316,23 @@ class _Walk:
         self._taken.note(self._shown(), rule)
         return value_end
 
+    def _rule_of_pair(self, key: str, value_at: int) -> str | None:
+        """The rule for the value of {"name": "cookie", "value": …}: by the name, which may also come next."""
+        is_text = self._text[value_at : value_at + 1] == '"'
+        if key in NAMING and is_text:
+            name = string_at(self._text, value_at)[0]
+            self._named[-1] = self._matcher.rule_for_named(self._open[-1][0], name)
+        elif key in NAMED and self._named[-1] is not None:
+            return self._named[-1]
+        elif key in NAMED and is_text:
+            follows = _NAME_NEXT.match(self._text, string_at(self._text, value_at)[1])
+            return follows and self._matcher.rule_for_named(self._open[-1][0], follows[1])
+        return None
+
     def _value_end(self, at: int) -> int:
         first = self._text[at : at + 1]
         if first == '"':
-            return _string_at(self._text, at)[1]
+            return string_at(self._text, at)[1]
         if first not in ("{", "["):
             scalar = _SCALAR_ENDS.search(self._text, at)
             return scalar.start() if scalar else len(self._text)
@@ -261,7 +340,7 @@ class _Walk:
         while mark := _MARK.search(self._text, at):
             at = mark.end()
             if mark[0] == '"':
-                at = _string_at(self._text, mark.start())[1]
+                at = string_at(self._text, mark.start())[1]
             elif mark[0] in "{[":
                 level += 1
             elif mark[0] in "}]":
@@ -279,7 +358,7 @@ class _Walk:
             value, self._shown(), self._taken, keys_below=self._path, depth=self._depth + 1
         )
         if masked is not value:
-            escaped = json.dumps(masked, ensure_ascii="\\u" in raw or not _encodable(masked))
+            escaped = json.dumps(masked, ensure_ascii="\\u" in raw or not is_encodable(masked))
             self._put(escaped if raw.endswith('"') and end - start > 1 else escaped[:-1], start, end)
 
     def _shown(self) -> str:
@@ -292,47 +371,8 @@ class _Walk:
         self._copied = end
 
 
-def _string_at(text: str, start: int) -> tuple[str, int]:
-    """The value of the string whose quote is at `start`, and where it ends: at the end of the text, if cut off."""
-    at = start + 1
-    escapes = False
-    while mark := _QUOTE_OR_ESCAPE.search(text, at):
-        if mark[0] == '"':
-            break
-        escapes = True
-        at = mark.end() + 1
-    content, end = (text[start + 1 : mark.start()], mark.end()) if mark else (text[start + 1 :], len(text))
-    if not escapes:
-        return content, end
-    try:
-        value: str = json.loads(f'"{content}"', strict=False)
-    except ValueError:
-        value = _ESCAPE.sub(_unescaped, content)
-    return value, end
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if match[1]:
-        return chr(int(match[1], 16))
-    letter: str = match[2] or ""
-    return _LETTERS.get(letter, letter)
-
-
-def _skip_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
-
-
 def _shortest(hints: set[str]) -> tuple[str, ...]:
     """Without those that hold another of them."""
     return tuple(
         sorted(hint for hint in hints if not any(other != hint and other in hint for other in hints))
     )
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

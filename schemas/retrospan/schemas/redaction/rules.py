@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import cast
 
 from retrospan.schemas.errors import ConfigError
-from retrospan.schemas.redaction.builtin import BUILTIN, BUILTIN_KEYS, PERSONAL, Finder
+from retrospan.schemas.redaction.builtin import BUILTIN, BUILTIN_KEYS, PERSONAL
+from retrospan.schemas.redaction.finding import Finder
 from retrospan.schemas.redaction.patterns import PatternRefused, accept
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")

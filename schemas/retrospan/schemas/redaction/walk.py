@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from retrospan.schemas.attributes import REDACTED
-from retrospan.schemas.redaction.matching import Matcher, Taken, TooDeep, is_marker, marker
+from retrospan.schemas.redaction.matching import NAMED, NAMING, Matcher, Taken, TooDeep, is_marker, marker
 from retrospan.schemas.redaction.messages import Message
+from retrospan.schemas.redaction.rules import alike
 from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, delimited, read_varint
 
 _MOST_NESTED = 100
+# A pair that says how another is called.
+_LONGEST_NAMING = 300
 # AnyValue's members.
 _STRING, _BOOL, _INT, _ARRAY, _MAP = 1, 2, 3, 5, 6
 _SIZES = {FIXED64: 8, FIXED32: 4}
@@ -97,8 +101,9 @@ class Walk:
         masked = self._matcher.text(text, path, self.taken)
         return data if masked is text else masked.encode(errors="surrogateescape")
 
-    def _attribute(self, data: bytes, shown: str, path: str, depth: int) -> bytes:
-        """A key and its value. `path` is what key rules see, `shown` what is listed."""
+    def _attribute(self, data: bytes, shown: str, path: str, depth: int, named: str | None = None) -> bytes:
+        """A key and its value. `path` is what key rules see, `shown` what is listed; `named`: the rule for the
+        value of a pair."""
         if not depth and not self._matcher.may_hold(data):
             return data
         keys = [each.content for each in fields(data) if each.number == 1 and each.wire_type == DELIMITED]
@@ -107,7 +112,7 @@ class Walk:
             return data
         path = self._matcher.below(path, key)
         shown = self._matcher.below(shown, key)
-        rule = self._matcher.rule_for(path)
+        rule = self._matcher.rule_for(path) or (named if alike(key) in NAMED else None)
         parts: list[bytes] = []
         changed = False
         for each in fields(data):
@@ -158,17 +163,36 @@ class Walk:
     def _members(self, data: bytes, shown: str, path: str, depth: int, *, named: bool) -> bytes:
         parts: list[bytes] = []
         changed = False
+        rule = self._rule_of_pair(data, path, depth) if named else self._rule_of_two(data, path, depth)
         for place, each in enumerate(fields(data)):
             new = each.whole
             if each.wire_type == DELIMITED:
                 if named:
-                    content = self._attribute(each.content, shown, path, depth)
+                    content = self._attribute(each.content, shown, path, depth, rule)
+                elif rule is not None and place == 1:
+                    content = self._hidden(each.content, rule, f"{shown}[{place}]") or each.content
                 else:
                     content = self._value(each.content, f"{shown}[{place}]", path, depth)
                 new = each.whole if content is each.content else delimited(each.number, content)
             changed = changed or new is not each.whole
             parts.append(new)
         return b"".join(parts) if changed else data
+
+    def _rule_of_pair(self, data: bytes, path: str, depth: int) -> str | None:
+        """The rule for the value of a map such as {name: cookie, value: …}."""
+        for each in fields(data):
+            key, value = _pair(each.content) if len(each.content) <= _LONGEST_NAMING else ("", "")
+            if alike(key) in NAMING and (rule := self._matcher.rule_for_named(path, value)):
+                return rule
+        return None
+
+    def _rule_of_two(self, data: bytes, path: str, depth: int) -> str | None:
+        """The rule for the second value of [cookie, …], which is itself in a list."""
+        found = list(islice(fields(data), 3)) if depth > 1 else []
+        if len(found) != 2 or len(found[0].content) > _LONGEST_NAMING:
+            return None
+        texts = [each.content for each in fields(found[0].content) if each.number == _STRING]
+        return self._matcher.rule_for_named(path, texts[0].decode(errors="replace")) if texts else None
 
     def _string(self, data: bytes, shown: str, path: str) -> bytes:
         text = data.decode(errors="surrogateescape")
