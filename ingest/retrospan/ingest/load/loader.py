@@ -244,6 +244,8 @@ class Loader:
                 self.counters.repeated += 1
             self._insert(batch, content)
             link = insert_link(self._connection(), self._ledger, self._log_number, batch, content)
+            # Before the ledger counts it as loaded: what is loaded has a hash.
+            self._ledger.hashes.note(content.data, content.frames, batch.last)
             self._ledger.finish(batch, link)
             self._uncounted = True
         self._tell(batch)

@@ -29,6 +29,7 @@ from pathlib import Path
 from retrospan.ingest.log.archive import DIRECTORY, opened, pack
 from retrospan.ingest.log.durable import Durable
 from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.hashes import NAME, KnownHashes, has_records
 from retrospan.ingest.log.reading import Chunk, Readable, Reader
 from retrospan.ingest.log.record import Note, Reject, encode, seal
 from retrospan.ingest.log.recovery import Recovered, Recovery, recover
@@ -94,6 +95,9 @@ class WriteAheadLog:
         """
         files = files or Files()
         files.make_directory(directory)
+        if not has_records(directory):
+            # With the log, so that its absence tells that somebody removed it.
+            KnownHashes(directory / NAME, files).begin()
         found = recover(directory, files, loaded_sequence=loaded_sequence)
         limits = LogLimits(
             segment_bytes=segment_bytes, limit_bytes=limit_bytes, low_water_bytes=low_water_bytes
