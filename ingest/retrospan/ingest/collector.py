@@ -216,7 +216,13 @@ class Collector:
         )
         marks = Marks(opened, self._log, self._loader)
         return commands(
-            opened, marks, self._retention, chains, opened.log_number, self.config.retention.policy
+            opened,
+            marks,
+            self._retention,
+            chains,
+            opened.log_number,
+            self.config.retention.policy,
+            lambda: Ruleset.read(self.config.interpreter.rules),
         )
 
     def _retain(self, stack: ExitStack, admin: Admin) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from retrospan.ingest.load.batches import Content
 from retrospan.ingest.load.ledger import Batch, Head, Ledger
+from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.log.record import tenant_at
 from retrospan.ingest.warehouse.rows import encode_rows, insert_encoded
 from retrospan.schemas.kept import LoadedBatch, hash_of_link
@@ -43,6 +44,26 @@ class Chains:
     def buried(self) -> int:
         """What the receipts up to this number name is gone from the tables."""
         return self._ledger.buried
+
+    @property
+    def loaded_sequence(self) -> int:
+        """Every record up to this one is loaded in the newest epoch, or in quarantine."""
+        return self._ledger.loaded_sequence
+
+    @property
+    def hashes(self) -> KnownHashes:
+        """What each record held when it was loaded first."""
+        return self._ledger.hashes
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Files beside the log that were missing at some start, though records had been loaded."""
+        return tuple(self._ledger.lost)
+
+    @property
+    def quarantined(self) -> tuple[int, ...]:
+        """Records that the ledger says could not be loaded."""
+        return tuple(self._ledger.quarantined)
 
     def note_receipt(self, head: Head) -> None:
         """Note the last receipt that the log holds; returns once that is on disk."""

@@ -222,9 +222,9 @@ class Ledger:
         folder = self._path.parent
         if self.is_new and (self.hashes.last or (folder.is_dir() and has_archive(folder))):
             self._lose(self._path.name)
-        if not self.hashes.exists and (self.is_new or self._keeps_hashes):
-            if folder.is_dir() and has_records(folder):
-                self._lose(NAME)
+        known = self.is_new or self._keeps_hashes
+        if known and not self.hashes.exists and folder.is_dir() and has_records(folder):
+            self._lose(NAME)
 
     def _lose(self, name: str) -> None:
         if name not in self.lost:

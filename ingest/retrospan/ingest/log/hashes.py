@@ -98,7 +98,11 @@ class KnownHashes:
         with self._path.open("rb") as file:
             for text in file:
                 words = text.split()
-                if not text.endswith(b"\n") or len(words) != 3 or not (words[0].isdigit() and words[1].isdigit()):
+                if (
+                    not text.endswith(b"\n")
+                    or len(words) != 3
+                    or not (words[0].isdigit() and words[1].isdigit())
+                ):
                     return
                 number += 1
                 link = hashlib.sha256(link.encode() + b" " + text).hexdigest()

@@ -19,7 +19,9 @@ def differing_columns(one: Row, other: Row) -> list[str]:
     return found
 
 
-def paired(wanted: Sequence[Row], found: Sequence[Row], place: Sequence[str]) -> list[tuple[Row | None, Row | None]]:
+def paired(
+    wanted: Sequence[Row], found: Sequence[Row], place: Sequence[str]
+) -> list[tuple[Row | None, Row | None]]:
     """Put rows that should be there beside those that are: the same place first, then what has most columns alike.
 
     Rows with less than half of their columns alike, and of different places, are no pair.

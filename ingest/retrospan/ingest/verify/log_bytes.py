@@ -123,7 +123,9 @@ class LogBytes:
                 )
         self._vouched = _joined(self._vouched)
 
-    def check(self, expected: Iterable[Expected], progress: Callable[[int], None] = lambda sequence: None) -> None:
+    def check(
+        self, expected: Iterable[Expected], progress: Callable[[int], None] = lambda sequence: None
+    ) -> None:
         """Compare records with what is expected of them, which comes in order of `first`."""
         waiting = _Ahead(expected)
         active: list[_Open] = []
@@ -231,7 +233,9 @@ def known_hashes(hashes: KnownHashes, part: Part, wanted: Callable[[int, int], b
     """What the file beside the log says."""
     for line in hashes.read():
         if line.number == 1 and not line.records:
-            part.leave_out(f"records up to {line.last} have no hash in log/hashes: they were loaded before it was begun")
+            part.leave_out(
+                f"records up to {line.last} have no hash in log/hashes: they were loaded before it was begun"
+            )
         elif wanted(line.first, line.last):
             yield Expected(line.first, line.last, line.hash, f"line {line.number} of log/hashes")
 

@@ -43,7 +43,9 @@ class Table:
 
 TABLES = (
     Table("raw_spans", DATABASE, "raw_spans", "raw_spans", ("tenant", "trace_id", "span_id"), True, True),
-    Table("raw_logs", DATABASE, "raw_logs", "raw_logs", ("tenant", "trace_id", "span_id", "time_ns"), True, True),
+    Table(
+        "raw_logs", DATABASE, "raw_logs", "raw_logs", ("tenant", "trace_id", "span_id", "time_ns"), True, True
+    ),
     Table("raw_rejects", SCRATCH, "stored_rejects", "sent_rejects", ("tenant", "sequence", "position")),
     Table("arrivals", SCRATCH, "stored_arrivals", "arrivals", ("tenant", "trace_id")),
     Table("run_marks", DATABASE, "run_marks", "run_marks", ("tenant", "run_id", "mark")),
@@ -74,6 +76,7 @@ class RawRows:
         self._waiting = waiting_receipts
         self._quarantined = set(quarantined)
         self._receipts: set[int] = set()
+        self._others: Parameters = {"tenant": "", "trace_ids": []}
 
     def check_all(self, loaded: int, go_on: Callable[[], None], progress: Callable[[int], None]) -> None:
         """Compare every row of every record up to `loaded`, in both directions."""
@@ -93,12 +96,21 @@ class RawRows:
         stored = self._store.rows(load("stored_receipt_numbers"), {"log": self._log_number})
         for (number,) in stored:
             if number not in self._receipts:
-                self._part.say_wrong(f"receipts, number {number}", "is stored, and no record of the log holds it")
+                self._part.say_wrong(
+                    f"receipts, number {number}", "is stored, and no record of the log holds it"
+                )
 
     def check_some(
-        self, ranges: Sequence[tuple[int, int]], go_on: Callable[[], None], progress: Callable[[int], None]
+        self,
+        ranges: Sequence[tuple[int, int]],
+        go_on: Callable[[], None],
+        progress: Callable[[int], None],
+        tenant: str = "",
+        trace_ids: Sequence[str] = (),
     ) -> None:
-        """Compare rows of the traces that records in these ranges hold, as far as they come from these records."""
+        """Compare rows that come from records in these ranges: those of the traces that the records hold, and of these
+        traces of a tenant, which they may not hold."""
+        self._others = {"tenant": tenant, "trace_ids": list(trace_ids)}
         for place, (first, last) in enumerate(ranges):
             after = first - 1
             while after < last:
@@ -122,8 +134,10 @@ class RawRows:
         unreadable = self._scratch.fill(left)
         self._check_quarantine(unreadable, first, last)
         for table in TABLES:
-            if not stored:
-                self._command("store_hashes_of_traces" if table.by_trace else "store_hashes", table, first, last)
+            if not stored and table.by_trace:
+                self._command("store_hashes_of_traces", table, first, last, self._others)
+            elif not stored:
+                self._command("store_hashes", table, first, last)
             self._check_table(table, first, last)
         self._check_receipts()
         ((spans, logs, rejects, arrivals, marks),) = self._scratch.store.rows(load("count_sent"))
@@ -173,7 +187,9 @@ class RawRows:
         noted = {sequence for sequence in self._quarantined if first <= sequence <= last}
         for sequence in sorted(noted - unreadable):
             self._part.say_wrong(
-                f"log/batches.jsonl, record {sequence}", "is called unreadable, and it can be read", record=sequence
+                f"log/batches.jsonl, record {sequence}",
+                "is called unreadable, and it can be read",
+                record=sequence,
             )
 
     def _check_table(self, table: Table, first: int, last: int) -> None:
@@ -198,7 +214,8 @@ class RawRows:
         if unnamed:
             self._part.wrong += unnamed - 1
             self._part.say_wrong(
-                f"{table.name}, records {first}-{last}", f"{unnamed:,} more rows differ from what the log holds"
+                f"{table.name}, records {first}-{last}",
+                f"{unnamed:,} more rows differ from what the log holds",
             )
 
     def _name(self, table: Table, sent: Row | None, stored: Row | None) -> None:
@@ -241,21 +258,29 @@ class RawRows:
     def _check_outside(self, table: Table) -> None:
         durable = self._base + self._log.durable_sequence
         for (sequence,) in self._scratch.store.rows(
-            load("outside"), {"database": table.database, "table": table.stored, "log": self._log_number, "durable": durable}
+            load("outside"),
+            {"database": table.database, "table": table.stored, "log": self._log_number, "durable": durable},
         ):
             record = cast(int, sequence) - self._base
             self._part.say_wrong(
-                f"{table.name}, record {record}", "is stored, and the log has no such record", table=table.name, record=record
+                f"{table.name}, record {record}",
+                "is stored, and the log has no such record",
+                table=table.name,
+                record=record,
             )
 
     def _check_receipts(self) -> None:
         store = self._scratch.store
         for (number,) in store.rows(load("receipts_differing"), {"main": DATABASE, "log": self._log_number}):
-            self._part.say_wrong(f"receipts, number {number}", "is not stored as the log holds it", table="receipts")
+            self._part.say_wrong(
+                f"receipts, number {number}", "is not stored as the log holds it", table="receipts"
+            )
         self._receipts.update(cast(int, number) for (number,) in store.rows(load("receipt_numbers")))
 
-    def _command(self, statement: str, table: Table, first: int, last: int) -> None:
-        self._scratch.store.command(load(statement), self._asked(table, first, last))
+    def _command(
+        self, statement: str, table: Table, first: int, last: int, more: Parameters | None = None
+    ) -> None:
+        self._scratch.store.command(load(statement), {**self._asked(table, first, last), **(more or {})})
 
     def _asked(self, table: Table, first: int, last: int) -> Parameters:
         return {

@@ -46,7 +46,12 @@ class Scratch:
             for _, _, statement in shipped():
                 if _VIEW in statement:
                     self.store.command(statement)
-            for name in ("create_stored", "create_sent_rejects", "create_stored_rejects", "create_stored_arrivals"):
+            for name in (
+                "create_stored",
+                "create_sent_rejects",
+                "create_stored_rejects",
+                "create_stored_arrivals",
+            ):
                 self.store.command(load(name), {"main": DATABASE})
         except BaseException:
             self._close()

@@ -14,7 +14,7 @@ WITH
     (
         SELECT
             sequence,
-            reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), *)) AS hash
+            reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), tuple(*))) AS hash
         FROM {sent:Identifier}
     )
 SELECT

@@ -23,7 +23,7 @@ WITH
         (
             SELECT
                 *,
-                reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), *)) AS hash
+                reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), tuple(*))) AS hash
             FROM {sent:Identifier}
         )
         WHERE (sequence, hash) NOT IN (SELECT sequence, hash FROM there)

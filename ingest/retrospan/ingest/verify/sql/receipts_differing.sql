@@ -3,11 +3,11 @@
 -- returns: number
 SELECT DISTINCT number
 FROM receipts
-WHERE (number, sipHash128(*)) NOT IN
+WHERE (number, sipHash128(tuple(*))) NOT IN
 (
     SELECT
         number,
-        sipHash128(*)
+        sipHash128(tuple(*))
     FROM {main:Identifier}.receipts
     WHERE log = {log:UInt32}
 )

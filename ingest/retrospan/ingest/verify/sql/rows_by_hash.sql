@@ -4,5 +4,5 @@
 SELECT *
 FROM {database:Identifier}.{table:Identifier}
 WHERE sequence IN {sequences:Array(UInt64)}
-    AND has({hashes:Array(String)}, toString(reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), *))))
+    AND has({hashes:Array(String)}, toString(reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), tuple(*)))))
 ORDER BY sequence

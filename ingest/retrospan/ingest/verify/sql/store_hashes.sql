@@ -5,6 +5,6 @@ INSERT INTO stored
 SELECT
     {source:String} AS source,
     sequence,
-    reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), *)) AS hash
+    reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), tuple(*))) AS hash
 FROM {database:Identifier}.{table:Identifier}
 WHERE sequence BETWEEN {first:UInt64} AND {last:UInt64}
