@@ -133,8 +133,8 @@ def _page(
             lines.append(f"| {line['part']} | {line['seconds']} | {covered} |")
     lines += [
         "",
-        f"Memory before, at most: {rest / 1e9:.2f} GB, {peak / 1e9:.2f} GB. "
-        f"The longest that a batch could not have begun meanwhile: {longest * 1e3:.0f} ms.",
+        f"Memory before, at most: {rest / 1e9:.2f} GB, {peak / 1e9:.2f} GB. A batch waited at most "
+        + f"{longest * 1e3:.0f} ms for its turn meanwhile.",
         "",
     ]
     return "\n".join(lines), all(met for *_, met in marks)

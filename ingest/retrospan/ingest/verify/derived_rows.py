@@ -93,11 +93,11 @@ class DerivedRows:
         finally:
             self._readings.stop()
         if all_of_them:
-            for tenant, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
+            for owner, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
                 self._part.say_wrong(
                     f"canon_runs, run {run_id}",
                     "is stored, and no span that is stored makes it",
-                    tenant=tenant,
+                    tenant=owner,
                     run_id=run_id,
                 )
 
@@ -174,7 +174,7 @@ class DerivedRows:
         extra = [(cast(str, row[0]), cast(str, row[1])) for row in rows if row[2]]
         wanted = self._rows_of(SCRATCH, table, key, missing[:MOST_NAMED])
         found = self._rows_of(DATABASE, table, key, extra[:MOST_NAMED])
-        for made, stored in paired(wanted, found, (key,)):
+        for made, stored in paired(wanted, found, (), key):
             row = made if made is not None else cast(Row, stored)
             columns: list[str] = []
             if made is None:

@@ -20,17 +20,18 @@ def differing_columns(one: Row, other: Row) -> list[str]:
 
 
 def paired(
-    wanted: Sequence[Row], found: Sequence[Row], place: Sequence[str]
+    wanted: Sequence[Row], found: Sequence[Row], place: Sequence[str], within: str
 ) -> list[tuple[Row | None, Row | None]]:
     """Put rows that should be there beside those that are: the same place first, then what has most columns alike.
 
-    Rows with less than half of their columns alike, and of different places, are no pair.
+    Rows that differ in the column `within` are no pair, nor are rows of different places with less than half of their
+    columns alike.
     """
     pairs: list[tuple[Row | None, Row | None]] = []
     left = list(found)
     alone: list[Row] = []
     for row in wanted:
-        same = [other for other in left if all(row.get(name) == other.get(name) for name in place)]
+        same = [other for other in left if all(row.get(name) == other.get(name) for name in (within, *place))]
         if same:
             best = max(same, key=lambda other: _alike(row, other))
             left.remove(best)
@@ -38,7 +39,8 @@ def paired(
         else:
             alone.append(row)
     for row in alone:
-        best_left = max(left, key=lambda other: _alike(row, other), default=None)
+        near = [other for other in left if row.get(within) == other.get(within)]
+        best_left = max(near, key=lambda other: _alike(row, other), default=None)
         if best_left is not None and 2 * _alike(row, best_left) >= len(row):
             left.remove(best_left)
             pairs.append((row, best_left))

@@ -208,7 +208,7 @@ class RawRows:
             missing = [pair for pair in missing if pair not in merged]
         wanted = self._rows_of(SCRATCH, table.sent, missing[:MOST_NAMED])
         found = self._rows_of(table.database, table.stored, extra[:MOST_NAMED])
-        for sent, stored in paired(wanted, found, table.place):
+        for sent, stored in paired(wanted, found, table.place, "sequence"):
             self._name(table, sent, stored)
         unnamed = max(len(missing) - len(wanted), len(extra) - len(found), 0)
         if unnamed:

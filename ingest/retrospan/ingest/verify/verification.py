@@ -140,11 +140,14 @@ class Verification:
         with chains.turn:
             named = {"log": self._log_number, "epoch": chains.epoch}
             ((last,),) = store.rows(load("last_batch"), named)
+            ((waiting,),) = store.rows(
+                load("waiting_receipts"), {"log": self._log_number, "buried": chains.buried}
+            )
             state = _State(
                 chains.epoch,
                 chains.loaded_sequence,
                 self._log.durable_sequence,
-                chains.buried < chains.receipts.number,
+                bool(waiting),
                 max(0, cast(int, last) - base_of(self._log_number)),
             )
         part, began = Part("ledger", report), time.monotonic()
