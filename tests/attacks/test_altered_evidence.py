@@ -369,7 +369,9 @@ def write_ledger(data: Path, lines: list[dict[str, Any]]) -> None:
 def test_a_value_in_the_log_with_a_fresh_checksum_is_named(data: Path) -> None:
     sequence = forge_log(data)
     found = verify(data)
-    assert found.names(rf"log/\d{{20}}\.seg, records \d+-{sequence + 1}|log/.*records", "do not make the hash of"), found.wrong
+    assert found.names(
+        rf"log/\d{{20}}\.seg, records \d+-{sequence + 1}|log/.*records", "do not make the hash of"
+    ), found.wrong
     named = [line for line in found.lines if line.get("part") == "log" and line.get("wrong")]
     assert all(line["first_record"] <= sequence <= line["last_record"] for line in named)
     assert found.names("^raw_spans.*" + trace_of("late-2"), rf"gen_ai.output.messages.*record {sequence} ")
@@ -397,6 +399,7 @@ def test_a_value_in_the_log_is_named_after_the_derived_files_were_removed(data: 
     assert sequence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("removed", ["ledger", "hashes", "ledger and hashes"])
 def test_files_that_were_removed_beside_the_log_are_missed(data: Path, removed: str) -> None:
     forge_log(data)
@@ -429,6 +432,7 @@ def test_an_archive_that_was_compressed_anew_is_named(data: Path) -> None:
     assert found.names("^raw_spans.*" + trace_of("keep-2"), f"record {sequence} ")
 
 
+@pytest.mark.long
 def test_an_archive_that_was_removed_as_if_retention_had_done_it_is_named(data: Path) -> None:
     segment = archived_in(data / "log")[1]
     segment.path.unlink()
@@ -443,7 +447,7 @@ def test_a_ledger_with_fresh_checksums_is_named(data: Path) -> None:
     write_ledger(data, [line for line in forged if "counted" not in line])
     found = verify(data)
     assert found.wrong, "a record is loaded twice, under another number"
-    assert found.names("batches|log/batches.jsonl", ""), found.wrong
+    assert found.names("^batches, number", "holds records from"), found.wrong
 
 
 def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
@@ -455,13 +459,14 @@ def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
 def test_hashes_that_were_written_anew_are_named(data: Path) -> None:
     path = data / "log" / "hashes"
     lines = path.read_text().splitlines()
-    lines[1] = re.sub(r"[0-9a-f]{64}", "0" * 64, lines[1])
+    lines[-1] = re.sub(r"[0-9a-f]{64}", "0" * 64, lines[-1])
     path.write_text("\n".join(lines) + "\n")
-    assert verify(data).names("records", "do not make the hash of line 2 of log/hashes")
+    assert verify(data).names("records", rf"do not make the hash of line {len(lines)} of log/hashes")
     path.write_text("\n".join(lines[:3]) + "\n")
-    assert verify(data).names("log/hashes", "ends with record|")
+    assert verify(data).names("log/hashes", "ends with record")
 
 
+@pytest.mark.long
 def test_a_head_kept_elsewhere_tells_of_a_directory_that_was_made_anew(original: Path, data: Path) -> None:
     before = verify(data, "--full")
     assert not before.wrong

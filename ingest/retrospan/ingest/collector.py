@@ -48,6 +48,7 @@ from retrospan.ingest.retention.retention import Retention
 from retrospan.ingest.retention.schedule import Schedule
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.setting_values import Address
+from retrospan.ingest.verify.rechecking import Rechecking
 from retrospan.ingest.warehouse.opened import open_warehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 
@@ -189,6 +190,9 @@ class Collector:
         )
         archivist.start()
         stack.callback(archivist.stop)
+        rechecking = Rechecking(self._log, self._opened.connect, self._loader.chains, self._opened.log_number)
+        rechecking.start()
+        stack.callback(rechecking.stop)
         self._retain(stack, admin)
         sql = self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)

@@ -118,6 +118,7 @@ class Observed:
             detached_parts=engine.detached_parts,
             table_complaint=check.complaint,
             pending_migrations=engine.pending_migrations,
+            evidence_complaint=self._parts.loader.chains.complaint,
         )
 
     def records(self, queries: QueryCounters) -> Records:

@@ -61,9 +61,27 @@ class Chains:
         return tuple(self._ledger.lost)
 
     @property
+    def is_rechecked(self) -> bool:
+        """Whether the log was compared with its hashes since it was loaded anew."""
+        return self._ledger.rechecked >= self._ledger.epoch
+
+    @property
+    def complaint(self) -> str:
+        """Why the log may not be what it was, in one sentence; '' when nothing says so."""
+        lost = [
+            f"log/{name} was missing at a start, though records had been loaded" for name in self._ledger.lost
+        ]
+        return "; ".join([*lost, *filter(None, [self._ledger.differs])])
+
+    @property
     def quarantined(self) -> tuple[int, ...]:
         """Records that the ledger says could not be loaded."""
         return tuple(self._ledger.quarantined)
+
+    def note_rechecked(self, epoch: int, differs: str) -> None:
+        """Note what came of comparing the log with its hashes after an epoch was loaded."""
+        with self.turn:
+            self._ledger.note_rechecked(epoch, differs)
 
     def note_receipt(self, head: Head) -> None:
         """Note the last receipt that the log holds; returns once that is on disk."""

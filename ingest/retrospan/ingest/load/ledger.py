@@ -75,6 +75,10 @@ class Ledger:
         """What the receipts up to this number name is gone from the tables of this epoch."""
         self.lost: list[str] = []
         """Which of the files that tell what was loaded were not there at some start, though records were loaded."""
+        self.rechecked = 1
+        """The newest epoch after whose loading the log was compared with its hashes; the first makes them."""
+        self.differs = ""
+        """What that comparison found, in one sentence; '' when the log is as it was."""
         self.is_new = False
         """Whether there was no such file when it was opened."""
         self.hashes = KnownHashes(path.with_name(NAME), files)
@@ -120,6 +124,10 @@ class Ledger:
     def note_receipt(self, head: Head) -> None:
         """Note the last receipt that the log holds; returns once that is on disk."""
         self._write({"receipt": [head.number, head.hash]}, durable=True)
+
+    def note_rechecked(self, epoch: int, differs: str) -> None:
+        """Note what came of comparing the log with its hashes after an epoch was loaded; returns once that is on disk."""
+        self._write({"rechecked": epoch, "differs": differs}, durable=True)
 
     def note_buried(self, number: int) -> None:
         """Note that what the receipts up to this number name is gone from the tables. Not synced."""
@@ -178,6 +186,8 @@ class Ledger:
                         self.batches = Head(number, digest)
             case {"receipt": [int(number), str(digest)]}:
                 self.receipts = Head(number, digest)
+            case {"rechecked": int(epoch), "differs": str(differs)}:
+                self.rechecked, self.differs = epoch, differs
             case {"hashes": True}:
                 self._keeps_hashes = True
             case {"lost": [*names]}:
@@ -227,6 +237,7 @@ class Ledger:
             self._lose(NAME)
 
     def _lose(self, name: str) -> None:
+        self.rechecked = 0
         if name not in self.lost:
             self.lost.append(name)
 
@@ -238,6 +249,7 @@ class Ledger:
             {"receipt": [self.receipts.number, self.receipts.hash]},
             {"buried": self.buried},
             {"hashes": True},
+            {"rechecked": self.rechecked, "differs": self.differs},
         ]
         if self.lost:
             lines.append({"lost": self.lost})

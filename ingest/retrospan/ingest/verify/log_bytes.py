@@ -240,9 +240,12 @@ def known_hashes(hashes: KnownHashes, part: Part, wanted: Callable[[int, int], b
             yield Expected(line.first, line.last, line.hash, f"line {line.number} of log/hashes")
 
 
-def batch_hashes(store: Store, log: int, wanted: Callable[[int, int], bool]) -> Iterator[Expected]:
-    """What the rows of the batches say, those of every epoch."""
+def batch_hashes(
+    store: Store, log: int, part: Part, wanted: Callable[[int, int], bool]
+) -> Iterator[Expected]:
+    """What the rows of the batches say, those of every epoch; two of an epoch that hold the same record are wrong."""
     base, place = base_of(log), (0, 0, 0)
+    ends: dict[int, int] = {}
     while True:
         rows = store.rows(
             load("batch_hashes"),
@@ -250,6 +253,12 @@ def batch_hashes(store: Store, log: int, wanted: Callable[[int, int], bool]) -> 
         )
         for row in rows:
             first, last, digest, epoch, number = cast("tuple[int, int, str, int, int]", tuple(row))
+            if first <= ends.get(epoch, 0):
+                part.say_wrong(
+                    f"batches, number {number} of epoch {epoch}",
+                    f"holds records from {first - base} on, and the one before it ends with {ends[epoch] - base}",
+                )
+            ends[epoch] = max(last, ends.get(epoch, 0))
             if wanted(first - base, last - base):
                 yield Expected(first - base, last - base, digest, f"batch {number} of epoch {epoch}")
             place = (first, epoch, number)

@@ -18,6 +18,7 @@ from retrospan.schemas.errors import RetrospanError
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger(__name__)
+_LOOK_SECONDS = 0.5
 
 
 class Stopped(Exception):
@@ -25,32 +26,33 @@ class Stopped(Exception):
 
 
 class Rechecking:
-    """One comparison at most at a time."""
+    """A thread that waits until an epoch is loaded, and compares once. The ledger keeps what it found."""
 
     def __init__(self, log: VerifiedLog, store: Callable[[], Store], chains: Chains, log_number: int) -> None:
-        self.complaint = ""
-        """What the last comparison found, in one sentence; '' when the log is as it was."""
         self._log = log
         self._store = store
         self._chains = chains
         self._log_number = log_number
         self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="retrospan-rechecking", daemon=True)
 
-    def begin(self) -> None:
-        """Compare from now on, unless that is going on."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="retrospan-rechecking", daemon=True)
-            self._thread.start()
+    def start(self) -> None:
+        self._thread.start()
 
     def stop(self) -> None:
-        """End a comparison. Harmless when there is none."""
+        """End it, and a comparison that goes on. Harmless when repeated."""
         self._stopping.set()
-        if self._thread is not None:
+        if self._thread.is_alive():
             self._thread.join()
 
     def _run(self) -> None:
         give_way(ARCHIVING)
+        while not self._stopping.wait(_LOOK_SECONDS):
+            chains = self._chains
+            if not chains.is_rechecked and chains.loaded_sequence >= self._log.durable_sequence:
+                self._compare(chains.epoch)
+
+    def _compare(self, epoch: int) -> None:
         found: list[str] = []
 
         def hear(told: Mapping[str, object]) -> None:
@@ -74,9 +76,10 @@ class Rechecking:
         except (RetrospanError, OSError) as error:
             _LOG.warning("the log was not compared with its hashes after it was loaded anew: %.300s", error)
             return
-        self.complaint = f"{found[0]}; {part.wrong} such places: run `retrospan verify --full`" if found else ""
-        if self.complaint:
-            _LOG.error("%s", self.complaint)
+        differs = f"{found[0]}; {part.wrong} such places: see `retrospan verify --full`" if found else ""
+        if differs:
+            _LOG.error("the log is not what it was: %s", differs)
+        self._chains.note_rechecked(epoch, differs)
 
     def _go_on(self) -> None:
         if self._stopping.is_set():

@@ -217,7 +217,7 @@ class Verification:
                 known_hashes(hashes, part, lambda first, last: last <= end and wanted(first, last)),
                 self._contiguous(
                     batch_hashes(
-                        store, self._log_number, lambda first, last: last <= end and wanted(first, last)
+                        store, self._log_number, part, lambda first, last: last <= end and wanted(first, last)
                     ),
                     part if ranges is None else None,
                 ),
