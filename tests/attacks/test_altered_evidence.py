@@ -7,20 +7,19 @@ and the ledger with fresh checksums, the archive compressed anew. Each must be n
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fix_collector import Served
-from keeping import trace_of
+from keeping import agent_run, trace_of
+from verified import Verified, ask, verify
 
 from retrospan.ingest.log.archive import archived_in, opened
 from retrospan.ingest.log.reading import read_frames
@@ -49,59 +48,6 @@ def data(original: Path, tmp_path: Path) -> Path:
     """A copy of it to alter."""
     shutil.copytree(original, tmp_path / "data", symlinks=True)
     return tmp_path / "data"
-
-
-@dataclass(frozen=True)
-class Verified:
-    """What `verify` said: its exit code, the places, the parts that cover something, and the head."""
-
-    code: int
-    wrong: dict[str, str]
-    head: str
-    health: dict[str, Any]
-    lines: list[dict[str, Any]]
-
-    def names(self, place: str, what: str) -> bool:
-        return any(re.search(place, where) and re.search(what, said) for where, said in self.wrong.items())
-
-
-def verify(data: Path, *words: str, before: Callable[[Served], object] = lambda served: None) -> Verified:
-    """Start a collector on the directory and ask it."""
-    served = Served(data, data.parent / "stderr.txt")
-    try:
-        served.wait_idle()
-        before(served)
-        return ask(served, *words)
-    finally:
-        served.kill()
-
-
-def ask(served: Served, *words: str) -> Verified:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "retrospan.ingest.cli.main",
-            "verify",
-            "--json",
-            *(words or ("--full", "--derived")),
-        ],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "RETROSPAN_URL": f"http://{served.sql}"},
-    )
-    assert done.returncode in (0, 1), done.stdout + done.stderr + served.stderr()[-2000:]
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    wrong = {
-        str(line.get("where") or f"{line['chain']} {line['at']}"): str(line["wrong"])
-        for line in lines
-        if line.get("wrong")
-    }
-    (head,) = [line["head"] for line in lines if "head" in line]
-    assert (done.returncode == 1) == bool(wrong)
-    return Verified(done.returncode, wrong, head, served.health(), lines)
 
 
 def scene(data: Path, command: str, given: str = "") -> None:
@@ -472,8 +418,6 @@ def test_a_head_kept_elsewhere_tells_of_a_directory_that_was_made_anew(original:
     assert not before.wrong
 
     def send_more(served: Served) -> None:
-        from keeping import agent_run
-
         served.send([agent_run("later", "ok")])
         served.wait_idle()
 
