@@ -29,7 +29,7 @@ HELP = Help(
     sql="SELECT number, batch_hash, previous_hash FROM batches ORDER BY log, number",
     more="Chains are checked whole. Log and raw rows are checked in a sample, whole with --full, or of one run: the log\n"
     "against the hashes that were made when it was loaded, raw rows against the log. It says what it did not look at.\n"
-    "Who can write into the directory can make all of it anew: keep the head that is printed elsewhere, for --expect.",
+    "Who can write into the directory can write all of it anew: keep the head that is printed elsewhere, for --expect.",
 )
 
 
