@@ -81,7 +81,7 @@ def _measure(place: Path, runs: int) -> tuple[str, bool]:
     install(store)
     interpreter.start()
     began = time.monotonic()
-    for request, spans in _requests(runs):
+    for request, spans in requests(runs):
         log.append(tenant="default", traces=request, items=spans)
     if not loader.wait_loaded(log.durable_sequence, 3600.0) or not interpreter.wait_idle(7200.0):
         raise TimeoutError("the runs were not loaded and interpreted in time")
@@ -99,13 +99,13 @@ def _measure(place: Path, runs: int) -> tuple[str, bool]:
     )
     store.command("SYSTEM JEMALLOC PURGE")
     before = [_asked(store) for _ in range(_ASKED_BEFORE)]
-    rest = _resident("VmRSS")
+    rest = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")
     with _Asking(warehouse) as asking:
         began = time.monotonic()
         summary = retention.apply(default_policy(), lambda progress: None, by="bench")
         took = time.monotonic() - began
-    peak = _resident("VmHWM")
+    peak = resident("VmHWM")
     interpreter.stop()
     loader.stop(60.0)
     log.close()
@@ -196,14 +196,16 @@ def _asked(store: Store) -> float:
     return time.perf_counter() - began
 
 
-def _resident(name: str) -> int:
+def resident(name: str) -> int:
+    """What /proc/self/status says of this process's memory, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(name + ":"):
             return int(line.split()[1]) * 1024
     raise ValueError(name)
 
 
-def _requests(runs: int) -> Iterator[tuple[bytes, int]]:
+def requests(runs: int) -> Iterator[tuple[bytes, int]]:
+    """Yield export requests of so many runs of `SPANS_OF_RUN` spans, each with how many spans it holds."""
     for first in range(0, runs, _RUNS_OF_REQUEST):
         request = ExportTraceServiceRequest()
         resource = request.resource_spans.add()

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from otlp_values import Log, Origin, Span, Value, request, sized, varint
+from odd_requests import unreadable, wrong_wire_type
+from otlp_values import Log, Origin, Span, Value, request
 
 from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.ledger import Ledger
@@ -28,19 +29,6 @@ def traces(number: int, spans: int = 5) -> bytes:
         Origin(scope_name=b"test"),
         [Span(trace_id=number.to_bytes(16, "big"), span_id=(i + 1).to_bytes(8, "big")) for i in range(spans)],
     )
-
-
-def wrong_wire_type(number: int) -> bytes:
-    """As `traces`, with a field that protobuf libraries skip and ClickHouse refuses: flags as text."""
-    span = Span(trace_id=number.to_bytes(16, "big"), span_id=b"s" * 8, name=b"odd").encoded() + sized(
-        16, b"text"
-    )
-    return sized(1, sized(2, sized(2, span)))
-
-
-def unreadable() -> bytes:
-    """No protobuf at all inside the span."""
-    return sized(1, sized(2, sized(2, varint(0x7F) + b"\xff")))
 
 
 class Scene:

@@ -29,6 +29,8 @@ from retrospan.ingest.retention.marks import Marks
 from retrospan.ingest.retention.policy import read_policy_file
 from retrospan.ingest.retention.retention import Retention
 from retrospan.ingest.retention.schedule import Schedule
+from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.verify.rechecking import Rechecking
 from retrospan.ingest.warehouse.opened import OpenWarehouse
 from retrospan.schemas.errors import WarehouseUnavailable
 
@@ -112,7 +114,13 @@ class Following:
                 "rebuild": lambda arguments, report: self._learning(rebuilding.rebuild, arguments, report),
                 "migrate": lambda arguments, report: self._learning(self._migrate, arguments, report),
                 **commands(
-                    opened, marks, retention, self._loader.chains, opened.log_number, config.retention.policy
+                    opened,
+                    marks,
+                    retention,
+                    self._loader.chains,
+                    opened.log_number,
+                    config.retention.policy,
+                    lambda: Ruleset.configured(config.interpreter.rules),
                 ),
             }
         )
@@ -149,6 +157,9 @@ class Following:
         archivist = Archivist(self._log, lambda: ledger.loaded_sequence, self._archive_may_wait)
         archivist.start()
         stack.callback(archivist.stop)
+        rechecking = Rechecking(self._log, opened.connect, self._loader.chains, opened.log_number)
+        rechecking.start()
+        stack.callback(rechecking.stop)
         self._retain(stack, retention, admin)
         self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)

@@ -37,6 +37,7 @@ class WarehouseFacts:
     detached_parts: int = 0
     table_complaint: str = ""
     pending_migrations: int = 0
+    evidence_complaint: str = ""
     reading_damaged_bytes: int = 0
     reading_damage: str = ""
 
@@ -113,6 +114,8 @@ def failures(facts: Facts) -> list[str]:
 def concerns(facts: Facts) -> list[str]:
     """What a person should look at; empty when there is nothing."""
     found: list[str] = []
+    if facts.evidence_complaint:
+        found.append(f"the log may not be what it was: {facts.evidence_complaint}")
     if facts.recovery_cut_bytes:
         found.append(f"{facts.recovery_cut_bytes:,} bytes were cut off the log's end at start")
     if facts.recovery_damaged_bytes:

@@ -87,6 +87,7 @@ class Reporting:
             detached_parts=engine.detached_parts,
             table_complaint=check.complaint,
             pending_migrations=engine.pending_migrations,
+            evidence_complaint=loader.chains.complaint,
             reading_damaged_bytes=damage.damaged_bytes,
             reading_damage=damage.reason,
         )

@@ -35,7 +35,7 @@ COMMANDS = {
     "flag": Command(MEND, "mark a run as worth keeping"),
     "hold": Command(MEND, "forbid that a run is deleted, for ever or until a time"),
     "retention": Command(MEND, "what would go by the policy, or let it go"),
-    "verify": Command(MEND, "check the chains of loaded batches and of deletions' receipts"),
+    "verify": Command(MEND, "compare what is stored with what vouches for it"),
     "rebuild": Command(MEND, "derive every row from the log again"),
     "rules": Command(MEND, "what mutation rules would say of the tool calls that are stored"),
     "migrate": Command(MEND, "bring tables and views to this release"),

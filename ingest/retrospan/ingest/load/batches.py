@@ -98,22 +98,27 @@ def next_content(
     most_bytes: int,
     wait_seconds: float,
     pause: Callable[[float], object] = time.sleep,
+    until: int | None = None,
 ) -> Content:
-    """What follows a sequence in the log. Waits up to `wait_seconds` for more while there is room.
+    """What follows a sequence in the log, up to `until`. Waits up to `wait_seconds` for more while there is room.
+
+    A batch lies in one segment: one that retention writes anew takes no half of a batch with it, whose hash nobody
+    could compute again.
 
     `pause` sleeps for the seconds it is given, and returns true when there is no more time to wait.
     """
-    cut, last = _Cut(), after
+    cut, last, segment = _Cut(), after, 0
     deadline = time.monotonic() + wait_seconds
     while cut.size < most_bytes and cut.items < most_items:
-        chunk = log.read(last, max_bytes=most_bytes - cut.size)
+        chunk = log.read(last, max_bytes=most_bytes - cut.size, until=until)
         if chunk is None:
             left = deadline - time.monotonic()
             if left <= 0 or pause(min(_LOOK_SECONDS, left)):
                 break
             continue
-        if cut.frames and cut.size + len(chunk.data) > most_bytes:
+        if cut.frames and (cut.size + len(chunk.data) > most_bytes or chunk.segment != segment):
             break
+        segment = chunk.segment
         last = chunk.last_sequence
         if not cut.add(chunk, most_items):
             break

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from retrospan.ingest.load.batches import Content
 from retrospan.ingest.load.ledger import Batch, Head, Ledger
+from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.log.record import tenant_at
 from retrospan.ingest.warehouse.rows import encode_rows, insert_encoded
 from retrospan.schemas.kept import LoadedBatch, hash_of_link
@@ -43,6 +44,44 @@ class Chains:
     def buried(self) -> int:
         """What the receipts up to this number name is gone from the tables."""
         return self._ledger.buried
+
+    @property
+    def loaded_sequence(self) -> int:
+        """Every record up to this one is loaded in the newest epoch, or in quarantine."""
+        return self._ledger.loaded_sequence
+
+    @property
+    def hashes(self) -> KnownHashes:
+        """What each record held when it was loaded first."""
+        return self._ledger.hashes
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Files beside the log that were missing at some start, though records had been loaded."""
+        return tuple(self._ledger.lost)
+
+    @property
+    def is_rechecked(self) -> bool:
+        """Whether the log was compared with its hashes since it was loaded anew."""
+        return self._ledger.rechecked >= self._ledger.epoch
+
+    @property
+    def complaint(self) -> str:
+        """Why the log may not be what it was, in one sentence; '' when nothing says so."""
+        lost = [
+            f"log/{name} was missing at a start, though records had been loaded" for name in self._ledger.lost
+        ]
+        return "; ".join([*lost, *filter(None, [self._ledger.differs])])
+
+    @property
+    def quarantined(self) -> tuple[int, ...]:
+        """Records that the ledger says could not be loaded."""
+        return tuple(self._ledger.quarantined)
+
+    def note_rechecked(self, epoch: int, differs: str) -> None:
+        """Note what came of comparing the log with its hashes after an epoch was loaded."""
+        with self.turn:
+            self._ledger.note_rechecked(epoch, differs)
 
     def note_receipt(self, head: Head) -> None:
         """Note the last receipt that the log holds; returns once that is on disk."""

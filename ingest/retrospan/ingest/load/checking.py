@@ -86,6 +86,12 @@ def check_tables(store: Store, counted: Mapping[str, int], log: int = 0, buried:
     return Check(rows, deleted, gone, missing, detached)
 
 
+def newest_epoch(store: Store, log: int) -> int:
+    """The newest epoch in which batches of a log were loaded; 0 when there is none."""
+    ((epoch,),) = store.rows(_statement("newest_epoch.sql"), {"log": log})
+    return int(str(epoch))
+
+
 def detached_parts(store: Store) -> list[tuple[str, str]]:
     """Each part that was put aside, as (table, part)."""
     found = store.rows(_statement("list_detached_parts.sql"), {"database": DATABASE})

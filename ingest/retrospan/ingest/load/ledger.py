@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.hashes import NAME, KnownHashes, has_archive, has_records
 
 # The file is rewritten as its summary when it has grown to this size.
 _COMPACT_BYTES = 4 << 20
@@ -72,7 +73,18 @@ class Ledger:
         """The last receipt of a deletion that this log holds, as far as it was noted."""
         self.buried = 0
         """What the receipts up to this number name is gone from the tables of this epoch."""
+        self.lost: list[str] = []
+        """Which of the files that tell what was loaded were not there at some start, though records were loaded."""
+        self.rechecked = 1
+        """The newest epoch after whose loading the log was compared with its hashes; the first makes them."""
+        self.differs = ""
+        """What that comparison found, in one sentence; '' when the log is as it was."""
+        self.is_new = False
+        """Whether there was no such file when it was opened."""
+        self.hashes = KnownHashes(path.with_name(NAME), files)
+        """What each record held when it was loaded first."""
         self.damaged_lines = 0
+        self._keeps_hashes = False
         self._path = path
         self._files = files
         self._descriptor = -1
@@ -83,6 +95,10 @@ class Ledger:
         """Read what is there and get ready to write; a missing file is a log of which nothing was loaded."""
         ledger = cls(path, files or Files())
         ledger._read()
+        ledger._notice_loss()
+        ledger._keeps_hashes = True
+        # Before the ledger says that they are kept.
+        ledger.hashes.begin(ledger.loaded_sequence)
         ledger._compact()
         return ledger
 
@@ -109,6 +125,10 @@ class Ledger:
         """Note the last receipt that the log holds; returns once that is on disk."""
         self._write({"receipt": [head.number, head.hash]}, durable=True)
 
+    def note_rechecked(self, epoch: int, differs: str) -> None:
+        """Note what came of comparing the log with its hashes after an epoch was loaded; returns once that is on disk."""
+        self._write({"rechecked": epoch, "differs": differs}, durable=True)
+
     def note_buried(self, number: int) -> None:
         """Note that what the receipts up to this number name is gone from the tables. Not synced."""
         self._write({"buried": number}, durable=False)
@@ -121,9 +141,12 @@ class Ledger:
         """Note how many rows the tables hold."""
         self._write({"counted": dict(rows)}, durable=False)
 
-    def begin_epoch(self) -> None:
-        """Forget what was loaded, so that everything is loaded again; returns once that is on disk."""
-        self._write({"epoch": self.epoch + 1}, durable=True)
+    def begin_epoch(self, above: int = 0) -> None:
+        """Forget what was loaded, so that everything is loaded again; returns once that is on disk.
+
+        The new epoch is above this one, and above any that the warehouse is known to have.
+        """
+        self._write({"epoch": max(self.epoch, above) + 1}, durable=True)
 
     def close(self) -> None:
         """Make all lines durable. Safe to call twice."""
@@ -131,6 +154,7 @@ class Ledger:
             self._files.sync(self._descriptor)
             self._files.close(self._descriptor)
             self._descriptor = -1
+        self.hashes.close()
 
     def _write(self, line: dict[str, object], *, durable: bool) -> None:
         data = _encode(line)
@@ -162,6 +186,12 @@ class Ledger:
                         self.batches = Head(number, digest)
             case {"receipt": [int(number), str(digest)]}:
                 self.receipts = Head(number, digest)
+            case {"rechecked": int(epoch), "differs": str(differs)}:
+                self.rechecked, self.differs = epoch, differs
+            case {"hashes": True}:
+                self._keeps_hashes = True
+            case {"lost": [*names]}:
+                self.lost = [str(name) for name in names]
             case {"buried": int(number)}:
                 self.buried = number
             case {"quarantined": {"sequence": int(sequence), "reason": str(reason)}}:
@@ -183,6 +213,7 @@ class Ledger:
         try:
             data = self._path.read_bytes()
         except FileNotFoundError:
+            self.is_new = True
             return
         # What follows the last newline was being written when the process died.
         whole = data[: data.rfind(b"\n") + 1]
@@ -196,6 +227,20 @@ class Ledger:
         if self.damaged_lines:
             self._apply({"epoch": self.epoch + 1})
 
+    def _notice_loss(self) -> None:
+        """Note which files are missing beside records that were loaded. Who makes a log makes an empty file of hashes."""
+        folder = self._path.parent
+        if self.is_new and (self.hashes.last or (folder.is_dir() and has_archive(folder))):
+            self._lose(self._path.name)
+        known = self.is_new or self._keeps_hashes
+        if known and not self.hashes.exists and folder.is_dir() and has_records(folder):
+            self._lose(NAME)
+
+    def _lose(self, name: str) -> None:
+        self.rechecked = 0
+        if name not in self.lost:
+            self.lost.append(name)
+
     def _compact(self) -> None:
         """Put the file's summary in its place, whole or not at all, and go on writing behind it."""
         lines: list[dict[str, object]] = [
@@ -203,7 +248,11 @@ class Ledger:
             {"loaded": self.loaded_sequence, "link": [self.batches.number, self.batches.hash]},
             {"receipt": [self.receipts.number, self.receipts.hash]},
             {"buried": self.buried},
+            {"hashes": True},
+            {"rechecked": self.rechecked, "differs": self.differs},
         ]
+        if self.lost:
+            lines.append({"lost": self.lost})
         for record in self.quarantined.values():
             lines.append({"quarantined": asdict(record)})
         if self.counted:

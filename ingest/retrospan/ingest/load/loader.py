@@ -19,7 +19,7 @@ from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.ahead import Ahead
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
 from retrospan.ingest.load.chain import Chains, insert_link
-from retrospan.ingest.load.checking import Check, check_tables, stored_items
+from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, stored_items
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.quarantine import insert_piecemeal
@@ -160,6 +160,9 @@ class Loader:
                 self.check = replace(self.check, missing={})
             if self.check.complaint:
                 _LOG.error("%s", self.check.complaint)
+            if self._ledger.is_new and (epoch := newest_epoch(store, self._log_number)) >= self._ledger.epoch:
+                # The ledger was removed: the rows of the batches before stay what they are.
+                self._ledger.begin_epoch(epoch)
             self._prepared = True
 
     def start(self) -> None:
@@ -245,6 +248,8 @@ class Loader:
                 self.counters.repeated += 1
             self._insert(batch, content)
             link = insert_link(self._connection(), self._ledger, self._log_number, batch, content)
+            # Before the ledger counts it as loaded: what is loaded has a hash.
+            self._ledger.hashes.note(content.data, content.frames, batch.last)
             self._ledger.finish(batch, link)
             self._uncounted = True
         self._tell(batch)

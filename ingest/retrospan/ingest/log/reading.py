@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrospan.ingest.log.archive import opened, unpack
 from retrospan.ingest.log.recovery import Recovery
@@ -24,13 +24,16 @@ _CURSORS = 16
 class Chunk:
     """Whole records in order, as one byte string that `FORMAT Protobuf` reads.
 
-    The sequences run from `first_sequence` to `last_sequence`, with gaps only where records were lost.
+    The sequences run from `first_sequence` to `last_sequence`, with gaps only where records were lost. They lie in the
+    segment that begins with record `segment`, from the byte `offset` of its content on.
     """
 
     first_sequence: int
     last_sequence: int
     records: int
     data: bytes
+    segment: int = 0
+    offset: int = 0
 
     def frames(self) -> Iterator[Framed]:
         """Where each record lies in `data`: `data[frame.start:frame.end]` is insertable, `data[frame.body:frame.end]`
@@ -90,6 +93,7 @@ class Reader:
             stop = min((start for start, _ in part.segment.bad if start >= at), default=part.size)
             chunk, intact = read_frames(descriptor, at, stop, until, max_bytes)
         if chunk is not None:
+            chunk = replace(chunk, segment=part.segment.first, offset=at)
             self._remember(chunk.last_sequence, part.segment, at + len(chunk.data))
         return chunk, intact
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from retrospan.ingest.log.archive import DIRECTORY, archived_in
 from retrospan.ingest.log.durable import Durable
 from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.hashes import NAME, KnownHashes, has_records
 from retrospan.ingest.log.record import Note, Reject, encode, seal
 from retrospan.ingest.log.recovery import Recovered, recover
 from retrospan.ingest.log.removed import Removed
@@ -84,6 +85,9 @@ class WriteAheadLog(SegmentedLog):
         """
         files = files or Files()
         files.make_directory(directory)
+        if not has_records(directory):
+            # With the log, so that its absence tells that somebody removed it.
+            KnownHashes(directory / NAME, files).begin()
         found = recover(directory, files, loaded_sequence=loaded_sequence)
         limits = LogLimits(
             segment_bytes=segment_bytes, limit_bytes=limit_bytes, low_water_bytes=low_water_bytes

@@ -76,7 +76,7 @@ class Cleansing:
             known = told.get(segment.path.name)
             if not rows or not self._is_due(segment, max(cast(int, row[3]) for row in rows), known, before):
                 continue
-            rewritten = rewrite(segment, _cleanser(rows), self._files)
+            rewritten = rewrite(segment, cleanser_of(rows), self._files)
             if not rewritten.changed:
                 continue
             self._put_back(rewritten, known, now, by, done)
@@ -106,7 +106,7 @@ class Cleansing:
         done["archive_bytes"] += before - left
 
 
-def _cleanser(rows: list[list[object]]) -> Callable[[bytes], bytes | None]:
+def cleanser_of(rows: list[list[object]]) -> Callable[[bytes], bytes | None]:
     """What is to be done with each record, by the rows of `graves_between`."""
     graves: dict[tuple[str, bytes], int] = {}
     bared: dict[tuple[str, bytes], int] = {}

@@ -10,7 +10,9 @@ from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.marks import LAST, Marks
 from retrospan.ingest.retention.policy import read_policy, read_policy_file
 from retrospan.ingest.retention.retention import Retention
-from retrospan.ingest.retention.verifying import verify
+from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
+from retrospan.ingest.verify.request import Asked
+from retrospan.ingest.verify.verification import Verification
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest
 
@@ -27,8 +29,18 @@ def commands(
     chains: Chains,
     log_number: int,
     policy_file: Path | None,
+    rules: Callable[[], Ruleset] = lambda: NO_RULES,
 ) -> dict[str, Command]:
-    """Each command by its name."""
+    """Each command by its name. `rules` are the mutation rules that runs are read by."""
+    verification = Verification(
+        warehouse,
+        retention.log,
+        chains,
+        log_number,
+        rules=rules,
+        stopping=retention.stopping,
+        shared=not retention.alone,
+    )
 
     def flag(arguments: Mapping[str, object], report: Report) -> None:
         report(marks.flag(arguments))
@@ -51,22 +63,7 @@ def commands(
         report({"summary": summary.told()})
 
     def check(arguments: Mapping[str, object], report: Report) -> None:
-        if arguments:
-            raise BadRequest(f"verify knows no '{next(iter(arguments))}'.")
-        store = warehouse.connect()
-        try:
-            for found in verify(store, chains, log_number):
-                report(
-                    {
-                        "chain": found.chain,
-                        "log": found.log,
-                        "links": found.links,
-                        "at": found.at or None,
-                        "wrong": found.wrong or None,
-                    }
-                )
-        finally:
-            store.close()
+        verification.run(Asked.of(arguments), report)
 
     return {"flag": flag, "hold": hold, "retention": retain, "verify": check}
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Protocol, cast
 
+from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.archive import ArchivedLog, Cleansing
 from retrospan.ingest.retention.bare import MARK
@@ -37,7 +38,7 @@ AT_ONCE = 500
 _JITTER = 300 * 10**9
 
 
-class Log(NoteLog, ArchivedLog, Protocol):
+class Log(NoteLog, ArchivedLog, ReadableLog, Protocol):
     """The write-ahead log, as far as retention uses it."""
 
 
@@ -59,14 +60,14 @@ class Retention:
     ) -> None:
         """`alone`: no other process fills the warehouse. `clock` gives Unix nanoseconds."""
         self._warehouse = warehouse
-        self._log = log
+        self.log = log
         self._loader = loader
         self._chains = chains
         self._burial = burial
         self._log_number = log_number
-        self._alone = alone
+        self.alone = alone
         self._clock = clock
-        self._stopping = stopping
+        self.stopping = stopping
 
     def plan(self, policy: Policy, report: Report, *, at: int = 0, listed: bool = False) -> Summary:
         """Say what `apply` would delete now, or at a time (Unix ns). Changes nothing.
@@ -112,7 +113,7 @@ class Retention:
                         report({"due": summary.line(unit, evidence)})
                 report({"phase": "deleting", "done": summary.units, "unit": "runs"})
             summary.give_back(
-                Cleansing(self._log, receipts).run(
+                Cleansing(self.log, receipts).run(
                     store,
                     self._loader.loaded_sequence,
                     now - policy.archive if policy.archive else 2**63 - 1,
@@ -122,7 +123,7 @@ class Retention:
                     self._go_on,
                 )
             )
-            if self._alone:
+            if self.alone:
                 summary.partitions = drop_empty_partitions(store, self._chains.turn)
                 forget_hidden_runs(store)
                 write_anew(store)
@@ -163,7 +164,7 @@ class Retention:
         return number
 
     def _receipts(self, store: Store) -> Receipts:
-        receipts = Receipts(self._log, self._loader, self._chains, self._log_number)
+        receipts = Receipts(self.log, self._loader, self._chains, self._log_number)
         receipts.catch_up(store)
         return receipts
 
@@ -239,7 +240,7 @@ class Retention:
                 return done
 
     def _go_on(self) -> None:
-        if self._stopping():
+        if self.stopping():
             raise WarehouseUnavailable(
                 "The collector is stopping. What has a receipt is gone; the rest goes with the next `retention apply`."
             )

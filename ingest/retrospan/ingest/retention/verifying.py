@@ -18,6 +18,7 @@ from retrospan.schemas.kept import BATCH_COLUMNS, RECEIPT_COLUMNS, LoadedBatch, 
 from retrospan.schemas.store import Store
 
 _PAGE = 5000
+_LAST = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Checked:
 
 
 def verify(store: Store, chains: Chains, log_number: int) -> list[Checked]:
-    """Check every chain in the warehouse. Reads only; a page at a time."""
+    """Check every chain in the warehouse. Reads only; a page at a time, and loading goes on meanwhile."""
     with chains.turn:
         # No batch under way: the tables and the ledger speak of the same.
         own = {"batches": chains.batches, "receipts": chains.receipts}
@@ -41,20 +42,27 @@ def verify(store: Store, chains: Chains, log_number: int) -> list[Checked]:
             (cast(str, chain), cast(int, log)): cast(int, newest)
             for chain, log, newest in store.rows(load("chains"))
         }
-        for chain, head in own.items():
-            if head.number:
-                found.setdefault((chain, log_number), epoch)
-        if own["batches"].number:
-            found["batches", log_number] = epoch
-        return [
-            _check(store, chain, log, newest, own[chain] if log == log_number else None)
-            for (chain, log), newest in sorted(found.items())
-        ]
+        ((newest_batch,),) = store.rows(load("newest_batch"), {"log": log_number, "epoch": epoch})
+    for chain, head in own.items():
+        if head.number:
+            found.setdefault((chain, log_number), epoch)
+    if own["batches"].number:
+        found["batches", log_number] = epoch
+    # What is loaded meanwhile is not looked at; what stood there before that the collector does not know, is.
+    ends = {"batches": max(own["batches"].number, cast(int, newest_batch)), "receipts": _LAST}
+    return [
+        _check(store, chain, log, newest, own[chain] if log == log_number else None, ends[chain])
+        if log == log_number
+        else _check(store, chain, log, newest, None, _LAST)
+        for (chain, log), newest in sorted(found.items())
+    ]
 
 
-def _check(store: Store, chain: str, log: int, epoch: int, noted: Head | None) -> Checked:
+def _check(store: Store, chain: str, log: int, epoch: int, noted: Head | None, end: int) -> Checked:
     head, links = Head(), 0
     for link in _links(store, chain, log, epoch):
+        if link.number > end:
+            break
         wrong = _fault(link, head)
         if wrong:
             return Checked(chain, log, links, min(link.number, head.number + 1), wrong)

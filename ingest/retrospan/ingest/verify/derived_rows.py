@@ -1,0 +1,260 @@
+"""Derived rows against the spans they are made from: runs are interpreted once more, and every row must come out.
+
+Only readings of this version can be compared, and only of traces of which everything that arrived has been read. What
+is still arriving is not compared: it is looked at again whether anything came meanwhile before it is called wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import cast
+
+from retrospan.ingest.interpret.asking import answer_from
+from retrospan.ingest.interpret.readings import Batch, Readings
+from retrospan.ingest.interpret.run import version_with
+from retrospan.ingest.interpret.worker import TABLES, Worker
+from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.verify.differences import Row, differing_columns, paired
+from retrospan.ingest.verify.scratch import SCRATCH, Scratch
+from retrospan.ingest.verify.statements import load
+from retrospan.ingest.verify.told import MOST_NAMED, Part
+from retrospan.ingest.warehouse.rows import insert_encoded
+from retrospan.schemas.migrate import DATABASE
+from retrospan.schemas.sequences import LOG_SHIFT, Newest, newest_of
+from retrospan.schemas.store import Store
+
+_IN_A_PLACE = (
+    "number",
+    "ordinal",
+    "step",
+    "key",
+    "field",
+    "entity_id",
+    "reference",
+    "subject",
+    "span_id",
+    "at",
+)
+READING_SECONDS = 1800.0
+"""How long the reading of one run may take."""
+_OF_READING = ("generation", "through", "through_sequence")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a trace was read last, and what has arrived of it."""
+
+    generation: int
+    interpreted_by: str
+    run_ids: tuple[str, ...]
+    through: Newest
+    arrived: Newest
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything that arrived has been read."""
+        read = {sequence >> LOG_SHIFT: sequence for sequence in self.through}
+        return all(read.get(sequence >> LOG_SHIFT, 0) >= sequence for sequence in self.arrived)
+
+
+class DerivedRows:
+    """One verification of derived rows. Reads only, but for its scratch database."""
+
+    def __init__(
+        self, store: Store, scratch: Scratch, part: Part, rules: Ruleset, owns: Callable[[str, str], bool]
+    ) -> None:
+        self._store = store
+        self._scratch = scratch
+        self._part = part
+        self._rules = rules
+        self._owns = owns
+        self._readings = Readings(True, owns, rules)
+        self._reader = Worker(patience_seconds=READING_SECONDS)
+        self._done: set[tuple[str, str]] = set()
+        for table in TABLES.values():
+            scratch.copy_table(table)
+        scratch.store.command(load("create_seen_runs"))
+
+    def check(
+        self,
+        traces: Sequence[list[object]],
+        go_on: Callable[[], None],
+        progress: Callable[[int, int], None],
+        *,
+        all_of_them: bool,
+    ) -> None:
+        """Compare the runs of these traces, which are as a rebuild chooses them. `all_of_them`: no run is without."""
+        done = 0
+        try:
+            self._readings.begin(self._store)
+            for tenant, page in self._pages(traces):
+                go_on()
+                self._check_page(tenant, page)
+                done += len(page)
+                progress(done, len(traces))
+        finally:
+            self._readings.stop()
+            self._reader.stop()
+        if all_of_them:
+            for owner, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
+                self._part.say_wrong(
+                    f"canon_runs, run {run_id}",
+                    "is stored, and no span that is stored makes it",
+                    tenant=owner,
+                    run_id=run_id,
+                )
+
+    def _pages(self, traces: Sequence[list[object]]) -> Iterator[tuple[str, list[str]]]:
+        for tenant, rows in groupby(traces, key=_tenant_of):
+            waiting = [str(row[1]) for row in rows]
+            while waiting:
+                room = self._readings.room
+                page, waiting = waiting[:room], waiting[room:]
+                yield tenant, page
+
+    def _check_page(self, tenant: str, page: list[str]) -> None:
+        page = [trace_id for trace_id in page if (tenant, trace_id) not in self._done]
+        before = self._read(tenant, page)
+        comparable = {
+            trace_id: reading.arrived for trace_id, reading in before.items() if self._fits(reading)
+        }
+        self._see(tenant, [run for reading in before.values() for run in reading.run_ids])
+        self._part.count(traces=len(comparable))
+        if not comparable:
+            return
+        self._make(tenant, comparable)
+        made = {cast(str, trace_id) for (trace_id,) in self._scratch.store.rows(load("made_traces"))}
+        others = self._read(tenant, sorted(made - set(before)))
+        if all(self._fits(reading) for reading in others.values()):
+            self._done.update((tenant, trace_id) for trace_id in others)
+            self._compare(tenant, {**before, **others})
+        self._scratch.clear(*TABLES.values())
+
+    def _fits(self, reading: _Reading) -> bool:
+        if reading.interpreted_by != version_with(self._rules):
+            self._part.leave_out(
+                f"runs that version {reading.interpreted_by} interpreted: this one would read them otherwise"
+            )
+            return False
+        if not reading.is_whole:
+            self._part.leave_out("runs of which something arrived that is not read yet")
+            return False
+        return True
+
+    def _make(self, tenant: str, newest: Mapping[str, Newest]) -> None:
+        """Interpret these traces once more, into the scratch tables."""
+        done = None
+        batch = Batch(tenant, dict(newest), [])
+        job = self._readings.job(self._store, batch)
+        if job is not None and self._readings.send(job):
+            done = self._readings.receive()
+        if done is None:
+            # More belongs to them, or they are long: a process reads them by itself, with all that belongs to them.
+            self._reader.send(self._readings.asking_job(self._store, batch))
+            done = self._reader.receive(answer_from(self._store, lambda run_id: self._owns(tenant, run_id)))
+        assert done is not None
+        for rows in done.rows:
+            insert_encoded(self._scratch.store, rows)
+        self._reader.stop()  # it would keep the memory that a long run took
+        self._part.count(runs=len(done.runs), spans=done.spans)
+        self._see(tenant, [run.run_id for run in done.runs])
+
+    def _compare(self, tenant: str, before: Mapping[str, _Reading]) -> None:
+        for name, table in TABLES.items():
+            of_trace = name in ("spans", "traces")
+            statement = f"derived_{name}_differing" if of_trace else "derived_differing"
+            rows = self._scratch.store.rows(
+                load(statement),
+                {"database": DATABASE, **self._key()}
+                if of_trace
+                else {"database": DATABASE, "table": table, **self._key()},
+            )
+            if rows and self._has_moved(tenant, before):
+                self._part.leave_out("runs of which something arrived while they were compared")
+                return
+            self._name(table, "trace_id" if of_trace else "run_id", rows)
+
+    def _has_moved(self, tenant: str, before: Mapping[str, _Reading]) -> bool:
+        return self._read(tenant, list(before)) != before
+
+    def _name(self, table: str, key: str, rows: Sequence[list[object]]) -> None:
+        missing = [(cast(str, row[0]), cast(str, row[1])) for row in rows if not row[2]]
+        extra = [(cast(str, row[0]), cast(str, row[1])) for row in rows if row[2]]
+        wanted = self._rows_of(SCRATCH, table, key, missing[:MOST_NAMED])
+        found = self._rows_of(DATABASE, table, key, extra[:MOST_NAMED])
+        for made, stored in paired(wanted, found, (), key):
+            row = made if made is not None else cast(Row, stored)
+            columns: list[str] = []
+            if made is None:
+                what = "is stored, and is not what its spans say"
+            elif stored is None:
+                what = "is what its spans say, and is not stored"
+            else:
+                columns = differing_columns(made, stored)
+                what = f"{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} not what its spans say"
+            places = [f"{name} {row[name]}" for name in _IN_A_PLACE if row.get(name) not in (None, "")]
+            subject = f"{'run' if key == 'run_id' else 'trace'} {row[key]}"
+            self._part.say_wrong(
+                ", ".join([table, subject, *places[:3]]),
+                what,
+                table=table,
+                columns=columns,
+                **{key: row[key]},
+            )
+        unnamed = max(len(missing) - len(wanted), len(extra) - len(found), 0)
+        if unnamed:
+            self._part.wrong += unnamed - 1
+            self._part.say_wrong(table, f"{unnamed:,} more rows are not what their spans say")
+
+    def _rows_of(self, database: str, table: str, key: str, wanted: Sequence[tuple[str, str]]) -> list[Row]:
+        if not wanted:
+            return []
+        data = self._scratch.store.query(
+            load("derived_trace_rows" if table == TABLES["traces"] else "derived_rows"),
+            {
+                "database": database,
+                "table": table,
+                "key": key,
+                "names": sorted({name for name, _ in wanted}),
+                **self._key(),
+                "hashes": [digest for _, digest in wanted],
+            },
+            {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0},
+        )
+        found: dict[str, Row] = {}
+        for line in data.decode("utf-8", "surrogateescape").split("\n"):
+            if line:
+                row = {name: value for name, value in json.loads(line).items() if name not in _OF_READING}
+                found[json.dumps(row, sort_keys=True)] = row
+        return list(found.values())
+
+    def _read(self, tenant: str, trace_ids: Sequence[str]) -> dict[str, _Reading]:
+        if not trace_ids:
+            return {}
+        rows = self._store.rows(load("readings_of"), {"tenant": tenant, "trace_ids": trace_ids})
+        return {
+            cast(str, trace_id): _Reading(
+                cast(int, generation),
+                cast(str, version),
+                tuple(cast("list[str]", run_ids)),
+                newest_of(cast("list[int]", through)),
+                newest_of(cast("list[int]", arrived)),
+            )
+            for trace_id, generation, version, run_ids, through, arrived in rows
+        }
+
+    def _see(self, tenant: str, run_ids: Sequence[str]) -> None:
+        if run_ids:
+            self._scratch.store.command(
+                load("note_seen_runs"), {"tenant": tenant, "run_ids": sorted(set(run_ids))}
+            )
+
+    def _key(self) -> Mapping[str, int]:
+        return {"k0": cast(int, self._scratch.key["k0"]), "k1": cast(int, self._scratch.key["k1"])}
+
+
+def _tenant_of(trace: list[object]) -> str:
+    return cast(str, trace[0])

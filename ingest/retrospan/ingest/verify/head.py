@@ -1,0 +1,65 @@
+"""The head of all that was loaded and deleted, in one line: what is kept elsewhere to compare with later.
+
+    <batches>-<receipts>-<SHA-256, hex>
+
+The hash is over the link of the file of hashes after so many batches and the hash of the receipt of that number. Who
+has the line can tell later whether what was there then is still what the chains begin with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import cast
+
+from retrospan.ingest.log.hashes import KnownHashes
+from retrospan.ingest.verify.statements import load
+from retrospan.schemas.errors import BadRequest
+from retrospan.schemas.store import Store
+
+_FORM = re.compile(r"(\d{1,18})-(\d{1,18})-([0-9a-f]{64})")
+
+
+def head_of(store: Store, log: int, hashes: KnownHashes, receipts: int) -> str:
+    """The head as it is now, with so many receipts."""
+    number, link = 0, ""
+    for line in hashes.read():
+        number, link = line.number, line.link
+    return f"{number}-{receipts}-{_hash(link, _receipt(store, log, receipts) or '')}"
+
+
+def fault_of(expected: str, store: Store, log: int, hashes: KnownHashes) -> str:
+    """Why an expected head is not one of those that the chains went through; '' when it is.
+
+    Raises:
+        BadRequest: it is no head.
+    """
+    match = _FORM.fullmatch(expected.strip())
+    if match is None:
+        raise BadRequest(f"--expect takes a head as verify prints it, and {expected[:80]!r} is none.")
+    batches, receipts = int(match[1]), int(match[2])
+    number, link = 0, ""
+    for line in hashes.read():
+        if number == batches:
+            break
+        number, link = line.number, line.link
+    if number < batches:
+        return f"log/hashes ends at line {number}, and the expected head was made of {batches}"
+    found = _receipt(store, log, receipts)
+    if found is None:
+        return f"receipt {receipts} is missing, and the expected head was made with it"
+    if _hash(link, found) != match[3]:
+        return f"the first {batches} lines of log/hashes and receipt {receipts} do not make the expected head"
+    return ""
+
+
+def _receipt(store: Store, log: int, number: int) -> str | None:
+    """The hash of a receipt, '' of none before the first; None when it is missing."""
+    if not number:
+        return ""
+    rows = store.rows(load("receipt_hash"), {"log": log, "number": number})
+    return cast(str, rows[0][0]) if len(rows) == 1 else None
+
+
+def _hash(link: str, receipt: str) -> str:
+    return hashlib.sha256(f"{link} {receipt}".encode()).hexdigest()

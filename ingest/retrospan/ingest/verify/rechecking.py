@@ -1,0 +1,86 @@
+"""Compares the log with what it held, in a thread of its own, after it was loaded anew.
+
+When the warehouse is made again from the log, rows say what the log says: only the hashes that were kept beside it
+tell whether that is what it said before.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+
+from retrospan.ingest.load.chain import Chains
+from retrospan.ingest.precedence import ARCHIVING, give_way
+from retrospan.ingest.verify.log_bytes import LogBytes, VerifiedLog, attested_segments, known_hashes
+from retrospan.ingest.verify.told import Part
+from retrospan.schemas.errors import RetrospanError
+from retrospan.schemas.store import Store
+
+_LOG = logging.getLogger(__name__)
+_LOOK_SECONDS = 0.5
+
+
+class Stopped(Exception):
+    """The collector stops."""
+
+
+class Rechecking:
+    """A thread that waits until an epoch is loaded, and compares once. The ledger keeps what it found."""
+
+    def __init__(self, log: VerifiedLog, store: Callable[[], Store], chains: Chains, log_number: int) -> None:
+        self._log = log
+        self._store = store
+        self._chains = chains
+        self._log_number = log_number
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="retrospan-rechecking", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, and a comparison that goes on. Harmless when repeated."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        give_way(ARCHIVING)
+        while not self._stopping.wait(_LOOK_SECONDS):
+            chains = self._chains
+            if not chains.is_rechecked and chains.loaded_sequence >= self._log.durable_sequence:
+                self._compare(chains.epoch)
+
+    def _compare(self, epoch: int) -> None:
+        found: list[str] = []
+
+        def hear(told: Mapping[str, object]) -> None:
+            if told.get("wrong"):
+                found.append(f"{told['where']}: {told['wrong']}")
+
+        part = Part("log", hear)
+        try:
+            store = self._store()
+            try:
+                loaded = self._chains.loaded_sequence
+                bytes_of = LogBytes(
+                    self._log, attested_segments(store, self._log_number), loaded, part, self._go_on
+                )
+                bytes_of.check_segments()
+                bytes_of.check(known_hashes(self._chains.hashes, part, lambda first, last: last <= loaded))
+            finally:
+                store.close()
+        except Stopped:
+            return
+        except (RetrospanError, OSError) as error:
+            _LOG.warning("the log was not compared with its hashes after it was loaded anew: %.300s", error)
+            return
+        differs = f"{found[0]}; {part.wrong} such places: see `retrospan verify --full`" if found else ""
+        if differs:
+            _LOG.error("the log is not what it was: %s", differs)
+        self._chains.note_rechecked(epoch, differs)
+
+    def _go_on(self) -> None:
+        if self._stopping.is_set():
+            raise Stopped

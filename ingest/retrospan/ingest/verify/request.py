@@ -1,0 +1,41 @@
+"""What `verify` is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from retrospan.schemas.errors import BadRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Without `full` or a `run` a sample is looked at, which the `seed` draws; 0 draws another each time."""
+
+    full: bool = False
+    run: str = ""
+    derived: bool = False
+    expect: str = ""
+    seed: int = 0
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, object]) -> Asked:
+        """Read the arguments of the command.
+
+        Raises:
+            BadRequest: one is unknown, or a value is not of its type.
+        """
+        defaults = {field.name: field.default for field in fields(cls)}
+        for name, value in arguments.items():
+            if name not in defaults:
+                raise BadRequest(f"verify knows no '{name}'. Known: {', '.join(defaults)}.")
+            if type(value) is not type(defaults[name]) or (isinstance(value, str) and len(value) > 1000):
+                raise BadRequest(
+                    f"verify: '{name}' is {str(value)[:80]!r}, which is of another type, or too long."
+                )
+            if type(value) is int and not 0 <= value < 2**63:
+                raise BadRequest(f"verify: '{name}' is {value}, which is out of range.")
+        asked = cls(**arguments)  # type: ignore[arg-type]  # each was looked at above
+        if asked.full and asked.run:
+            raise BadRequest("verify: 'full' is about everything, and 'run' about one run: give one of them.")
+        return asked

@@ -1,0 +1,98 @@
+"""A database of its own, in memory, where records of the log become rows once more by the very views that load them."""
+
+from __future__ import annotations
+
+import secrets
+from types import TracebackType
+from typing import Self
+
+from retrospan.ingest.load.batches import Content
+from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.load.quarantine import insert_piecemeal
+from retrospan.ingest.verify.statements import load
+from retrospan.ingest.warehouse.warehouse import Warehouse
+from retrospan.schemas.errors import OutOfMemory, SqlError
+from retrospan.schemas.migrate import DATABASE, shipped
+from retrospan.schemas.store import Parameters, Store
+
+SCRATCH = "retrospan_verify"
+SENT = ("raw_spans", "raw_logs", "raw_rejects", "arrivals", "run_marks", "receipts")
+"""Tables that the views fill from the log."""
+_VIEW = "CREATE MATERIALIZED VIEW"
+
+
+class Scratch:
+    """The database, made at the beginning and dropped at the end. Belongs to one thread.
+
+    `store` is a connection whose tables are those of the scratch database. The key of its row hashes is drawn anew each
+    time: nobody can have made a row beforehand whose hash is that of another.
+    """
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self.store: Store = warehouse.connect()
+        self.key: Parameters = {"k0": secrets.randbits(63), "k1": secrets.randbits(63), "main": DATABASE}
+        self._token = secrets.token_hex(8)
+        self._fills = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self._drop()
+            self.store.command(load("create_scratch"), {"scratch": SCRATCH})
+            self.store.command(load("use_scratch"), {"scratch": SCRATCH})
+            self.store.command(load("create_landing"), {"main": DATABASE})
+            for table in SENT:
+                self.copy_table(table)
+            for _, _, statement in shipped():
+                if _VIEW in statement:
+                    self.store.command(statement)
+            for name in (
+                "create_stored",
+                "create_sent_rejects",
+                "create_stored_rejects",
+                "create_stored_arrivals",
+            ):
+                self.store.command(load(name), {"main": DATABASE})
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def copy_table(self, table: str) -> None:
+        """Make an empty table in memory with the columns of one of the warehouse."""
+        self.store.command(load("copy_table"), {"table": table, "main": DATABASE})
+
+    def fill(self, content: Content) -> set[int]:
+        """Make rows of these records, as the loader does; returns the records that cannot be read."""
+        self._fills += 1
+        if not content.frames:
+            return set()
+        try:
+            insert_records(self.store, content.data, f"{self._token}-{self._fills}")
+        except (SqlError, OutOfMemory):
+            unreadable: set[int] = set()
+            self.clear()
+            # An epoch that no loading has: tokens are never those of an insert that counts.
+            insert_piecemeal(self.store, content, 0, lambda sequence, _: unreadable.add(sequence))
+            return unreadable
+        return set()
+
+    def clear(self, *tables: str) -> None:
+        """Empty the tables that the views fill, or these."""
+        for table in tables or SENT:
+            self.store.command(load("empty_table"), {"table": table})
+
+    def _drop(self) -> None:
+        self.store.command(load("drop_scratch"), {"scratch": SCRATCH})
+
+    def _close(self) -> None:
+        try:
+            self.store.command(load("use_main"), {"main": DATABASE})
+            self._drop()
+        finally:
+            self.store.close()

@@ -1,0 +1,4 @@
+-- title: the database of a verification
+-- params: scratch Identifier
+-- returns: nothing
+CREATE DATABASE {scratch:Identifier}

@@ -1,0 +1,5 @@
+-- title: traces that were interpreted once more
+-- params: none
+-- returns: trace_id
+SELECT trace_id
+FROM canon_traces
