@@ -13,22 +13,22 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
 
-from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where
+from retrospan.ingest.answer.clauses import split_tail
+from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
 from retrospan.ingest.answer.vocabulary import (
     DATABASE,
-    LOWERED,
+    LONGEST_NAME,
     SHOWABLE,
     SYSTEM_TABLES,
     TABLE_FUNCTIONS,
     Vocabulary,
-    harmless,
 )
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_FUNCTION = 46
 UNKNOWN_TABLE = 60
 UNKNOWN_DATABASE = 81
-UNKNOWN_SETTING = 115
+UNKNOWN_FORMAT = 73
 READONLY = 164
 UNKNOWN_PARAMETER = 456
 ACCESS_DENIED = 497
@@ -68,12 +68,20 @@ class Guard:
         significant = [token for token in everything if token.kind != "blank" and not token.is_mark(";")]
         _head(significant)
         _sequences(significant)
-        _databases(significant, text)
+        self._databases(significant, text)
         self._calls(significant, text)
         _identifiers(significant, parameters or {})
-        tail, output_format, settings = _tail(significant, text)
-        sql = "".join(token.text for token in everything if not token.is_mark(";") and token.position < tail)
-        return Statement(sql.rstrip(), output_format, settings)
+        tail = split_tail(significant, text)
+        kept = [token for token in everything if not token.is_mark(";") and token.position < tail.position]
+        return Statement(written(kept).rstrip(), tail.output_format, tail.settings)
+
+    def check_format(self, name: str) -> str:
+        """Return the output format as the engine may be told it. Raises SqlError when there is none of this name."""
+        if name.casefold() not in self.vocabulary.formats:
+            near = get_close_matches(name[:LONGEST_NAME].casefold(), self.vocabulary.formats, 1, 0.7)
+            hint = f" Maybe you meant {near[0]}." if near else ""
+            raise SqlError(f"{name[:60]!r} is not an output format.{hint}", code=UNKNOWN_FORMAT)
+        return name
 
     def _calls(self, found: Sequence[Token], text: str) -> None:
         """Every `name(` is a known, harmless function, type, keyword, table function or installed view."""
@@ -91,6 +99,19 @@ class Guard:
                 raise self._unknown_call(token, text)
             elif token.folded == "merge":
                 _merge_call(found, index, text)
+
+    def _databases(self, found: Sequence[Token], text: str) -> None:
+        """A qualified name leads to our own database or to what clients need of `system`."""
+        for index, token in enumerate(found[:-1]):
+            if not found[index + 1].is_mark(".") or (index > 0 and found[index - 1].is_mark(".")):
+                continue
+            if token.folded and (token.folded == "default" or token.folded in self.vocabulary.databases):
+                rule = f"database {token.value[:60]} is not open: leave the name out or write {DATABASE}.…"
+                if token.folded == "default":
+                    rule = f"database default holds nothing: leave the name out or write {DATABASE}.…"
+                raise _refusal(rule, token, text, UNKNOWN_DATABASE)
+            if token.folded == "system":
+                _system_table(found[index + 2] if index + 2 < len(found) else token, token, text)
 
     def _unknown_call(self, token: Token, text: str) -> SqlError:
         words = self.vocabulary
@@ -235,21 +256,11 @@ def _sequences(found: Sequence[Token]) -> None:
             )
 
 
-def _databases(found: Sequence[Token], text: str) -> None:
-    """A qualified name leads to our own database or to what clients need of `system`."""
-    for index, token in enumerate(found[:-1]):
-        if not found[index + 1].is_mark(".") or (index > 0 and found[index - 1].is_mark(".")):
-            continue
-        if token.folded == "default":
-            rule = f"database default holds nothing: leave the name out or write {DATABASE}.…"
-            raise _refusal(rule, token, text, UNKNOWN_DATABASE)
-        if token.folded != "system":
-            continue
-        table = found[index + 2] if index + 2 < len(found) else token
-        if table.folded not in SYSTEM_TABLES:
-            near = get_close_matches(table.folded, SYSTEM_TABLES, 1, 0.7)
-            hint = f". Maybe you meant system.{near[0]}" if near else ""
-            raise _refusal(f"system.{table.text} is not open to readers{hint}", token, text)
+def _system_table(table: Token, token: Token, text: str) -> None:
+    if table.folded not in SYSTEM_TABLES:
+        near = get_close_matches(table.folded, SYSTEM_TABLES, 1, 0.7)
+        hint = f". Maybe you meant system.{near[0]}" if near else ""
+        raise _refusal(f"system.{table.text} is not open to readers{hint}", token, text)
 
 
 def _merge_call(found: Sequence[Token], index: int, text: str) -> None:
@@ -274,50 +285,3 @@ def _identifiers(found: Sequence[Token], parameters: Mapping[str, str]) -> None:
             raise SqlError(
                 f"parameter {found[index + 1].text}: {value[:60]!r} is no name to read.", code=ACCESS_DENIED
             )
-
-
-def _tail(found: Sequence[Token], text: str) -> tuple[int, str | None, dict[str, str | int]]:
-    """Split off FORMAT and SETTINGS at the end; they may come in either order. Settings elsewhere are refused."""
-    output_format: str | None = None
-    settings: dict[str, str | int] = {}
-    end = len(found)
-    while True:
-        if end >= 3 and found[end - 2].is_word("format") and found[end - 1].kind in ("word", "name"):
-            output_format, end = found[end - 1].value, end - 2
-        elif (start := _settings_start(found, end)) is not None:
-            settings.update(_settings(found[start + 1 : end], text))
-            end = start
-        else:
-            break
-    for index, token in enumerate(found[:end]):
-        if token.is_word("settings") and index + 2 < end and found[index + 2].is_mark("="):
-            raise _refusal("SETTINGS belong at the end of the statement", token, text, UNKNOWN_SETTING)
-    return (found[end].position if end < len(found) else len(text)), output_format, settings
-
-
-def _settings_start(found: Sequence[Token], end: int) -> int | None:
-    """Where a SETTINGS clause that runs to `end` begins."""
-    position = end
-    while (
-        position >= 4
-        and found[position - 2].is_mark("=")
-        and found[position - 1].kind in ("word", "string", "number")
-    ):
-        before = found[position - 4]
-        if before.is_word("settings"):
-            return position - 4
-        if not before.is_mark(","):
-            return None
-        position -= 4
-    return None
-
-
-def _settings(clause: Sequence[Token], text: str) -> dict[str, str | int]:
-    read: dict[str, str | int] = {}
-    for name, value in zip(clause[0::4], clause[2::4], strict=True):
-        if not (harmless(name.folded) or name.folded in LOWERED):
-            raise _refusal(f"setting {name.text} is not open to readers", name, text, UNKNOWN_SETTING)
-        if "\\" in value.value:
-            raise _refusal(f"the value of {name.text} may hold no backslash", value, text, UNKNOWN_SETTING)
-        read[name.folded] = int(value.text) if value.text.isdecimal() else value.value
-    return read

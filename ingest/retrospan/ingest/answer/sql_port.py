@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrospan.ingest.access.gate import Gate, clickhouse_token
 from retrospan.ingest.access.remote import RemoteGate
@@ -23,11 +23,13 @@ from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import Right
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
+from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.formats import content_type
-from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, Guard, Statement
+from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, UNKNOWN_PARAMETER, Guard, Statement
 from retrospan.ingest.answer.http_server import HttpServer, Request, Response, text
 from retrospan.ingest.answer.inlining import inlined
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
 from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.setting_values import Address
@@ -46,6 +48,7 @@ QUERY_TOO_LARGE = 307
 REQUIRED_PASSWORD = 194
 AUTHENTICATION_FAILED = 516
 _WAIT_SECONDS = 2.0
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
 _SERVER = "retrospan"
 _TIMEOUT_CODES = (159,)
 # ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
@@ -238,13 +241,9 @@ class SqlPort:
         database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
         if database not in (DATABASE, "default"):
             raise SqlError(f"database {database[:60]} is not served. Use {DATABASE}.", code=UNKNOWN_DATABASE)
-        parameters = {
-            name.removeprefix("param_"): Escaped(value)
-            for name, value in request.query.items()
-            if name.startswith("param_")
-        }
-        statement = self._checked(sql, parameters)
-        output_format = (
+        parameters = _parameters(request.query)
+        statement = self._executed(sql, parameters)
+        output_format = self._format(
             statement.output_format
             or request.query.get("default_format")
             or request.headers.get("x-clickhouse-format")
@@ -296,6 +295,20 @@ class SqlPort:
             raise SqlError(f"a query may have {self._limits.query_text_bytes:,} bytes.", code=QUERY_TOO_LARGE)
         return f"{asked}\n{body}" if asked and body else asked or body
 
+    def _executed(self, sql: str, parameters: Mapping[str, str]) -> Statement:
+        """The statement as the engine gets it: what the guard let through last, views put in place before."""
+        statement = self._checked(sql, parameters)
+        text = inlined(statement.sql)
+        return (
+            statement
+            if text == statement.sql
+            else replace(statement, sql=self._checked(text, parameters).sql)
+        )
+
+    def _format(self, name: str) -> str:
+        assert self._guard is not None, "no query is read before the engine was learned from"
+        return self._guard.check_format(name)
+
     def _checked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Statement:
         assert self._guard is not None, "no query is read before the engine was learned from"
         try:
@@ -324,7 +337,7 @@ class SqlPort:
             store = self._reader_of(tenant)
             try:
                 store.keep(self._settings(statement, url))
-                return store.query(inlined(statement.sql), parameters, output_format=output_format)
+                return store.query(statement.sql, parameters, output_format=output_format)
             except (SqlError, WarehouseUnavailable) as error:
                 # A limit that was hit (time, memory) is no refusal to the store; to a client it is ClickHouse's error.
                 found = re.search(r"Code: (\d+).*", str(error), re.DOTALL)
@@ -344,6 +357,7 @@ class SqlPort:
         """The reader's harmless settings, then our limits or lower ones, then readonly."""
         limits = self._limits
         bounds: dict[str, float] = {
+            "max_block_size": BLOCK_ROWS,
             "max_execution_time": limits.query_seconds,
             "max_memory_usage": limits.query_memory_bytes,
             "max_threads": limits.query_threads,
@@ -356,13 +370,30 @@ class SqlPort:
         asked |= {name: str(value) for name, value in statement.settings.items()}
         chosen: dict[str, str | int] = {}
         for name, value in asked.items():
+            check_value(name, value)
             if name not in LOWERED:
                 chosen[name] = int(value) if value.isdecimal() else value
             elif value.isdecimal() and int(value) > 0:
                 # 0 means without limit in ClickHouse: it lifts nothing here.
                 bounds[name] = min(int(value), bounds.get(name, int(value)))
         chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
-        return chosen | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw", "readonly": 1}
+        return (
+            chosen
+            | READERS
+            | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw", "readonly": 1}
+        )
+
+
+def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
+    """The values for `{name:Type}`, from the address. Raises SqlError for a name that is none."""
+    found: dict[str, Escaped] = {}
+    for key, value in url.items():
+        if key.startswith("param_"):
+            name = key.removeprefix("param_")
+            if not _PARAMETER.fullmatch(name):
+                raise SqlError(f"{name[:60]!r} is not a name of a parameter.", code=UNKNOWN_PARAMETER)
+            found[name] = Escaped(value)
+    return found
 
 
 def _failure(error: SqlError) -> Response:

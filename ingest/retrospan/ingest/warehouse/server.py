@@ -5,6 +5,8 @@ What this module closes off, so that nobody else need know it:
     over as a stream, which it does not repeat. Who inserts decides whether trying again is safe;
   - a setting that the server does not know would fail the statement: it is left out;
   - the server has no file of ours on its disk: the schema of the log's records travels with the insert;
+  - the client writes parameters into a statement that has no place for them: they do
+    not get there;
   - HTTP keeps no session: settings are sent with every statement.
 """
 
@@ -35,6 +37,7 @@ _PASSING_CODES = frozenset(
     | {202, 225, 236, 242, 279, 285, 286, 319, 341, 394, 439, 999}
     | {192, 193, 194, 516}
 )
+_PLACE = re.compile(r"\{(\w+):[^}]+\}")
 _Result = TypeVar("_Result")
 
 
@@ -272,11 +275,13 @@ class ServerStore(Store):
     ) -> bytes:
         client = self._open()
         told = self._told({**self._settings, **(settings or {})})
-        sent = {name: _Sent(parameter_text(value)) for name, value in (parameters or {}).items()}
         text = statement.rstrip().rstrip(";")
+        # Where the client finds no `{name:Type}` it writes the values into the statement, at each `%(name)s`.
+        places = {found[1] for found in _PLACE.finditer(text)}
+        sent = {
+            name: _Sent(parameter_text(value)) for name, value in (parameters or {}).items() if name in places
+        }
         named = client.database == DATABASE
-        if "{" not in text:
-            sent = {}  # without a place for it, the client would write a value into the statement
         return self._run(
             lambda: client.raw_query(
                 text, parameters=sent or None, settings=told, fmt=output_format, use_database=named
