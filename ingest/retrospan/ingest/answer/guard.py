@@ -17,6 +17,7 @@ from retrospan.ingest.answer.clauses import split_tail
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
 from retrospan.ingest.answer.vocabulary import (
     DATABASE,
+    ENDLESS_FUNCTIONS,
     LONGEST_NAME,
     SHOWABLE,
     SYSTEM_TABLES,
@@ -115,6 +116,9 @@ class Guard:
 
     def _unknown_call(self, token: Token, text: str) -> SqlError:
         words = self.vocabulary
+        if token.folded in ENDLESS_FUNCTIONS:
+            rule = f"{token.value}() is refused: its time grows with the product of its arguments and no limit ends it"
+            return _refusal(rule, token, text, ACCESS_DENIED)
         if token.folded in words.functions | words.table_functions | TABLE_FUNCTIONS:
             rule = (
                 f"8123 reads the warehouse only: {token.value}() is refused, no files, networks or processes"
@@ -144,7 +148,10 @@ class Guard:
                     f"{name} takes values: a view is none", found[position - 1], text, UNKNOWN_PARAMETER
                 )
             opens = found[position - 1].is_mark("(") or found[position - 1].is_mark(",")
-            if depth == 1 and opens and token.kind in ("word", "name") and found[position + 1].is_mark("="):
+            named = token.kind in ("word", "name") and any(
+                after.is_mark("=") for after in found[position + 1 : position + 2]
+            )
+            if depth == 1 and opens and named:
                 given.append(token.value)
         signature = f"{name}({', '.join(f'{parameter}=…' for parameter in known)})"
         if unknown := [parameter for parameter in given if parameter not in known]:

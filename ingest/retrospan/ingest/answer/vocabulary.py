@@ -36,6 +36,16 @@ REFUSED_FUNCTIONS = word_set(
     transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime
     """
 )
+# Functions whose time is a product of the lengths of what they are given, and which look at no clock meanwhile:
+# docs/decisions/0005-walls-around-sql.md has the measurements.
+ENDLESS_FUNCTIONS = word_set(
+    """
+    arrayautocorrelation arraylevenshteindistance arraylevenshteindistanceweighted arraysimilarity
+    dameraulevenshteindistance editdistance editdistanceutf8 h3polygontocells h3polygontocellswithcontainment
+    levenshteindistance levenshteindistanceutf8 multifuzzymatchallindices multifuzzymatchany multifuzzymatchanyindex
+    multimatchallindices multimatchany multimatchanyindex
+    """
+)
 # Dictionaries, those of regions too, may be backed by files and remote servers; the AI functions call language models.
 REFUSED_PREFIXES = ("dict", "region", "ai", "__")
 
@@ -164,4 +174,4 @@ class Vocabulary:
 
 
 def _refused(name: str) -> bool:
-    return name in REFUSED_FUNCTIONS or name.startswith(REFUSED_PREFIXES)
+    return name in REFUSED_FUNCTIONS or name in ENDLESS_FUNCTIONS or name.startswith(REFUSED_PREFIXES)
