@@ -23,4 +23,5 @@ confine(
     executable=python_programs(),
     network=True,
 )
-os.execve(sys.argv[2], sys.argv[2:], {"TMPDIR": str(directory), "PATH": "/nowhere"})
+os.chdir("/")  # the engine would read a configuration from where it is, and from its home
+os.execve(sys.argv[2], sys.argv[2:], {"TMPDIR": str(directory), "HOME": "/nonexistent"})

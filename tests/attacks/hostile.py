@@ -28,6 +28,8 @@ class Bait:
     target: str
     tokens: str
     """A file that must stay as it is."""
+    zone: str
+    """A file that is asked for as a time zone: the engine tries to open it, which only the kernel can refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,10 @@ _FUNCTIONS = (
     "aiGenerate('x')",
     "lemmatize('en','{secret}')",
     "regionToName(1)",
-    "now('{secret}')",
-    "now('file:{secret}')",
-    "toTimeZone(now(),concat('../../../..','{secret}'))",
-    "CAST(1,'DateTime(''{secret}'')')",
+    "now('{zone}')",
+    "now('file:{zone}')",
+    "toTimeZone(now(),concat('../../../..','{zone}'))",
+    "CAST(1,'DateTime(''{zone}'')')",
     "structureToProtobufSchema('a Int8','{secret}')",
     "formatRow('Template',1)",
     "formatRow('Protobuf',1)",
@@ -146,8 +148,8 @@ _CLAUSES = (
     " SETTINGS final, max_memory_usage=0",
     " SETTINGS allow_ddl, final",
     " SETTINGS output_format_schema='{target}'",
-    " SETTINGS session_timezone='{secret}'",
-    " SETTINGS session_timezone=$$../../..{secret}$$",
+    " SETTINGS session_timezone='{zone}'",
+    " SETTINGS session_timezone=$$../../..{zone}$$",
     " SETTINGS limit=1, offset=0",
     " SETTINGS log_comment='{secret}'",
     " SETTINGS max_threads={{x:UInt8}}",
@@ -289,6 +291,7 @@ class _Maker:
         half = len(secret) // 2
         return (
             text.replace("{secret}", secret)
+            .replace("{zone}", self._bait.zone)
             .replace("{target}", self._bait.target)
             .replace("{tokens}", self._bait.tokens)
             .replace("{half}", secret[:half])
@@ -452,7 +455,7 @@ class _Maker:
                 )
             )
             words[name] = self._filled(
-                self._chance.choice(("0", "1", "-1", "", "{secret}", "x\0", "'", "\\'", "a', b='c"))
+                self._chance.choice(("0", "1", "-1", "", "{zone}", "x\0", "'", "\\'", "a', b='c"))
             )
         if self._chance.random() < 0.03:
             words["database"] = self._chance.choice(

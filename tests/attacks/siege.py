@@ -38,8 +38,11 @@ class Besieged(Served):
         (place / "serve.toml").write_text(_CONFIG)
         (place / "secret.txt").write_text(secrets.token_hex(16))
         (place / "tokens.toml").write_text("nobody's\n")
-        self.bait = Bait(str(place / "secret.txt"), str(place / "stolen.txt"), str(place / "tokens.toml"))
         self.secret = (place / "secret.txt").read_text()
+        (place / "zone.txt").write_text(self.secret)
+        self.bait = Bait(
+            *(str(place / name) for name in ("secret.txt", "stolen.txt", "tokens.toml", "zone.txt"))
+        )
         watch = watching.command(self.trace) if self.trace else []
         confined = [sys.executable, "-P", str(_HERE / "confining.py"), str(self.home)]
         self.prefix = [*watch, *(confined if landlock_abi() else [])]
@@ -83,12 +86,14 @@ class Besieged(Served):
         return {word.partition(b"=")[0].decode() for word in words if word}
 
     def touched_outside(self) -> list[watching.Touched]:
-        """Call it after the end."""
+        """What it had of places that are on no list, and what it tried to have of the bait. Call it after the end."""
         if self.trace is None:
             return []
         with self.trace.open(errors="replace") as lines:
-            found = list(watching.touched(lines))
-        return watching.outside(found, self.home, [self.home.parent / "serve.toml"])
+            found = set(watching.touched(lines))
+        baits = (self.bait.secret, self.bait.target, self.bait.tokens)
+        beyond = watching.outside(found, self.home, [self.home.parent / "serve.toml"])
+        return [each for each in beyond if each.done or each.path in baits]
 
 
 @dataclass
@@ -109,7 +114,7 @@ class Tally:
                 self.unanswered.append(asked)
 
 
-def besiege(collector: Besieged, numbers: Sequence[int], threads: int = 4) -> Tally:
+def besiege(collector: Besieged, numbers: Sequence[int], threads: int = 6) -> Tally:
     """Send the statements of these numbers over connections that are kept, and judge every answer."""
     tally, waiting = Tally(), itertools.count()
 

@@ -15,6 +15,8 @@ CALLS = (
 )
 _LINE = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)")
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_BELOW = re.compile(r'\d+, "[^/"]+"')
+"""Below a directory that is open already, and so was judged when it was opened."""
 _WRITING = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
 # Tried by Python, the C library and the engine by themselves, whatever is asked, and in vain where they are confined.
 _BY_THEMSELVES = re.compile(
@@ -52,6 +54,8 @@ def touched(lines: Iterable[str]) -> Iterator[Touched]:
             line = begun.pop(thread, "") + line.split("resumed>", 1)[1]
         if not (found := _LINE.match(line)) or found[1] == "connect":
             continue
+        if _BELOW.match(found[2]):
+            continue
         writes = not found[1].startswith(("open", "exec")) or bool(_WRITING.search(found[2]))
         for path in _PATH.findall(found[2].split(", [", 1)[0]):
             yield Touched(found[1], path, writes, int(found[3]) >= 0)
@@ -76,5 +80,5 @@ def outside(found: Iterable[Touched], directory: Path, more: Sequence[Path] = ()
 
 
 def _is_relative(each: Touched) -> bool:
-    # Links between the engine's own tables, and names below a directory that is open already.
-    return not each.path.startswith("/") and (each.call.startswith(("symlink", "unlinkat")) or not each.path)
+    # Links between the engine's own tables.
+    return not each.path.startswith("/") and (each.call.startswith("symlink") or not each.path)

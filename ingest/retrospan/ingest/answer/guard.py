@@ -8,7 +8,7 @@ in the engine is the second wall: alone it lets file(), INTO OUTFILE and two sta
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
@@ -57,8 +57,10 @@ class Guard:
 
     vocabulary: Vocabulary
 
-    def check(self, text: str, parameters: Mapping[str, str] | None = None) -> Statement:
-        """Return the statement to execute.
+    def check(
+        self, text: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
+    ) -> Statement:
+        """Return the statement to execute. `own` are functions that it makes for itself, folded.
 
         Raises:
             SqlError: it is not one read-only statement over names that may be read; the message says which
@@ -70,8 +72,8 @@ class Guard:
         _head(significant)
         _sequences(significant)
         self._databases(significant, text)
-        self._calls(significant, text)
-        _identifiers(significant, parameters or {})
+        self._calls(significant, text, own)
+        self._identifiers(significant, parameters or {})
         tail = split_tail(significant, text)
         kept = [token for token in everything if not token.is_mark(";") and token.position < tail.position]
         return Statement(written(kept).rstrip(), tail.output_format, tail.settings)
@@ -84,7 +86,7 @@ class Guard:
             raise SqlError(f"{name[:60]!r} is not an output format.{hint}", code=UNKNOWN_FORMAT)
         return name
 
-    def _calls(self, found: Sequence[Token], text: str) -> None:
+    def _calls(self, found: Sequence[Token], text: str, own: Container[str]) -> None:
         """Every `name(` is a known, harmless function, type, keyword, table function or installed view."""
         for index, (token, after) in enumerate(pairwise(found)):
             if not after.is_mark("("):
@@ -96,7 +98,7 @@ class Guard:
             qualified = index > 0 and found[index - 1].is_mark(".")
             if token.value in self.vocabulary.views:
                 self._view_call(found, index, text)
-            elif qualified or not self.vocabulary.callable(token.folded):
+            elif qualified or not (self.vocabulary.callable(token.folded) or token.folded in own):
                 raise self._unknown_call(token, text)
             elif token.folded == "merge":
                 _merge_call(found, index, text)
@@ -113,6 +115,23 @@ class Guard:
                 raise _refusal(rule, token, text, UNKNOWN_DATABASE)
             if token.folded == "system":
                 _system_table(found[index + 2] if index + 2 < len(found) else token, token, text)
+
+    def _identifiers(self, found: Sequence[Token], parameters: Mapping[str, str]) -> None:
+        """A parameter of type Identifier is a name as if written out, so it must be a plain one."""
+        closed = self.vocabulary.databases | {"system", "default"}
+        for index, token in enumerate(found[:-3]):
+            if not (
+                token.is_mark("{")
+                and found[index + 2].is_mark(":")
+                and found[index + 3].folded == "identifier"
+            ):
+                continue
+            value = parameters.get(found[index + 1].value, "")
+            if not re.fullmatch(r"[A-Za-z0-9_]+", value) or value.casefold() in closed:
+                raise SqlError(
+                    f"parameter {found[index + 1].text}: {value[:60]!r} is no name to read.",
+                    code=ACCESS_DENIED,
+                )
 
     def _unknown_call(self, token: Token, text: str) -> SqlError:
         words = self.vocabulary
@@ -278,17 +297,3 @@ def _merge_call(found: Sequence[Token], index: int, text: str) -> None:
     named = named and call[2].kind == "string" and call[3].is_mark(")")
     if not (own or named):
         raise _refusal(f"merge() reads {DATABASE} only. Write merge('pattern')", found[index], text)
-
-
-def _identifiers(found: Sequence[Token], parameters: Mapping[str, str]) -> None:
-    """A parameter of type Identifier is a name as if written out, so it must be a plain one."""
-    for index, token in enumerate(found[:-3]):
-        if not (
-            token.is_mark("{") and found[index + 2].is_mark(":") and found[index + 3].folded == "identifier"
-        ):
-            continue
-        value = parameters.get(found[index + 1].value, "")
-        if not re.fullmatch(r"[A-Za-z0-9_]+", value) or value.casefold() in ("system", "default"):
-            raise SqlError(
-                f"parameter {found[index + 1].text}: {value[:60]!r} is no name to read.", code=ACCESS_DENIED
-            )

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
 
 from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.ingest.answer.vocabulary import word_set
@@ -59,6 +60,21 @@ def inlined(sql: str) -> str:
             pieces += tokens(f" AS {view.name}")
         end = call.end
     return written([*pieces, *found[end:]]) if pieces else sql
+
+
+@cache
+def own_functions() -> frozenset[str]:
+    """The functions that views make for themselves (`x -> … AS name`), folded: called nowhere but in their text."""
+    found: set[str] = set()
+    for view in catalogue.views():
+        words = [token for token in tokens(view.statement) if token.kind != "blank"]
+        called = {
+            token.folded for token, after in pairwise(words) if after.is_mark("(") and token.kind == "word"
+        }
+        named = {token.folded for before, token in pairwise(words) if before.is_word("as")}
+        if any(token.is_mark("-") and after.is_mark(">") for token, after in pairwise(words)):
+            found |= called & named
+    return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.access.gate import Gate, clickhouse_token
@@ -27,7 +27,7 @@ from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.formats import content_type
 from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, UNKNOWN_PARAMETER, Guard, Statement
 from retrospan.ingest.answer.http_server import HttpServer, Request, Response, text
-from retrospan.ingest.answer.inlining import inlined
+from retrospan.ingest.answer.inlining import inlined, own_functions
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
 from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
@@ -299,20 +299,20 @@ class SqlPort:
         """The statement as the engine gets it: what the guard let through last, views put in place before."""
         statement = self._checked(sql, parameters)
         text = inlined(statement.sql)
-        return (
-            statement
-            if text == statement.sql
-            else replace(statement, sql=self._checked(text, parameters).sql)
-        )
+        if text == statement.sql:
+            return statement
+        return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)
 
     def _format(self, name: str) -> str:
         assert self._guard is not None, "no query is read before the engine was learned from"
         return self._guard.check_format(name)
 
-    def _checked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Statement:
+    def _checked(
+        self, sql: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
+    ) -> Statement:
         assert self._guard is not None, "no query is read before the engine was learned from"
         try:
-            return self._guard.check(sql, parameters)
+            return self._guard.check(sql, parameters, own)
         except SqlError:
             with self._counting:
                 self.counters.refused += 1
