@@ -107,7 +107,9 @@ def _template(view: View) -> _Template | None:
         if not token.is_mark("{") or place < begin:
             continue
         end = next(at for at in range(place, len(found)) if found[at].is_mark("}"))
-        name, _, kind = "".join(part.text for part in found[place + 1 : end]).partition(":")
+        name, _, kind = "".join(
+            part.text for part in found[place + 1 : end] if part.kind != "blank"
+        ).partition(":")
         if types.get(name) != kind:
             return None
         pieces.append(tuple(found[begin:place]))
