@@ -72,6 +72,20 @@ def test_a_parameter_without_a_place_is_nowhere(far: ServerStore) -> None:
     assert far.rows("SELECT '100 %'", {"unused": "x"}) == [["100 %"]]
 
 
+@pytest.mark.parametrize(
+    "text", ["SELECT '{', '%(x)s'", "SELECT '{}' LIKE '%(x)s'", "SELECT '{y:String}', '%(x)s'"]
+)
+def test_a_parameter_is_never_written_into_a_statement(far: ServerStore, text: str) -> None:
+    """The client does so where it finds no place: `%(x)s` passes the guard, and what came in its stead did not."""
+    try:
+        found = far.rows(text, {"x": "', file('/etc/passwd'), '", "z": "1"})
+    except SqlError as error:
+        assert error.code == 456  # {y:String} has no value
+    else:
+        assert all("root" not in str(value) for value in found[0]) and len(found[0]) <= 2
+        assert "%(x)s" in str(found) or found == [[0]]
+
+
 def test_settings_hold_for_the_statement_or_for_the_connection(far: ServerStore) -> None:
     asked = "SELECT getSetting('max_threads')"
     usual = far.rows(asked)

@@ -55,6 +55,18 @@ class Channel:
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="retrospan-channel")
         self._thread = threading.Thread(target=self._read, name="retrospan-channel", daemon=True)
 
+    def wait_for(self, name: str) -> Arguments:
+        """Hear notices in this thread, before `start`, until the first of this name; returns what it says.
+
+        Raises EOFError and OSError when the other end is gone.
+        """
+        while True:
+            message = json.loads(self._connection.recv_bytes(LONGEST))
+            if message.get("call") == name:
+                found: Arguments = message["with"]
+                return found
+            self._take(message)
+
     def start(self) -> None:
         """Begin to hear the other end."""
         self._thread.start()

@@ -6,6 +6,7 @@ They live in a process of their own (`warehouse_process`); the log is written in
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -48,14 +49,16 @@ class Following:
         log: LogFollower,
         gate: RemoteGate,
         *,
+        tls: ssl.SSLContext | None,
         say: Callable[[str], None],
         stuck: Callable[[str], None],
     ) -> None:
-        """`stuck` is called when a query cannot be stopped; this process does not live on then."""
+        """`tls` is what the SQL port speaks, None for plain text. `stuck` is called when a query cannot be stopped; this process does not live on then."""
         self._config = config
         self._opened = opened
         self._log = log
         self._gate = gate
+        self._tls = tls
         self._say = say
         self._stuck = stuck
         self._stack = ExitStack()
@@ -132,7 +135,7 @@ class Following:
             health=health,
             metrics=metrics,
             gate=self._gate,
-            tls=config.tls,
+            tls=self._tls,
             reader_of=opened.reader_of,
             stuck=self._stuck,
             listener=listener,

@@ -14,6 +14,8 @@ from pathlib import Path
 LOADING = 5
 INTERPRETING = 10
 ARCHIVING = 15
+MERGING = "MergeMutate"
+"""The embedded engine's threads that merge, by their name."""
 
 
 def give_way(niceness: int) -> None:
@@ -22,9 +24,9 @@ def give_way(niceness: int) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 
 
-def lower_threads(name: str, niceness: int) -> None:
-    """Lower the priority of this process's threads of a name, as the kernel has it: those that a library started."""
-    for task in Path("/proc/self/task").glob("*/comm"):
+def lower_threads(name: str, niceness: int, pid: int | str = "self") -> None:
+    """Lower the priority of a process's threads of a name, as the kernel has it: those that a library started."""
+    for task in Path(f"/proc/{pid}/task").glob("*/comm"):
         try:
             if task.read_text().strip() == name:
                 os.setpriority(os.PRIO_PROCESS, int(task.parent.name), niceness)

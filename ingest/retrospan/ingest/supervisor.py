@@ -20,6 +20,7 @@ from pathlib import Path
 
 from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
 from retrospan.ingest.config import Config
+from retrospan.ingest.precedence import LOADING, MERGING, lower_threads
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 SILENT_SECONDS = 30.0
@@ -109,6 +110,11 @@ class Supervisor:
             self._state.wait_for(lambda: self._answering or self._error is not None or self._stopping)
             if self._error is not None:
                 raise self._error
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the process was told to end."""
+        return self._stopping
 
     @property
     def pid(self) -> int:
@@ -270,7 +276,10 @@ class Supervisor:
             self._state.notify_all()
         if not self._answering:
             self._changed(False)  # it has ended meanwhile
-        elif self.restarts:
+            return
+        # The engine's merges are work on what is loaded; the process itself cannot look at its threads.
+        lower_threads(MERGING, LOADING, self.pid)
+        if self.restarts:
             self._say("the warehouse answers again")
 
     def _failed(self, told: Arguments) -> None:
@@ -281,6 +290,8 @@ class Supervisor:
             self._state.notify_all()
 
     def _stuck(self, told: Arguments) -> None:
+        if self._stopping:
+            return  # it ends anyway, and what it still loads is not lost to one query
         self._condemned = str(told["reason"])[:500]
         process = self._process
         if process is not None:

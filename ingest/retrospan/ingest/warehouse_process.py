@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import signal
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,8 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.channel import Arguments, Channel, ChannelClosed, told
 from retrospan.ingest.config import Config
+from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python_places, python_programs
+from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.telling import segment_told, segments_of
@@ -44,11 +49,9 @@ class WarehouseProcess:
         self._channel = Channel(
             channel,
             answers={},
-            hears={"begin": self._begin, "grow": self._grow, "stop": self._stop, "hurry": self._hurry},
+            hears={"grow": self._grow, "stop": self._stop, "hurry": self._hurry},
             ended=lambda: os._exit(_FAILED),
         )
-        self._told: Arguments = {}
-        self._begun = threading.Event()
         self._stopping = threading.Event()
         self._last: Arguments = {}
         self._growing = threading.Lock()
@@ -58,12 +61,19 @@ class WarehouseProcess:
 
     def run(self) -> int:
         """Serve until told to stop. Returns the exit code."""
-        self._channel.start()
-        self._begun.wait()
-        config, engine_bytes = Config.read(self._told["config"]), int(self._told["engine_bytes"])
-        threading.Thread(target=self._report, name="retrospan-report", daemon=True).start()
         try:
-            self._serve(config, engine_bytes)
+            told_first = self._channel.wait_for("begin")
+        except (EOFError, OSError):
+            return _FAILED
+        config, engine_bytes = Config.read(told_first["config"]), int(told_first["engine_bytes"])
+        try:
+            tls = server_context(config.tls)
+            if config.warehouse is None:
+                config = replace(config, data=config.data.absolute())
+                _confine(config.data)
+            self._channel.start()
+            threading.Thread(target=self._report, name="retrospan-report", daemon=True).start()
+            self._serve(config, engine_bytes, tls, told_first["segments"])
         except RetrospanError as error:
             self._channel.tell("failed", told(error))
             return _FAILED
@@ -73,29 +83,30 @@ class WarehouseProcess:
             return _FAILED
         return 0
 
-    def _serve(self, config: Config, engine_bytes: int) -> None:
+    def _serve(
+        self,
+        config: Config,
+        engine_bytes: int,
+        tls: ssl.SSLContext | None,
+        segments: Sequence[Mapping[str, Any]],
+    ) -> None:
         # Imported here: that this process lives and has read its orders is reported before the engine is loaded.
         from retrospan.ingest.access.remote import RemoteGate
         from retrospan.ingest.following import Following
         from retrospan.ingest.log.follower import LogFollower
         from retrospan.ingest.warehouse.opened import open_warehouse
 
-        channel = self._channel
-        log = LogFollower(
-            config.data / "log",
-            segments_of(self._told["segments"], config.data / "log"),
-            self._append,
-            self._moved,
-        )
+        channel, directory = self._channel, config.data / "log"
+        log = LogFollower(directory, segments_of(segments, directory), self._append, self._moved)
         with self._growing:
             self._log = log
             for grown in self._grown:
-                log.grow(segments_of(grown, log.directory))
+                log.grow(segments_of(grown, directory))
         config = _reading_settings_over(channel, config)
         guarded = config.tokens is not None
         opened = open_warehouse(config, engine_bytes, guarded=guarded)
         following = Following(
-            config, opened, log, RemoteGate(channel, guarded=guarded), say=say, stuck=self._stuck
+            config, opened, log, RemoteGate(channel, guarded=guarded), tls=tls, say=say, stuck=self._stuck
         )
         try:
             following.start(
@@ -135,10 +146,6 @@ class WarehouseProcess:
     def _stuck(self, reason: str) -> None:
         self._channel.tell("stuck", {"reason": reason})
 
-    def _begin(self, arguments: Arguments) -> None:
-        self._told = arguments
-        self._begun.set()
-
     def _grow(self, arguments: Arguments) -> None:
         with self._growing:
             if self._log is None:
@@ -153,6 +160,23 @@ class WarehouseProcess:
     def _hurry(self, arguments: Arguments) -> None:
         if self._following is not None:
             self._following.hurry()
+
+
+def _confine(data: Path) -> None:
+    """Leave this process and its children one directory to write in, and nobody's files to read. Before any thread."""
+    temporary = data / "tmp"
+    Files().make_directory(temporary)
+    for left in temporary.iterdir():
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+    # The engine looks for settings where it is started and in its home, and unpacks what it needs in a temporary place.
+    os.environ |= {"HOME": "/nonexistent", "TMPDIR": str(temporary)}
+    os.chdir("/")
+    confine(
+        readable=[*python_places(), *SYSTEM_PLACES], writable=[data, *DEVICES], executable=python_programs()
+    )
 
 
 def _reading_settings_over(channel: Channel, config: Config) -> Config:

@@ -8,27 +8,26 @@ in the engine is the second wall: alone it lets file(), INTO OUTFILE and two sta
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
 
-from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where
+from retrospan.ingest.answer.clauses import split_tail
+from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
 from retrospan.ingest.answer.vocabulary import (
     DATABASE,
-    LOWERED,
+    ENDLESS_FUNCTIONS,
     SHOWABLE,
     SYSTEM_TABLES,
     TABLE_FUNCTIONS,
     Vocabulary,
-    harmless,
 )
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_FUNCTION = 46
 UNKNOWN_TABLE = 60
 UNKNOWN_DATABASE = 81
-UNKNOWN_SETTING = 115
 READONLY = 164
 UNKNOWN_PARAMETER = 456
 ACCESS_DENIED = 497
@@ -56,8 +55,10 @@ class Guard:
 
     vocabulary: Vocabulary
 
-    def check(self, text: str, parameters: Mapping[str, str] | None = None) -> Statement:
-        """Return the statement to execute.
+    def check(
+        self, text: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
+    ) -> Statement:
+        """Return the statement to execute. `own` are functions that it makes for itself, folded.
 
         Raises:
             SqlError: it is not one read-only statement over names that may be read; the message says which
@@ -68,14 +69,14 @@ class Guard:
         significant = [token for token in everything if token.kind != "blank" and not token.is_mark(";")]
         _head(significant)
         _sequences(significant)
-        _databases(significant, text)
-        self._calls(significant, text)
-        _identifiers(significant, parameters or {})
-        tail, output_format, settings = _tail(significant, text)
-        sql = "".join(token.text for token in everything if not token.is_mark(";") and token.position < tail)
-        return Statement(sql.rstrip(), output_format, settings)
+        self._databases(significant, text)
+        self._calls(significant, text, own)
+        self._identifiers(significant, parameters or {})
+        tail = split_tail(significant, text)
+        kept = [token for token in everything if not token.is_mark(";") and token.position < tail.position]
+        return Statement(written(kept).rstrip(), tail.output_format, tail.settings)
 
-    def _calls(self, found: Sequence[Token], text: str) -> None:
+    def _calls(self, found: Sequence[Token], text: str, own: Container[str]) -> None:
         """Every `name(` is a known, harmless function, type, keyword, table function or installed view."""
         for index, (token, after) in enumerate(pairwise(found)):
             if not after.is_mark("("):
@@ -87,13 +88,46 @@ class Guard:
             qualified = index > 0 and found[index - 1].is_mark(".")
             if token.value in self.vocabulary.views:
                 self._view_call(found, index, text)
-            elif qualified or not self.vocabulary.callable(token.folded):
+            elif qualified or not (self.vocabulary.callable(token.folded) or token.folded in own):
                 raise self._unknown_call(token, text)
             elif token.folded == "merge":
                 _merge_call(found, index, text)
 
+    def _databases(self, found: Sequence[Token], text: str) -> None:
+        """A qualified name leads to our own database or to what clients need of `system`."""
+        for index, token in enumerate(found[:-1]):
+            if not found[index + 1].is_mark(".") or (index > 0 and found[index - 1].is_mark(".")):
+                continue
+            if token.folded and (token.folded == "default" or token.folded in self.vocabulary.databases):
+                rule = f"database {token.value[:60]} is not open: leave the name out or write {DATABASE}.…"
+                if token.folded == "default":
+                    rule = f"database default holds nothing: leave the name out or write {DATABASE}.…"
+                raise _refusal(rule, token, text, UNKNOWN_DATABASE)
+            if token.folded == "system":
+                _system_table(found[index + 2] if index + 2 < len(found) else token, token, text)
+
+    def _identifiers(self, found: Sequence[Token], parameters: Mapping[str, str]) -> None:
+        """A parameter of type Identifier is a name as if written out, so it must be a plain one."""
+        closed = self.vocabulary.databases | {"system", "default"}
+        for index, token in enumerate(found[:-3]):
+            if not (
+                token.is_mark("{")
+                and found[index + 2].is_mark(":")
+                and found[index + 3].folded == "identifier"
+            ):
+                continue
+            value = parameters.get(found[index + 1].value, "")
+            if not re.fullmatch(r"[A-Za-z0-9_]+", value) or value.casefold() in closed:
+                raise SqlError(
+                    f"parameter {found[index + 1].text}: {value[:60]!r} is no name to read.",
+                    code=ACCESS_DENIED,
+                )
+
     def _unknown_call(self, token: Token, text: str) -> SqlError:
         words = self.vocabulary
+        if token.folded in ENDLESS_FUNCTIONS:
+            rule = f"{token.value}() is refused: its time grows with the product of its arguments and no limit ends it"
+            return _refusal(rule, token, text, ACCESS_DENIED)
         if token.folded in words.functions | words.table_functions | TABLE_FUNCTIONS:
             rule = (
                 f"8123 reads the warehouse only: {token.value}() is refused, no files, networks or processes"
@@ -123,7 +157,10 @@ class Guard:
                     f"{name} takes values: a view is none", found[position - 1], text, UNKNOWN_PARAMETER
                 )
             opens = found[position - 1].is_mark("(") or found[position - 1].is_mark(",")
-            if depth == 1 and opens and token.kind in ("word", "name") and found[position + 1].is_mark("="):
+            named = token.kind in ("word", "name") and any(
+                after.is_mark("=") for after in found[position + 1 : position + 2]
+            )
+            if depth == 1 and opens and named:
                 given.append(token.value)
         signature = f"{name}({', '.join(f'{parameter}=…' for parameter in known)})"
         if unknown := [parameter for parameter in given if parameter not in known]:
@@ -235,21 +272,11 @@ def _sequences(found: Sequence[Token]) -> None:
             )
 
 
-def _databases(found: Sequence[Token], text: str) -> None:
-    """A qualified name leads to our own database or to what clients need of `system`."""
-    for index, token in enumerate(found[:-1]):
-        if not found[index + 1].is_mark(".") or (index > 0 and found[index - 1].is_mark(".")):
-            continue
-        if token.folded == "default":
-            rule = f"database default holds nothing: leave the name out or write {DATABASE}.…"
-            raise _refusal(rule, token, text, UNKNOWN_DATABASE)
-        if token.folded != "system":
-            continue
-        table = found[index + 2] if index + 2 < len(found) else token
-        if table.folded not in SYSTEM_TABLES:
-            near = get_close_matches(table.folded, SYSTEM_TABLES, 1, 0.7)
-            hint = f". Maybe you meant system.{near[0]}" if near else ""
-            raise _refusal(f"system.{table.text} is not open to readers{hint}", token, text)
+def _system_table(table: Token, token: Token, text: str) -> None:
+    if table.folded not in SYSTEM_TABLES:
+        near = get_close_matches(table.folded, SYSTEM_TABLES, 1, 0.7)
+        hint = f". Maybe you meant system.{near[0]}" if near else ""
+        raise _refusal(f"system.{table.text} is not open to readers{hint}", token, text)
 
 
 def _merge_call(found: Sequence[Token], index: int, text: str) -> None:
@@ -260,64 +287,3 @@ def _merge_call(found: Sequence[Token], index: int, text: str) -> None:
     named = named and call[2].kind == "string" and call[3].is_mark(")")
     if not (own or named):
         raise _refusal(f"merge() reads {DATABASE} only. Write merge('pattern')", found[index], text)
-
-
-def _identifiers(found: Sequence[Token], parameters: Mapping[str, str]) -> None:
-    """A parameter of type Identifier is a name as if written out, so it must be a plain one."""
-    for index, token in enumerate(found[:-3]):
-        if not (
-            token.is_mark("{") and found[index + 2].is_mark(":") and found[index + 3].folded == "identifier"
-        ):
-            continue
-        value = parameters.get(found[index + 1].value, "")
-        if not re.fullmatch(r"[A-Za-z0-9_]+", value) or value.casefold() in ("system", "default"):
-            raise SqlError(
-                f"parameter {found[index + 1].text}: {value[:60]!r} is no name to read.", code=ACCESS_DENIED
-            )
-
-
-def _tail(found: Sequence[Token], text: str) -> tuple[int, str | None, dict[str, str | int]]:
-    """Split off FORMAT and SETTINGS at the end; they may come in either order. Settings elsewhere are refused."""
-    output_format: str | None = None
-    settings: dict[str, str | int] = {}
-    end = len(found)
-    while True:
-        if end >= 3 and found[end - 2].is_word("format") and found[end - 1].kind in ("word", "name"):
-            output_format, end = found[end - 1].value, end - 2
-        elif (start := _settings_start(found, end)) is not None:
-            settings.update(_settings(found[start + 1 : end], text))
-            end = start
-        else:
-            break
-    for index, token in enumerate(found[:end]):
-        if token.is_word("settings") and index + 2 < end and found[index + 2].is_mark("="):
-            raise _refusal("SETTINGS belong at the end of the statement", token, text, UNKNOWN_SETTING)
-    return (found[end].position if end < len(found) else len(text)), output_format, settings
-
-
-def _settings_start(found: Sequence[Token], end: int) -> int | None:
-    """Where a SETTINGS clause that runs to `end` begins."""
-    position = end
-    while (
-        position >= 4
-        and found[position - 2].is_mark("=")
-        and found[position - 1].kind in ("word", "string", "number")
-    ):
-        before = found[position - 4]
-        if before.is_word("settings"):
-            return position - 4
-        if not before.is_mark(","):
-            return None
-        position -= 4
-    return None
-
-
-def _settings(clause: Sequence[Token], text: str) -> dict[str, str | int]:
-    read: dict[str, str | int] = {}
-    for name, value in zip(clause[0::4], clause[2::4], strict=True):
-        if not (harmless(name.folded) or name.folded in LOWERED):
-            raise _refusal(f"setting {name.text} is not open to readers", name, text, UNKNOWN_SETTING)
-        if "\\" in value.value:
-            raise _refusal(f"the value of {name.text} may hold no backslash", value, text, UNKNOWN_SETTING)
-        read[name.folded] = int(value.text) if value.text.isdecimal() else value.value
-    return read

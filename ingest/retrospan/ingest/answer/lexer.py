@@ -8,6 +8,7 @@ comments become blanks of the same length and heredocs become quoted strings.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,6 +72,19 @@ def tokens(text: str) -> list[Token]:
         token, position = _next(text, position)
         found.append(token)
     return found
+
+
+def written(found: Sequence[Token]) -> str:
+    """The tokens as the text that is executed, which was read again: it has these tokens and no others.
+
+    Raises:
+        SqlError: side by side some of them read otherwise, as two strings do that touch.
+    """
+    text = "".join(token.text for token in found)
+    again = [(token.kind, token.text) for token in tokens(text) if token.kind != "blank"]
+    if again != [(token.kind, token.text) for token in found if token.kind != "blank"]:
+        raise SqlError("two words or strings touch. Put a blank between them.", code=SYNTAX_ERROR)
+    return text
 
 
 def _next(text: str, start: int) -> tuple[Token, int]:

@@ -14,11 +14,12 @@ import math
 import re
 import secrets
 import socket
+import ssl
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar
 
 from retrospan.ingest.access.gate import Gate, clickhouse_token
@@ -27,6 +28,7 @@ from retrospan.ingest.access.tokens import Grant, Right
 from retrospan.ingest.access.turns import FairPool
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
+from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
     QUERY_TOO_LARGE,
@@ -37,9 +39,10 @@ from retrospan.ingest.answer.failures import (
     last_words,
 )
 from retrospan.ingest.answer.formats import checked_format, content_type
-from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, Guard, Statement
-from retrospan.ingest.answer.inlining import inlined
+from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, UNKNOWN_PARAMETER, Guard, Statement
+from retrospan.ingest.answer.inlining import inlined, own_functions
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
 from retrospan.ingest.answer.running import Circumstances, RunningQuery
 from retrospan.ingest.answer.slots import Slots
 from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
@@ -78,6 +81,7 @@ _HELD_BYTES = 1 << 20
 """So much of an answer is waited for before its first byte goes out: until then an error has a status of its own."""
 _PAGE_SECONDS = 10.0
 """How long a page that asks the engine may take."""
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
 
 
 ReaderOf = Callable[[str], Store]
@@ -113,7 +117,7 @@ class SqlPort:
         health: Callable[[], Mapping[str, object]],
         metrics: Callable[[], str],
         gate: Gate | RemoteGate | None = None,
-        tls: TlsSettings | None = None,
+        tls: TlsSettings | ssl.SSLContext | None = None,
         reader_of: ReaderOf | None = None,
         ready: Callable[[], bool] = lambda: True,
         stuck: Callable[[str], None] = lambda query: None,
@@ -415,12 +419,8 @@ class SqlPort:
         database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
         if database not in (DATABASE, "default"):
             raise SqlError(f"database {database[:60]} is not served. Use {DATABASE}.", code=UNKNOWN_DATABASE)
-        parameters = {
-            name.removeprefix("param_"): Escaped(value)
-            for name, value in request.query.items()
-            if name.startswith("param_")
-        }
-        statement = self._checked(sql, parameters)
+        parameters = _parameters(request.query)
+        statement = self._executed(sql, parameters)
         output_format = checked_format(
             statement.output_format
             or request.query.get("default_format")
@@ -456,10 +456,20 @@ class SqlPort:
             raise SqlError(f"a query may have {self._limits.query_text_bytes:,} bytes.", code=QUERY_TOO_LARGE)
         return f"{asked}\n{body}" if asked and body else asked or body
 
-    def _checked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Statement:
+    def _executed(self, sql: str, parameters: Mapping[str, str]) -> Statement:
+        """The statement as the engine gets it: what the guard let through last, views put in place before."""
+        statement = self._checked(sql, parameters)
+        text = inlined(statement.sql)
+        if text == statement.sql:
+            return statement
+        return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)
+
+    def _checked(
+        self, sql: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
+    ) -> Statement:
         assert self._guard is not None, "no query is read before the engine was learned from"
         try:
-            return self._guard.check(sql, parameters)
+            return self._guard.check(sql, parameters, own)
         except SqlError:
             with self._counting:
                 self.counters.refused += 1
@@ -471,8 +481,7 @@ class SqlPort:
         try:
             running.stopper = store.stopper()
             store.keep(question.settings)
-            sql = inlined(question.statement.sql)
-            store.write(descriptor, sql, question.parameters, question.output_format)
+            store.write(descriptor, question.statement.sql, question.parameters, question.output_format)
         finally:
             running.stopper = None
             store.close()
@@ -481,6 +490,7 @@ class SqlPort:
         """The reader's harmless settings, then our limits or lower ones, then readonly."""
         limits = self._limits
         bounds: dict[str, float] = {
+            "max_block_size": BLOCK_ROWS,
             "max_execution_time": limits.query_seconds,
             "max_memory_usage": limits.query_memory_bytes,
             "max_threads": limits.query_threads,
@@ -493,13 +503,32 @@ class SqlPort:
         asked |= {name: str(value) for name, value in statement.settings.items()}
         chosen: dict[str, str | int] = {}
         for name, value in asked.items():
+            check_value(name, value)
             if name not in LOWERED:
                 chosen[name] = int(value) if value.isdecimal() else value
             elif value.isdecimal() and int(value) > 0:
                 # 0 means without limit in ClickHouse: it lifts nothing here.
                 bounds[name] = min(int(value), bounds.get(name, int(value)))
         chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
-        return chosen | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw", "readonly": 1}
+        return {
+            **chosen,
+            **READERS,
+            "result_overflow_mode": "throw",
+            "timeout_overflow_mode": "throw",
+            "readonly": 1,
+        }
+
+
+def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
+    """The values for `{name:Type}`, from the address. Raises SqlError for a name that is none."""
+    found: dict[str, Escaped] = {}
+    for key, value in url.items():
+        if key.startswith("param_"):
+            name = key.removeprefix("param_")
+            if not _PARAMETER.fullmatch(name):
+                raise SqlError(f"{name[:60]!r} is not a name of a parameter.", code=UNKNOWN_PARAMETER)
+            found[name] = Escaped(value)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,35 +15,49 @@ if TYPE_CHECKING:
     from retrospan.schemas.store import Store
 
 DATABASE = "retrospan"
+OPEN_DATABASES = frozenset([DATABASE, "system", "information_schema"])
+"""Those that a name may be qualified with; of `system` some tables."""
 
 
-def _names(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """One name per word."""
     return frozenset(text.split())
 
 
 # Functions that read files or the network, hold a thread, or look into the process. Measured: `readonly=1`
 # lets `SELECT file('/etc/passwd')` through.
-REFUSED_FUNCTIONS = _names(
+REFUSED_FUNCTIONS = word_set(
     """
     addresstoline addresstolinewithinlines addresstosymbol catboostevaluate currentrequesturl demangle file
-    fuzzquery generateserialid getclienthttpheader getmacro getoskernelversion getserverport getserversetting
-    hascolumnintable joinget joingetornull logtrace modelevaluate showcertificate sleep sleepeachrow tcpport tid
-    transactionid transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime
+    filesystemavailable filesystemcapacity filesystemunreserved flamegraph fuzzquery generateserialid
+    getclienthttpheader getmacro getoskernelversion getserverport getserversetting hascolumnintable hasthreadfuzzer
+    joinget joingetornull lemmatize logtrace modelevaluate naivebayesclassifier naivebayesclassifierwithallprobs
+    naivebayesclassifierwithprob showcertificate sleep sleepeachrow synonyms tcpport tid transactionid
+    transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime
     """
 )
-# Dictionaries may be backed by files and remote servers; the AI functions call language models.
-REFUSED_PREFIXES = ("dict", "ai", "__")
+# Functions whose time is a product of the lengths of what they are given, and which look at no clock meanwhile:
+# docs/decisions/0005-walls-around-sql.md has the measurements.
+ENDLESS_FUNCTIONS = word_set(
+    """
+    arrayautocorrelation arraylevenshteindistance arraylevenshteindistanceweighted arraysimilarity
+    dameraulevenshteindistance editdistance editdistanceutf8 h3polygontocells h3polygontocellswithcontainment
+    levenshteindistance levenshteindistanceutf8 multifuzzymatchallindices multifuzzymatchany multifuzzymatchanyindex
+    multimatchallindices multimatchany multimatchanyindex
+    """
+)
+# Dictionaries, those of regions too, may be backed by files and remote servers; the AI functions call language models.
+REFUSED_PREFIXES = ("dict", "region", "ai", "__")
 
 LONGEST_NAME = 120
 
-TABLE_FUNCTIONS = _names(
+TABLE_FUNCTIONS = word_set(
     "numbers numbers_mt zeros zeros_mt one primes values null view generateseries generate_series "
     "generaterandom merge"
 )
 
 # Forms the parser reads itself: they look like calls and are in no list of functions.
-SPECIAL_FORMS = _names(
+SPECIAL_FORMS = word_set(
     """
     all and any apply array as ast between by case cast columns cube date date_add date_diff date_sub dateadd
     datediff datesub desc describe distinct div else estimate except exists explain extract filter final from
@@ -54,35 +68,44 @@ SPECIAL_FORMS = _names(
     """
 )
 
-# The parts of `system` that clients and dashboards ask for. Others show users, paths, other people's queries.
-SYSTEM_TABLES = _names(
+# The parts of `system` that clients and dashboards ask for. Others show users, paths, other people's queries: `errors`
+# quotes the last statement that failed, `mutations` what was deleted of whom, `parts_columns` the least and greatest
+# value of a column, `completions` every name there is.
+SYSTEM_TABLES = word_set(
     """
-    aggregate_function_combinators build_options codecs collations columns completions
-    contributors data_skipping_indices data_type_families databases detached_parts documentation errors events
-    formats functions keywords licenses merge_tree_settings merges metrics mutations numbers numbers_mt one parts
-    parts_columns settings table_engines table_functions tables time_zones zeros zeros_mt
+    aggregate_function_combinators build_options codecs collations columns contributors data_skipping_indices
+    data_type_families databases documentation events formats functions keywords licenses merge_tree_settings
+    metrics numbers numbers_mt one parts settings table_engines table_functions tables time_zones zeros zeros_mt
     """
 )
 
-SHOWABLE = _names(
+SHOWABLE = word_set(
     "tables full extended databases columns fields create table view index indexes indices keys functions "
     "settings setting changed engines"
 )
 
 # Settings a reader may set in the statement or the URL. A limit can be lowered, never raised.
-LOWERED = _names(
+LOWERED = word_set(
     """
-    max_execution_time max_memory_usage max_threads max_result_rows max_result_bytes max_rows_to_read
+    max_block_size max_execution_time max_memory_usage max_threads max_result_rows max_result_bytes max_rows_to_read
     max_bytes_to_read
     """
 )
-HARMLESS = _names(
+HARMLESS = word_set(
     """
     bool_false_representation bool_true_representation cast_keep_nullable
     date_time_output_format do_not_merge_across_partitions_select_final extremes final
     format_csv_delimiter group_by_use_nulls interval_output_format join_use_nulls limit
-    max_block_size offset optimize_read_in_order prefer_column_name_to_alias result_overflow_mode
+    offset optimize_read_in_order prefer_column_name_to_alias result_overflow_mode
     session_timezone transform_null_in union_default_mode use_variant_as_common_type
+    """
+)
+# Settings that a subquery may carry, as our views do: they say what a value means, and bound nothing.
+IN_SUBQUERIES = word_set(
+    """
+    cast_keep_nullable do_not_merge_across_partitions_select_final final group_by_use_nulls join_use_nulls
+    optimize_read_in_order output_format_json_escape_forward_slashes prefer_column_name_to_alias transform_null_in
+    union_default_mode use_variant_as_common_type
     """
 )
 
@@ -103,6 +126,8 @@ class Vocabulary:
     table_functions: frozenset[str] = frozenset()
     """Those of the engine, to say of one that it is refused, not unknown."""
     views: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    databases: frozenset[str] = frozenset()
+    """Those that are nobody's business here."""
 
     @classmethod
     def read(cls, store: Store) -> Vocabulary:
@@ -124,6 +149,7 @@ class Vocabulary:
             types=names("SELECT name FROM system.data_type_families"),
             table_functions=names("SELECT name FROM system.table_functions"),
             views=views,
+            databases=names("SELECT name FROM system.databases") - OPEN_DATABASES,
         )
 
     def callable(self, name: str) -> bool:
@@ -145,4 +171,4 @@ class Vocabulary:
 
 
 def _refused(name: str) -> bool:
-    return name in REFUSED_FUNCTIONS or name.startswith(REFUSED_PREFIXES)
+    return name in REFUSED_FUNCTIONS or name in ENDLESS_FUNCTIONS or name.startswith(REFUSED_PREFIXES)

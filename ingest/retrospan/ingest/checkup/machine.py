@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from retrospan.ingest.checkup.finding import Finding, failed, ok, warning
+from retrospan.ingest.confinement import landlock_abi
 from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.tightening import open_to_others
 
@@ -119,6 +120,24 @@ def check_engine() -> Finding:
             "chDB is not installed, and a collector cannot start",
             'pip install "retrospan[embedded]"',
         )
+
+
+def check_confinement() -> Finding:
+    """Whether the kernel can hold the engine's process to its directory."""
+    abi = landlock_abi()
+    if not abi:
+        return warning(
+            "confinement",
+            "the kernel has no Landlock: what gets past the guard of the SQL port reads what the collector's user may",
+            "use a kernel with Landlock (5.13 or later, `lsm=landlock,…`), or a user of its own",
+        )
+    if abi < 4:
+        return warning(
+            "confinement",
+            f"Landlock ABI {abi} keeps the engine from other files, and not from connecting",
+            "use a kernel of 6.7 or later, or shut what leaves the machine",
+        )
+    return ok("confinement", f"the kernel has Landlock ABI {abi}")
 
 
 def check_clock(theirs: str) -> Finding:

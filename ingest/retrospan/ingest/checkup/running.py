@@ -28,6 +28,8 @@ def check_running(page: Mapping[str, object], url: str) -> Iterator[Finding]:
         )
     else:
         yield ok("engine", f"ClickHouse {page['engine']}")
+    if page.get("confinement"):
+        yield _confinement(str(page["confinement"]))
 
 
 def _disk(page: Mapping[str, object]) -> Finding:
@@ -133,6 +135,17 @@ def _interpretation(page: Mapping[str, object]) -> Finding:
             "it catches up when less is sent; give it more processor",
         )
     return ok("interpretation", said if traces else "up to date")
+
+
+def _confinement(said: str) -> Finding:
+    """`said` is what the process of the engine says of itself."""
+    if "connections" in said:
+        return ok("confinement", f"the engine is {said}")
+    return warning(
+        "confinement",
+        f"the engine is {said}",
+        "use a kernel of 6.7 or later with Landlock, or a user of its own",
+    )
 
 
 def _quarantine(page: Mapping[str, object]) -> Finding:

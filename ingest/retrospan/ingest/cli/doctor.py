@@ -134,6 +134,7 @@ def _without(config: Config) -> Iterator[Finding]:
     yield machine.check_sync(config.data)
     engine = machine.check_engine()
     yield engine
+    yield machine.check_confinement()
     # Imported here: it needs what reads the log, and perhaps the engine.
     from retrospan.ingest.checkup.directory import check_directory
 

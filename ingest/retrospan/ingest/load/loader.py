@@ -23,7 +23,7 @@ from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, st
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.quarantine import insert_piecemeal
-from retrospan.ingest.precedence import LOADING, give_way, lower_threads
+from retrospan.ingest.precedence import LOADING, give_way
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, SqlError, WarehouseUnavailable
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store
@@ -330,8 +330,6 @@ class Loader:
 
     def _run(self) -> None:
         give_way(LOADING)
-        # The embedded engine's merges are work on what is loaded; it starts their threads with its first table.
-        lower_threads("MergeMutate", LOADING)
         pause = _FIRST_RETRY_SECONDS
         while self._goes_on():
             try:

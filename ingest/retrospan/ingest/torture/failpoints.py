@@ -32,7 +32,6 @@ from retrospan.ingest.warehouse.embedded import EmbeddedStore
 When = Literal["before", "half-way", "meanwhile", "after"]
 _INTO_AN_INSERT_SECONDS = 0.02
 _WAREHOUSE = "--in-the-warehouse"
-_in_warehouse = False
 _SEGMENT, _ARCHIVE, _LEDGER = ".seg", ".zst", ".jsonl"
 
 
@@ -140,19 +139,29 @@ def _is_about(point: Failpoint, arguments: tuple[Any, ...]) -> bool:
 
 
 def _die() -> None:
-    if _in_warehouse:
-        os.kill(os.getppid(), signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _end_with_warehouse() -> None:
+    """Let this process end when its process of the warehouse does, unless both were told to stop."""
+    watch = Supervisor._watch
+
+    def watched(self: Supervisor) -> str:
+        reason = watch(self)
+        if not self.is_stopping:
+            _die()
+        return reason
+
+    setattr(Supervisor, "_watch", watched)  # noqa: B010 - as all points are set
+
+
 def _run(words: Sequence[str]) -> int:
-    global _in_warehouse
     name, times, *command = words
     arm((FAILPOINTS | RETENTION_FAILPOINTS)[name], int(times))
     if command[0] == _WAREHOUSE:
-        _in_warehouse = True
         return warehouse_process.main(command[1:])
     Supervisor.program = ("-m", "retrospan.ingest.torture.failpoints", name, times, _WAREHOUSE)
+    _end_with_warehouse()
     return main(command)
 
 

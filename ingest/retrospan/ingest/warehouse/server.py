@@ -5,6 +5,8 @@ What this module closes off, so that nobody else need know it:
     over as a stream, which it does not repeat. Who inserts decides whether trying again is safe;
   - a setting that the server does not know would fail the statement: it is left out;
   - the server has no file of ours on its disk: the schema of the log's records travels with the insert;
+  - the client writes parameters into a statement that has no place for them: they do
+    not get there;
   - HTTP keeps no session: settings are sent with every statement.
 """
 
@@ -37,6 +39,7 @@ _PASSING_CODES = frozenset(
     | {202, 225, 236, 242, 279, 285, 286, 319, 341, 394, 439, 999}
     | {192, 193, 194, 516}
 )
+_PLACE = re.compile(r"\{(\w+):[^}]+\}")
 _Result = TypeVar("_Result")
 
 
@@ -364,11 +367,17 @@ class ServerStore(Store):
 
 
 def _bound(statement: str, parameters: Parameters | None) -> tuple[str, dict[str, _Sent] | None]:
-    """A statement and its parameters as the client takes them."""
+    """A statement and its parameters as the client takes them.
+
+    Where the client finds no `{name:Type}` it would write the values into the statement, at each `%(name)s`: so none is
+    given that has no place.
+    """
     text = statement.rstrip().rstrip(";")
-    if "{" not in text:
-        return text, None  # without a place for it, the client would write a value into the statement
-    return text, {name: _Sent(parameter_text(value)) for name, value in (parameters or {}).items()} or None
+    places = {found[1] for found in _PLACE.finditer(text)}
+    sent = {
+        name: _Sent(parameter_text(value)) for name, value in (parameters or {}).items() if name in places
+    }
+    return text, sent or None
 
 
 def _checked(ask: Callable[[], _Result], place: str) -> _Result:

@@ -1,0 +1,21 @@
+"""What holds for every reader's connection, whatever it asks: the engine's own walls behind the guard.
+
+docs/decisions/0005-walls-around-sql.md says what was measured.
+"""
+
+from __future__ import annotations
+
+from retrospan.schemas.store import Settings
+
+BLOCK_ROWS = 16_384
+"""The engine looks at the clock between blocks; its own 65,409 rows are four times as long without a look."""
+
+READERS: Settings = {
+    "allow_ddl": 0,
+    # Both are 1 in the embedded engine: addresses of its code, and variables of the Python around it.
+    "allow_introspection_functions": 0,
+    "allow_python_table_function": 0,
+    # Compiling a set of patterns takes as long as it takes: no limit of time is looked at meanwhile.
+    "allow_hyperscan": 0,
+    "function_range_max_elements_in_block": 50_000_000,
+}

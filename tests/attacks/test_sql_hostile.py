@@ -1,0 +1,93 @@
+"""Hostile statements through the real port: nothing is read or written outside, nothing changes, nothing dies.
+
+A few hundred always, some thousands watched by strace in the long tests, 100,000 in the soak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from attacks import watching
+from attacks.siege import Besieged, besiege, can_watch
+from attacks.watching import Touched
+
+from retrospan.ingest.confinement import landlock_abi
+
+Start = Callable[[bool], Besieged]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a collector, watched or not; it is killed in the end."""
+    started: list[Besieged] = []
+
+    def begin(watched: bool) -> Besieged:
+        started.append(Besieged(tmp_path, watched=watched))
+        return started[-1]
+
+    yield begin
+    for collector in started:
+        collector.kill()
+
+
+def hold(collector: Besieged, numbers: range) -> None:
+    """Send them and look at everything that may not have happened."""
+    collector.fill()
+    before, pid, environment = collector.unchanged(), collector.pid, collector.environment()
+    tally = besiege(collector, numbers)
+    print(dict(tally.statuses))
+    assert not tally.leaked
+    assert not tally.unanswered
+    assert collector.pid == pid and collector.health()["status"] == "ok"
+    assert collector.unchanged() == before
+    if landlock_abi():
+        assert environment <= {"TMPDIR", "HOME", "LC_CTYPE"}
+    assert not Path(collector.bait.target).exists()
+    assert Path(collector.bait.tokens).read_text() == "nobody's\n"
+    assert Path(collector.bait.secret).read_text() == collector.secret
+    # Many are refused, and many are not: a wall that lets nothing by shows nothing of those behind it.
+    assert tally.statuses[200] > len(numbers) / 25 and tally.statuses[403] > len(numbers) / 10
+    assert collector.stop() == 0
+    assert collector.touched_outside() == []
+
+
+def test_some_hostile_statements_do_no_harm(start: Start) -> None:
+    hold(start(False), range(400))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not can_watch(), reason="strace is not installed")
+def test_thousands_touch_nothing_outside(start: Start) -> None:
+    hold(start(True), range(400, 3_400))
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not can_watch(), reason="strace is not installed")
+def test_a_hundred_thousand_touch_nothing_outside(start: Start) -> None:
+    hold(start(True), range(10_000, 110_000))
+
+
+TRACE = """\
+10 openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3
+11 openat(AT_FDCWD, "/etc/shadow", O_RDONLY|O_CLOEXEC <unfinished ...>
+10 openat(AT_FDCWD, "/data/log/1", O_WRONLY|O_CREAT, 0640) = 4
+11 <... openat resumed>) = -1 EACCES (Permission denied)
+10 rename("/data/a", "/home/b") = 0
+10 openat(AT_FDCWD, "/data/../etc/group", O_RDONLY) = 3
+10 openat(AT_FDCWD, "/usr/lib/x", O_RDWR) = -1 EACCES (Permission denied)
+10 openat(AT_FDCWD, "/usr/lib/x", O_RDONLY) = 3
+"""
+
+
+def test_the_watch_sees_what_is_outside() -> None:
+    found = watching.outside(watching.touched(TRACE.splitlines()), Path("/data"))
+    assert sorted((each.path, each.writes, each.done) for each in found) == [
+        ("/data/../etc/group", False, True),
+        ("/etc/passwd", False, True),
+        ("/etc/shadow", False, False),
+        ("/home/b", True, True),
+        ("/usr/lib/x", True, False),
+    ]
+    assert all(isinstance(each, Touched) for each in found)
