@@ -10,9 +10,9 @@ import pytest
 from docs.metrics_table import shown, table
 
 from retrospan.ingest.access.gate import AccessCounters
+from retrospan.ingest.answer.counting import QueryCounters
 from retrospan.ingest.answer.health import Facts
 from retrospan.ingest.answer.metrics import METRICS, STATE, Metric, rendered
-from retrospan.ingest.answer.sql_port import QueryCounters
 from retrospan.ingest.interpret.settling import Counters as InterpreterCounters
 from retrospan.ingest.interpreting import ShareOfRuns
 from retrospan.ingest.load.loader import LoaderCounters

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
+from retrospan.ingest.answer.counting import QueryCounters
 from retrospan.ingest.answer.health import WarehouseFacts
-from retrospan.ingest.answer.sql_port import QueryCounters
 from retrospan.ingest.interpret.interpreter import Interpreter
 from retrospan.ingest.load.checking import Check, detached_parts
 from retrospan.ingest.load.loader import Loader

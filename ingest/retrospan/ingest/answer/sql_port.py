@@ -11,15 +11,13 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import re
 import secrets
 import socket
 import ssl
-import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
 from retrospan.ingest.access.gate import Gate, clickhouse_token
@@ -28,24 +26,19 @@ from retrospan.ingest.access.tokens import Grant, Right
 from retrospan.ingest.access.turns import FairPool
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
-from retrospan.ingest.answer.clauses import check_value
+from retrospan.ingest.answer.counting import Counting, QueryCounters
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
-    QUERY_TOO_LARGE,
     REQUIRED_PASSWORD,
     SERVER,
-    TIMEOUT_EXCEEDED,
     failure,
     last_words,
 )
-from retrospan.ingest.answer.formats import checked_format, content_type
-from retrospan.ingest.answer.guard import ACCESS_DENIED, UNKNOWN_DATABASE, UNKNOWN_PARAMETER, Guard, Statement
-from retrospan.ingest.answer.inlining import inlined, own_functions
-from retrospan.ingest.answer.lexer import SYNTAX_ERROR
-from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
+from retrospan.ingest.answer.formats import content_type
+from retrospan.ingest.answer.guard import ACCESS_DENIED
+from retrospan.ingest.answer.questions import Question, Understanding
 from retrospan.ingest.answer.running import Circumstances, RunningQuery
 from retrospan.ingest.answer.slots import Slots
-from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.connection import CONNECTION, UNREAD_SECONDS, Connection
 from retrospan.ingest.http.messages import (
@@ -73,7 +66,7 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     WarehouseUnavailable,
 )
-from retrospan.schemas.store import Escaped, Store
+from retrospan.schemas.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,27 +74,10 @@ _HELD_BYTES = 1 << 20
 """So much of an answer is waited for before its first byte goes out: until then an error has a status of its own."""
 _PAGE_SECONDS = 10.0
 """How long a page that asks the engine may take."""
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
 
 
 ReaderOf = Callable[[str], Store]
 """Gives a connection that sees what is a tenant's."""
-
-
-@dataclass(slots=True)
-class QueryCounters:
-    """What the port has answered since start."""
-
-    queries: int = 0
-    refused: int = 0
-    failed: int = 0
-    timed_out: int = 0
-    turned_away: int = 0
-    seconds: float = 0.0
-    result_bytes: int = 0
-    stopped: int = 0
-    hung_up: int = 0
-    stuck: int = 0
 
 
 class SqlPort:
@@ -153,7 +129,7 @@ class SqlPort:
         self._checks = FairPool(4, "retrospan-check")
         self._pages = FairPool(4, "retrospan-page")
         self._stops = FairPool(2, "retrospan-stop")
-        self._counting = threading.Lock()
+        self._counting = Counting()
         self._server = HttpServer(
             self._answer,
             listener or address,
@@ -166,10 +142,12 @@ class SqlPort:
             settled=lambda: not self._running,
         )
         self._reader_of: ReaderOf = reader_of or (lambda tenant: warehouse.connect())
-        self._guard: Guard | None = None
-        self._learning = threading.Lock()
-        self._version = ""
-        self.counters = QueryCounters()
+        self._understanding = Understanding(warehouse, limits, self._counting.refused)
+
+    @property
+    def counters(self) -> QueryCounters:
+        """What it has answered since it was made."""
+        return self._counting.counters
 
     def start(self) -> int:
         """Learn what the engine offers, listen, and return the port. An engine that is away is learned from later.
@@ -185,12 +163,7 @@ class SqlPort:
 
     def learn(self) -> None:
         """Read the engine's functions and the installed views again; call it after views changed."""
-        store = self._warehouse.connect()
-        try:
-            version = str(store.rows("SELECT version()")[0][0])
-            self._guard, self._version = Guard(Vocabulary.read(store)), version
-        finally:
-            store.close()
+        self._understanding.learn()
 
     def stop(self, grace: float) -> None:
         """Stop listening; running queries get `grace` seconds."""
@@ -249,7 +222,7 @@ class SqlPort:
             return text(200, "Ok.\n")
         if path == "/health/live":
             return text(200, "live\n")
-        if path == "/health/ready":
+        if path in ("/health/ready", "/health/answering"):
             return text(200, "ready\n") if self._ready() else text(503, "not ready: /health says why\n")
         if path == "/health":
             return await _within(self._pages, self._health_page, request)
@@ -304,7 +277,7 @@ class SqlPort:
         }
         kind = content_type(question.output_format)
         if question.is_hello:
-            return Response(200, native.hello(self._version, SERVER), kind, headers)
+            return Response(200, native.hello(self._understanding.version, SERVER), kind, headers)
         started = time.monotonic()
         pieces = await self._begun(asked, question, grant)
         held = bytearray()
@@ -315,19 +288,18 @@ class SqlPort:
                     rest = self._rest(held, pieces, headers["X-ClickHouse-Exception-Tag"], started)
                     return Response(200, b"", kind, headers, rest)
         except (SqlError, WarehouseUnavailable) as error:
-            raise self._noted(error) from error
-        self._count(started, len(held))
+            raise self._counting.failed(error) from error
+        self._counting.answered(started, len(held))
         elapsed = int((time.monotonic() - started) * 1e9)
         summary = {"result_bytes": str(len(held)), "elapsed_ns": str(elapsed)}
         return Response(200, bytes(held), kind, {**headers, "X-ClickHouse-Summary": json.dumps(summary)})
 
-    async def _begun(self, asked: _Asked, question: _Question, grant: Grant) -> AsyncIterator[bytes]:
+    async def _begun(self, asked: _Asked, question: Question, grant: Grant) -> AsyncIterator[bytes]:
         """Start the query once there is a place for it."""
         try:
             await self._slots.take(grant.name)
         except SqlError:
-            with self._counting:
-                self.counters.turned_away += 1
+            self._counting.turned_away()
             raise
         limit = float(question.settings["max_execution_time"])
         running = RunningQuery(
@@ -337,7 +309,7 @@ class SqlPort:
                 asked.connection,
                 lambda: self._slots.wanted_from(grant.name),
                 self._note_stuck,
-                self._note_stopped,
+                self._counting.stopped,
             ),
         )
         self._running.add(running)
@@ -367,115 +339,23 @@ class SqlPort:
                 size += len(piece)
                 yield piece
         except (SqlError, WarehouseUnavailable) as error:
-            told = self._noted(error)
+            told = self._counting.failed(error)
             yield last_words(told if isinstance(told, SqlError) else SqlError(str(told)), tag)
             raise _BrokenOff from error
         finally:
-            self._count(started, size)
-
-    def _count(self, started: float, size: int) -> None:
-        with self._counting:
-            self.counters.queries += 1
-            self.counters.seconds += time.monotonic() - started
-            self.counters.result_bytes += size
-
-    def _noted(self, error: SqlError | WarehouseUnavailable) -> RetrospanError:
-        """Count an error of the engine, and return what the client is told.
-
-        A limit that was hit (time, memory) is no refusal to the store; to a client it is ClickHouse's error.
-        """
-        found = re.search(r"Code: (\d+).*", str(error), re.DOTALL)
-        if found is None and isinstance(error, WarehouseUnavailable):
-            return error
-        code = int(found[1]) if found else error.code if isinstance(error, SqlError) else None
-        with self._counting:
-            self.counters.failed += 1
-            self.counters.timed_out += code == TIMEOUT_EXCEEDED
-        return SqlError(found[0] if found else str(error), code=code)
-
-    def _note_stopped(self, why: str) -> None:
-        with self._counting:
-            self.counters.stopped += 1
-            self.counters.hung_up += why == "hung_up"
+            self._counting.answered(started, size)
 
     def _note_stuck(self, query: str) -> None:
-        with self._counting:
-            self.counters.stuck += 1
+        self._counting.stuck()
         self._stuck(query)
 
-    def _admitted(self, request: Request) -> tuple[Grant, _Question | None]:
+    def _admitted(self, request: Request) -> tuple[Grant, Question | None]:
         """Who asks, and what. Raises Unauthenticated, Forbidden, SqlError."""
         grant = self._admit(request, "read")
-        with self._learning:
-            if self._guard is None:
-                self.learn()
-        return grant, self._understood(request)
+        self._understanding.prepare()
+        return grant, self._understanding.understood(request)
 
-    def _understood(self, request: Request) -> _Question | None:
-        """What is asked; None for nothing at all. Raises SqlError for what may not be."""
-        sql = self._sql(request)
-        if not sql.strip() and not request.body:
-            return None
-        database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
-        if database not in (DATABASE, "default"):
-            raise SqlError(f"database {database[:60]} is not served. Use {DATABASE}.", code=UNKNOWN_DATABASE)
-        parameters = _parameters(request.query)
-        statement = self._executed(sql, parameters)
-        output_format = checked_format(
-            statement.output_format
-            or request.query.get("default_format")
-            or request.headers.get("x-clickhouse-format")
-            or "TabSeparated"
-        )
-        says_hello = (
-            output_format == "Native"
-            and "client_protocol_version" in request.query
-            and native.is_hello(statement.sql)
-        )
-        return _Question(
-            statement, parameters, output_format, self._settings(statement, request.query), says_hello
-        )
-
-    def _sql(self, request: Request) -> str:
-        """The statement: `query` of the URL, then the body.
-
-        A body that cannot be read is most often the data of an INSERT: the guard then judges what can be read,
-        so that the client hears that 8123 is read-only.
-        """
-        asked = request.query.get("query", "")
-        if request.headers.get("content-encoding", "identity") != "identity":
-            self._checked(asked or "INSERT")
-            raise SqlError("send the query uncompressed.", code=SYNTAX_ERROR)
-        try:
-            body = request.body.decode()
-        except UnicodeDecodeError as error:
-            self._checked(asked or request.body.partition(b"\n")[0].decode(errors="replace"))
-            raise SqlError("the query is not UTF-8.", code=SYNTAX_ERROR) from error
-        if request.overlong:
-            self._checked(asked or "SELECT")
-            raise SqlError(f"a query may have {self._limits.query_text_bytes:,} bytes.", code=QUERY_TOO_LARGE)
-        return f"{asked}\n{body}" if asked and body else asked or body
-
-    def _executed(self, sql: str, parameters: Mapping[str, str]) -> Statement:
-        """The statement as the engine gets it: what the guard let through last, views put in place before."""
-        statement = self._checked(sql, parameters)
-        text = inlined(statement.sql)
-        if text == statement.sql:
-            return statement
-        return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)
-
-    def _checked(
-        self, sql: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
-    ) -> Statement:
-        assert self._guard is not None, "no query is read before the engine was learned from"
-        try:
-            return self._guard.check(sql, parameters, own)
-        except SqlError:
-            with self._counting:
-                self.counters.refused += 1
-            raise
-
-    def _run(self, running: RunningQuery, question: _Question, tenant: str, descriptor: int) -> None:
+    def _run(self, running: RunningQuery, question: Question, tenant: str, descriptor: int) -> None:
         """In a thread: run the query into a pipe. Raises SqlError and WarehouseUnavailable."""
         store = self._reader_of(tenant)
         try:
@@ -485,61 +365,6 @@ class SqlPort:
         finally:
             running.stopper = None
             store.close()
-
-    def _settings(self, statement: Statement, url: Mapping[str, str]) -> dict[str, str | int]:
-        """The reader's harmless settings, then our limits or lower ones, then readonly."""
-        limits = self._limits
-        bounds: dict[str, float] = {
-            "max_block_size": BLOCK_ROWS,
-            "max_execution_time": limits.query_seconds,
-            "max_memory_usage": limits.query_memory_bytes,
-            "max_threads": limits.query_threads,
-            "max_result_rows": limits.query_result_rows,
-            "max_result_bytes": limits.query_result_bytes,
-        }
-        asked: dict[str, str] = {
-            name: value for name, value in url.items() if harmless(name) or name in LOWERED
-        }
-        asked |= {name: str(value) for name, value in statement.settings.items()}
-        chosen: dict[str, str | int] = {}
-        for name, value in asked.items():
-            check_value(name, value)
-            if name not in LOWERED:
-                chosen[name] = int(value) if value.isdecimal() else value
-            elif value.isdecimal() and int(value) > 0:
-                # 0 means without limit in ClickHouse: it lifts nothing here.
-                bounds[name] = min(int(value), bounds.get(name, int(value)))
-        chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
-        return {
-            **chosen,
-            **READERS,
-            "result_overflow_mode": "throw",
-            "timeout_overflow_mode": "throw",
-            "readonly": 1,
-        }
-
-
-def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
-    """The values for `{name:Type}`, from the address. Raises SqlError for a name that is none."""
-    found: dict[str, Escaped] = {}
-    for key, value in url.items():
-        if key.startswith("param_"):
-            name = key.removeprefix("param_")
-            if not _PARAMETER.fullmatch(name):
-                raise SqlError(f"{name[:60]!r} is not a name of a parameter.", code=UNKNOWN_PARAMETER)
-            found[name] = Escaped(value)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A query that may be run, with everything that it is run with."""
-
-    statement: Statement
-    parameters: Mapping[str, Escaped]
-    output_format: str
-    settings: Mapping[str, str | int]
-    is_hello: bool
 
 
 @dataclass(slots=True)

@@ -1,0 +1,179 @@
+"""What a request to the SQL port asks: one statement that may be executed, and everything that it is executed with.
+
+What the engine gets is what the guard judged last: views are put in place before, and the guard sees the statement again.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
+
+from retrospan.ingest.answer import native
+from retrospan.ingest.answer.clauses import check_value
+from retrospan.ingest.answer.failures import QUERY_TOO_LARGE
+from retrospan.ingest.answer.formats import checked_format
+from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, Guard, Statement
+from retrospan.ingest.answer.inlining import inlined, own_functions
+from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
+from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
+from retrospan.ingest.config import Limits
+from retrospan.ingest.http.messages import Request
+from retrospan.ingest.warehouse.warehouse import Warehouse
+from retrospan.schemas.errors import SqlError
+from retrospan.schemas.store import Escaped
+
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query that may be run, with everything that it is run with."""
+
+    statement: Statement
+    parameters: Mapping[str, Escaped]
+    output_format: str
+    settings: Mapping[str, str | int]
+    is_hello: bool
+
+
+class Understanding:
+    """Reads questions, from any thread, by what the engine and the installed views offer."""
+
+    def __init__(self, warehouse: Warehouse, limits: Limits, refused: Callable[[], None]) -> None:
+        """`refused` is called for each question that the guard refuses."""
+        self._warehouse = warehouse
+        self._limits = limits
+        self._refused = refused
+        self._guard: Guard | None = None
+        self._learning = threading.Lock()
+        self.version = ""
+        """The engine's."""
+
+    def learn(self) -> None:
+        """Read the engine's functions and the installed views again; call it after views changed.
+
+        Raises:
+            WarehouseUnavailable: the engine does not answer.
+        """
+        store = self._warehouse.connect()
+        try:
+            version = str(store.rows("SELECT version()")[0][0])
+            self._guard, self.version = Guard(Vocabulary.read(store)), version
+        finally:
+            store.close()
+
+    def prepare(self) -> None:
+        """Learn where nothing was learned yet."""
+        with self._learning:
+            if self._guard is None:
+                self.learn()
+
+    def understood(self, request: Request) -> Question | None:
+        """What is asked; None for nothing at all. Raises SqlError for what may not be."""
+        sql = self._sql(request)
+        if not sql.strip() and not request.body:
+            return None
+        database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
+        if database not in (DATABASE, "default"):
+            raise SqlError(f"database {database[:60]} is not served. Use {DATABASE}.", code=UNKNOWN_DATABASE)
+        parameters = _parameters(request.query)
+        statement = self._executed(sql, parameters)
+        output_format = checked_format(
+            statement.output_format
+            or request.query.get("default_format")
+            or request.headers.get("x-clickhouse-format")
+            or "TabSeparated"
+        )
+        says_hello = (
+            output_format == "Native"
+            and "client_protocol_version" in request.query
+            and native.is_hello(statement.sql)
+        )
+        return Question(
+            statement, parameters, output_format, self._settings(statement, request.query), says_hello
+        )
+
+    def _sql(self, request: Request) -> str:
+        """The statement: `query` of the URL, then the body.
+
+        A body that cannot be read is most often the data of an INSERT: the guard then judges what can be read,
+        so that the client hears that 8123 is read-only.
+        """
+        asked = request.query.get("query", "")
+        if request.headers.get("content-encoding", "identity") != "identity":
+            self._checked(asked or "INSERT")
+            raise SqlError("send the query uncompressed.", code=SYNTAX_ERROR)
+        try:
+            body = request.body.decode()
+        except UnicodeDecodeError as error:
+            self._checked(asked or request.body.partition(b"\n")[0].decode(errors="replace"))
+            raise SqlError("the query is not UTF-8.", code=SYNTAX_ERROR) from error
+        if request.overlong:
+            self._checked(asked or "SELECT")
+            raise SqlError(f"a query may have {self._limits.query_text_bytes:,} bytes.", code=QUERY_TOO_LARGE)
+        return f"{asked}\n{body}" if asked and body else asked or body
+
+    def _executed(self, sql: str, parameters: Mapping[str, str]) -> Statement:
+        """The statement as the engine gets it: what the guard let through last, views put in place before."""
+        statement = self._checked(sql, parameters)
+        text = inlined(statement.sql)
+        if text == statement.sql:
+            return statement
+        return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)
+
+    def _checked(
+        self, sql: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
+    ) -> Statement:
+        assert self._guard is not None, "no query is read before the engine was learned from"
+        try:
+            return self._guard.check(sql, parameters, own)
+        except SqlError:
+            self._refused()
+            raise
+
+    def _settings(self, statement: Statement, url: Mapping[str, str]) -> dict[str, str | int]:
+        """The reader's harmless settings, then our limits or lower ones, then readonly."""
+        limits = self._limits
+        bounds: dict[str, float] = {
+            "max_block_size": BLOCK_ROWS,
+            "max_execution_time": limits.query_seconds,
+            "max_memory_usage": limits.query_memory_bytes,
+            "max_threads": limits.query_threads,
+            "max_result_rows": limits.query_result_rows,
+            "max_result_bytes": limits.query_result_bytes,
+        }
+        asked: dict[str, str] = {
+            name: value for name, value in url.items() if harmless(name) or name in LOWERED
+        }
+        asked |= {name: str(value) for name, value in statement.settings.items()}
+        chosen: dict[str, str | int] = {}
+        for name, value in asked.items():
+            check_value(name, value)
+            if name not in LOWERED:
+                chosen[name] = int(value) if value.isdecimal() else value
+            elif value.isdecimal() and int(value) > 0:
+                # 0 means without limit in ClickHouse: it lifts nothing here.
+                bounds[name] = min(int(value), bounds.get(name, int(value)))
+        chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
+        return {
+            **chosen,
+            **READERS,
+            "result_overflow_mode": "throw",
+            "timeout_overflow_mode": "throw",
+            "readonly": 1,
+        }
+
+
+def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
+    """The values for `{name:Type}`, from the address. Raises SqlError for a name that is none."""
+    found: dict[str, Escaped] = {}
+    for key, value in url.items():
+        if key.startswith("param_"):
+            name = key.removeprefix("param_")
+            if not _PARAMETER.fullmatch(name):
+                raise SqlError(f"{name[:60]!r} is not a name of a parameter.", code=UNKNOWN_PARAMETER)
+            found[name] = Escaped(value)
+    return found
