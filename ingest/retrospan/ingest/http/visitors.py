@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.setting_values import Address, is_loopback
 
 _PREFLIGHT_SECONDS = 7200
 _HEADER_NAMES = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1000}")
@@ -95,16 +95,16 @@ class Visitors:
         name = _name_of(host)
         if name is None:
             return False
-        if name in ("localhost", self.address.host.casefold()):
+        if name in ("localhost", self.address.host.lower()):
             return True
-        if any(_matches(name, known.casefold()) for known in self.names):
+        if any(_matches(name, known.lower()) for known in self.names):
             return True
         try:
-            found = ipaddress.ip_address(name)
+            ipaddress.ip_address(name)
         except ValueError:
             return False
         # Reached from elsewhere, this machine has addresses that nobody told us; only names can be rebound.
-        return found.is_loopback or not self.address.loopback
+        return is_loopback(name) or not self.address.loopback
 
 
 def _matches(name: str, known: str) -> bool:
@@ -120,7 +120,7 @@ def _name_of(host: str) -> str | None:
         return None
     if parts.username is not None or parts.path or parts.query or parts.fragment:
         return None
-    return (parts.hostname or "").casefold()
+    return (parts.hostname or "").lower()
 
 
 def _is_own_page(origin: str, host: str) -> bool:
