@@ -15,7 +15,6 @@ from fix_collector import Served
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrospan.ingest.answer import inlining
 from retrospan.ingest.answer.inlining import LONGEST_TEXT, inlined
 from retrospan.ingest.answer.lexer import tokens
 from retrospan.queries import catalogue
@@ -155,7 +154,7 @@ def test_what_stands_in_strings_and_comments_of_a_view_is_no_place(monkeypatch: 
         examples=(),
         statement="SELECT '{a:String}', `{a:String}`, { a : String } -- {b:Array(String)}\nWHERE has({b:Array(String)}, 'x')",
     )
-    monkeypatch.setattr(inlining.catalogue, "views", lambda: (made,))
+    monkeypatch.setattr(catalogue, "views", lambda: (made,))
     text = inlined("SELECT * FROM made(a = '{b:Array(String)}', b = '[]')")
     assert significant(text) == significant(
         "SELECT * FROM (SELECT '{a:String}', `{a:String}`, CAST('{b:Array(String)}', 'String') "

@@ -190,9 +190,11 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         with theirs:
             environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
+            # A warehouse on a server is reached over the network; an embedded one needs its directory and no more.
+            directory = str(self._config.data.absolute()) if self._config.warehouse is None else ""
             handed = (theirs.fileno(), self._listener.fileno(), self._claim)
             self._process = subprocess.Popen(
-                [sys.executable, *self.program, *map(str, (os.getpid(), *handed))],
+                [sys.executable, *self.program, *map(str, (os.getpid(), *handed)), directory],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=handed,

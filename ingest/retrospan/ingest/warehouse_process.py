@@ -1,8 +1,9 @@
 """The process of the warehouse: the engine, and everything that follows the log. Run by the supervisor, never by hand.
 
-    python -m retrospan.ingest.warehouse_process PARENT CHANNEL LISTENER CLAIM
+    python -m retrospan.ingest.warehouse_process PARENT CHANNEL LISTENER CLAIM DIRECTORY
 
-PARENT is the process that receives, the others are descriptors it hands over. The process ends with its parent, however
+PARENT is the process that receives, the next three are descriptors it hands over. An embedded engine is confined to
+DIRECTORY, the collector's, before anything else is done; with a server it is ''. The process ends with its parent, however
 that ends. It is told to stop; signals from a terminal or a service manager are for its parent.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -21,6 +23,7 @@ from typing import Any, cast
 
 from retrospan.ingest.channel import Arguments, Channel, ChannelClosed, told
 from retrospan.ingest.config import Config
+from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python_places, python_programs
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.telling import segment_told, segments_of
@@ -38,7 +41,8 @@ _OOM_SCORE = "500"
 class WarehouseProcess:
     """From the first word of the parent to the last."""
 
-    def __init__(self, channel: int, listener: socket.socket) -> None:
+    def __init__(self, channel: int, listener: socket.socket, directory: Path | None) -> None:
+        self._directory = directory
         self._listener = listener
         self._channel = Channel(
             channel,
@@ -60,6 +64,8 @@ class WarehouseProcess:
         self._channel.start()
         self._begun.wait()
         config, engine_bytes = Config.read(self._told["config"]), int(self._told["engine_bytes"])
+        if self._directory is not None:
+            config = replace(config, data=self._directory)  # no relative path leads there any more
         threading.Thread(target=self._report, name="retrospan-report", daemon=True).start()
         try:
             self._serve(config, engine_bytes)
@@ -177,14 +183,36 @@ def _end_with(parent: int) -> None:
         pass
 
 
+def _confine(directory: Path) -> None:
+    """Hold this process to what the engine needs: it could be told to read or write anything else."""
+    temporary = directory / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    places = [temporary, directory / "warehouse", directory / "log"]
+    for place in places:
+        place.mkdir(parents=True, exist_ok=True)
+    # The engine puts what it needs for a moment there, and reads a configuration from its home and from where it is.
+    os.environ["TMPDIR"] = str(temporary)
+    os.environ["HOME"] = "/nonexistent"
+    os.chdir("/")
+    confine(
+        readable=[*python_places(), *SYSTEM_PLACES],
+        writable=[*places, *DEVICES],
+        executable=python_programs(),
+        listed=[directory],
+    )
+
+
 def main(words: Sequence[str]) -> int:
     """Run with the words of the command line after the program's name."""
-    parent, channel, listener, _ = map(int, words)
+    parent, channel, listener, _ = map(int, words[:4])
     _end_with(parent)
+    directory = Path(words[4]) if words[4] else None
+    if directory is not None:
+        _confine(directory)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     speak_for_everybody()
-    return WarehouseProcess(channel, socket.socket(fileno=listener)).run()
+    return WarehouseProcess(channel, socket.socket(fileno=listener), directory).run()
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     WarehouseUnavailable,
 )
-from retrospan.schemas.store import Escaped, Store
+from retrospan.schemas.store import Escaped, Settings, Store
 
 TOO_MANY_QUERIES = 202
 QUERY_TOO_LARGE = 307
@@ -377,11 +377,8 @@ class SqlPort:
                 # 0 means without limit in ClickHouse: it lifts nothing here.
                 bounds[name] = min(int(value), bounds.get(name, int(value)))
         chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
-        return (
-            chosen
-            | READERS
-            | {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw", "readonly": 1}
-        )
+        modes: Settings = {"result_overflow_mode": "throw", "timeout_overflow_mode": "throw", "readonly": 1}
+        return {**chosen, **READERS, **modes}
 
 
 def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
