@@ -1,4 +1,4 @@
-"""A confined, watched collector under hostile statements: what was answered, what was touched, what changed."""
+"""A watched collector under hostile statements: what was answered, what was touched, what changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import secrets
 import shutil
 import signal
-import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -21,15 +20,12 @@ from attacks.hostile import Attempt, Bait, attempt
 from fix_collector import Served
 from fix_recordings import load_recording
 
-from retrospan.ingest.confinement import landlock_abi
-
-_HERE = Path(__file__).parent
 _CONFIG = "[limits]\nquery_seconds = 3.0\nquery_memory_bytes = 1073741824\n"
 _DIED = (http.client.HTTPException, OSError)
 
 
 class Besieged(Served):
-    """A collector that confines itself, and is watched where strace is installed."""
+    """A collector of its own environment, watched where strace is installed."""
 
     def __init__(self, place: Path, *, watched: bool) -> None:
         self.trace = place / "trace.txt" if watched else None
@@ -43,9 +39,7 @@ class Besieged(Served):
         self.bait = Bait(
             *(str(place / name) for name in ("secret.txt", "stolen.txt", "tokens.toml", "zone.txt"))
         )
-        watch = watching.command(self.trace) if self.trace else []
-        confined = [sys.executable, "-P", str(_HERE / "confining.py"), str(self.home)]
-        self.prefix = [*watch, *(confined if landlock_abi() else [])]
+        self.prefix = watching.command(self.trace) if self.trace else []
         super().__init__(self.home / "data", place / "stderr.txt", "--config", str(place / "serve.toml"))
 
     @property
@@ -80,19 +74,34 @@ class Besieged(Served):
         """What a reader sees of the settings."""
         return self.rows("SELECT name, value FROM system.settings WHERE changed ORDER BY name")
 
+    @property
+    def engine_pid(self) -> int:
+        """The process of the warehouse."""
+        children = Path(f"/proc/{self.pid}/task").glob("*/children")
+        (engine,) = [
+            int(child)
+            for each in children
+            for child in each.read_text().split()
+            if b"warehouse_process" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        return engine
+
     def environment(self) -> set[str]:
-        """The names of the variables it was started with."""
-        words = Path(f"/proc/{self.pid}/environ").read_bytes().split(b"\0")
+        """The names of the variables that the process of the warehouse was started with."""
+        words = Path(f"/proc/{self.engine_pid}/environ").read_bytes().split(b"\0")
         return {word.partition(b"=")[0].decode() for word in words if word}
 
     def touched_outside(self) -> list[watching.Touched]:
-        """What it had of places that are on no list, and what it tried to have of the bait. Call it after the end."""
+        """What the engine's process and its children had of places that are on no list, and what they tried to have
+        of the bait. Call it after the end."""
         if self.trace is None:
             return []
         with self.trace.open(errors="replace") as lines:
-            found = set(watching.touched(lines))
+            found = set(
+                watching.touched(watching.of_program(list(lines), "retrospan.ingest.warehouse_process"))
+            )
         baits = (self.bait.secret, self.bait.target, self.bait.tokens)
-        beyond = watching.outside(found, self.home, [self.home.parent / "serve.toml"])
+        beyond = watching.outside(found, self.data)
         return [each for each in beyond if each.done or each.path in baits]
 
 

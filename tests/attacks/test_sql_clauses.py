@@ -181,3 +181,30 @@ def test_what_views_call_their_own_is_nothing_of_the_engine(guard: Guard) -> Non
     for name in own_functions() - offered:
         with pytest.raises(SqlError, match="no function or view"):
             guard.check(f"SELECT {name}(1)")
+
+
+LONG = "repeat('ab', 30000)"
+
+
+@pytest.mark.parametrize(
+    "name", ["editDistance", "levenshteinDistance", "editDistanceUTF8", "`editDistance`"]
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        f"{LONG}, {LONG}",
+        f"substring({LONG}, 1, 100), {LONG}",
+        f"substring({LONG}, 1, 100), substring({LONG}, 1, 100000)",
+        f"substring({LONG}, 1, 100), substring({LONG}, 1, 10) || substring({LONG}, 1, 10)",
+        f"substring({LONG}, 1, 100), substring({LONG}, 1, x.1, 100)",
+        f"substring({LONG}, 1, 100), concat({LONG}, 1, 100)",
+        f"substring({LONG}, 1, 100), substring({LONG}, 1, 1e9)",
+        f"substring({LONG}, 1, 100), substring({LONG}, (1, 100))",
+        f"{LONG}",
+        "",
+    ],
+)
+def test_distances_of_texts_are_those_of_short_pieces(guard: Guard, name: str, arguments: str) -> None:
+    with pytest.raises(SqlError, match="takes pieces"):
+        guard.check(f"SELECT {name}({arguments})")
+    assert guard.check(f"SELECT {name}(substring(a, 1, 200), substringUTF8(concat(b, c), 1, 20)) FROM runs")

@@ -13,7 +13,8 @@ from attacks import watching
 from attacks.siege import Besieged, besiege, can_watch
 from attacks.watching import Touched
 
-from retrospan.ingest.confinement import landlock_abi
+from retrospan.ingest import supervisor
+from retrospan.ingest.confinement import Confinement, landlock_abi
 
 Start = Callable[[bool], Besieged]
 
@@ -35,15 +36,15 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def hold(collector: Besieged, numbers: range) -> None:
     """Send them and look at everything that may not have happened."""
     collector.fill()
-    before, pid, environment = collector.unchanged(), collector.pid, collector.environment()
+    before, pids = collector.unchanged(), (collector.pid, collector.engine_pid)
     tally = besiege(collector, numbers)
     print(dict(tally.statuses))
     assert not tally.leaked
     assert not tally.unanswered
-    assert collector.pid == pid and collector.health()["status"] == "ok"
+    assert (collector.pid, collector.engine_pid) == pids and collector.health()["status"] == "ok"
     assert collector.unchanged() == before
-    if landlock_abi():
-        assert environment <= {"TMPDIR", "HOME", "LC_CTYPE"}
+    assert collector.environment() <= set(supervisor._KEPT)
+    assert collector.health()["confinement"] == held_to()
     assert not Path(collector.bait.target).exists()
     assert Path(collector.bait.tokens).read_text() == "nobody's\n"
     assert Path(collector.bait.secret).read_text() == collector.secret
@@ -51,6 +52,10 @@ def hold(collector: Besieged, numbers: range) -> None:
     assert tally.statuses[200] > len(numbers) / 25 and tally.statuses[403] > len(numbers) / 10
     assert collector.stop() == 0
     assert collector.touched_outside() == []
+
+
+def held_to() -> str:
+    return str(Confinement(landlock_abi(), landlock_abi() >= 4))
 
 
 def test_some_hostile_statements_do_no_harm(start: Start) -> None:
@@ -79,6 +84,21 @@ TRACE = """\
 10 openat(AT_FDCWD, "/usr/lib/x", O_RDWR) = -1 EACCES (Permission denied)
 10 openat(AT_FDCWD, "/usr/lib/x", O_RDONLY) = 3
 """
+
+
+def test_the_watch_knows_whose_a_line_is() -> None:
+    lines = [
+        '1 openat(AT_FDCWD, "/a", O_RDONLY) = 3',
+        "1 vfork( <unfinished ...>",
+        '2 execve("/python", ["python", "-m", "engine", "1"], 0x0) = 0',
+        "1 <... vfork resumed>) = 2",
+        "2 clone3({flags=CLONE_VM} => {parent_tid=[3]}, 88) = 3",
+        '3 openat(AT_FDCWD, "/b", O_RDONLY) = 3',
+        "1 clone(child_stack=NULL, flags=SIGCHLD) = 4",
+        '4 openat(AT_FDCWD, "/c", O_RDONLY) = 3',
+    ]
+    found = {each.path for each in watching.touched(watching.of_program(lines, "engine"))}
+    assert found == {"/python", "/b"}
 
 
 def test_the_watch_sees_what_is_outside() -> None:

@@ -11,10 +11,13 @@ from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, python_places, 
 
 CALLS = (
     "open,openat,openat2,creat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,mkdir,"
-    "mkdirat,mknod,mknodat,truncate,chmod,fchmodat,chown,fchownat,execve,execveat,connect"
+    "mkdirat,mknod,mknodat,truncate,chmod,fchmodat,chown,fchownat,execve,execveat,connect,clone,clone3,fork,vfork,"
+    "landlock_restrict_self"
 )
 _LINE = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)")
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_MADE = re.compile(r"^(\d+) +(?:<\.\.\. )?(clone3?|v?fork)\b.*= (\d+)$")
+_BECAME = re.compile(r"^(\d+) +execve\(")
 _BELOW = re.compile(r'\d+, "[^/"]+"')
 """Below a directory that is open already, and so was judged when it was opened."""
 _WRITING = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
@@ -42,6 +45,33 @@ def command(trace: Path) -> list[str]:
     return ["strace", "-f", "--seccomp-bpf", "-qq", "-s", "4096", "-o", str(trace), "-e", f"trace={CALLS}"]
 
 
+def of_program(lines: Sequence[str], program: str) -> list[str]:
+    """The lines of the process that became this program, of its threads and of its children: from where it confined
+    itself, if it did. Before that Python starts, and looks up whose home it would be."""
+    parents: dict[str, str] = {}
+    roots: set[str] = set()
+    for line in lines:
+        if made := _MADE.match(line):
+            parents[made[3]] = made[1]
+        elif (became := _BECAME.match(line)) and f'"{program}"' in line:
+            roots.add(became[1])
+
+    def is_of(thread: str) -> bool:
+        known: set[str] = set()
+        while thread not in roots:
+            if thread in known or thread not in parents:
+                return False
+            known.add(thread)
+            thread = parents[thread]
+        return True
+
+    threads = {line.split(" ", 1)[0] for line in lines}
+    wanted = {thread for thread in threads if is_of(thread)}
+    own = [line for line in lines if line.split(" ", 1)[0] in wanted]
+    begins = next((place for place, line in enumerate(own) if " landlock_restrict_self(" in line), 0)
+    return own[begins:]
+
+
 def touched(lines: Iterable[str]) -> Iterator[Touched]:
     """Each path of each call. Calls that another thread interrupted are put together again."""
     begun: dict[str, str] = {}
@@ -52,9 +82,12 @@ def touched(lines: Iterable[str]) -> Iterator[Touched]:
             continue
         if "resumed>" in line:
             line = begun.pop(thread, "") + line.split("resumed>", 1)[1]
-        if not (found := _LINE.match(line)) or found[1] == "connect":
-            continue
-        if _BELOW.match(found[2]):
+        found = _LINE.match(line)
+        if (
+            not found
+            or found[1].startswith(("connect", "clone", "fork", "vfork", "landlock"))
+            or _BELOW.match(found[2])
+        ):
             continue
         writes = not found[1].startswith(("open", "exec")) or bool(_WRITING.search(found[2]))
         for path in _PATH.findall(found[2].split(", [", 1)[0]):

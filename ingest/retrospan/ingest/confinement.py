@@ -77,6 +77,14 @@ class Confinement:
         return f"confined by Landlock ABI {self.abi}: {kept}"
 
 
+_held: list[Confinement] = []
+
+
+def held() -> str:
+    """What this process is held to, in words; '' when nobody confined it."""
+    return str(_held[-1]) if _held else ""
+
+
 def landlock_abi() -> int:
     """The version of the kernel's Landlock; 0 when it has none, or it is switched off."""
     return max(0, _syscall(_CREATE_RULESET, None, 0, _CREATE_VERSION))
@@ -87,6 +95,7 @@ def confine(
     readable: Iterable[Path],
     writable: Iterable[Path],
     executable: Iterable[Path] = (),
+    listed: Iterable[Path] = (),
     network: bool = False,
 ) -> Confinement:
     """Confine this thread and every thread and process it starts from now on. Call it before any is started.
@@ -96,13 +105,15 @@ def confine(
             file's, not its name's: another file moved into its place cannot be read.
         writable: directories in which files are made, changed and removed; they can be read.
         executable: programs that may be started, the loader of dynamic programs among them.
+        listed: directories whose names may be read, and which can be made durable.
         network: whether connections may be made. Sockets that are open or bound already can be used either way.
     Raises:
         OSError: the kernel has Landlock and refused; nothing is confined then.
     """
     abi = landlock_abi()
     if not abi:
-        return Confinement(0)
+        _held.append(Confinement(0))
+        return _held[-1]
     handled = sum(rights for since, rights in _RIGHTS if abi >= since)
     closed = _TCP if abi >= 4 and not network else 0
     attributes = struct.pack("QQQ", handled, closed, _OUTSIDE if abi >= 6 else 0)
@@ -113,6 +124,7 @@ def confine(
             (readable, _READ),
             (executable, _READ | _EXECUTE),
             (writable, _WRITE),
+            (listed, _READ_DIR),
         ):
             for place in places:
                 _allow(ruleset, place, rights & handled)
@@ -121,7 +133,8 @@ def confine(
         _checked(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
-    return Confinement(abi, bool(closed))
+    _held.append(Confinement(abi, bool(closed)))
+    return _held[-1]
 
 
 def python_places() -> list[Path]:

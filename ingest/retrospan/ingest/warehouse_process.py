@@ -25,7 +25,6 @@ from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.channel import Arguments, Channel, ChannelClosed, told
 from retrospan.ingest.config import Config
 from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python_places, python_programs
-from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.telling import segment_told, segments_of
@@ -163,19 +162,26 @@ class WarehouseProcess:
 
 
 def _confine(data: Path) -> None:
-    """Leave this process and its children one directory to write in, and nobody's files to read. Before any thread."""
+    """Hold this process and its children to what the engine needs: it could be told to read or write anything else.
+
+    Called before any thread is there.
+    """
     temporary = data / "tmp"
-    Files().make_directory(temporary)
-    for left in temporary.iterdir():
-        if left.is_dir() and not left.is_symlink():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
-    # The engine looks for settings where it is started and in its home, and unpacks what it needs in a temporary place.
+    shutil.rmtree(temporary, ignore_errors=True)
+    places = [temporary, data / "warehouse", data / "log"]
+    try:
+        for place in places:
+            place.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise WarehouseUnavailable(f"the directory {place} cannot be made: {cause.strerror}") from cause
+    # The engine puts what it needs for a moment there, and reads a configuration from its home and from where it is.
     os.environ |= {"HOME": "/nonexistent", "TMPDIR": str(temporary)}
     os.chdir("/")
     confine(
-        readable=[*python_places(), *SYSTEM_PLACES], writable=[data, *DEVICES], executable=python_programs()
+        readable=[*python_places(), *SYSTEM_PLACES],
+        writable=[*places, *DEVICES],
+        executable=python_programs(),
+        listed=[data],
     )
 
 

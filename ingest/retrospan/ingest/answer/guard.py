@@ -16,8 +16,10 @@ from itertools import pairwise
 from retrospan.ingest.answer.clauses import split_tail
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
 from retrospan.ingest.answer.vocabulary import (
+    BOUNDED_FUNCTIONS,
     DATABASE,
     ENDLESS_FUNCTIONS,
+    LONGEST_PIECE,
     SHOWABLE,
     SYSTEM_TABLES,
     TABLE_FUNCTIONS,
@@ -92,6 +94,8 @@ class Guard:
                 raise self._unknown_call(token, text)
             elif token.folded == "merge":
                 _merge_call(found, index, text)
+            elif token.folded in BOUNDED_FUNCTIONS:
+                _bounded_call(found, index, text)
 
     def _databases(self, found: Sequence[Token], text: str) -> None:
         """A qualified name leads to our own database or to what clients need of `system`."""
@@ -277,6 +281,38 @@ def _system_table(table: Token, token: Token, text: str) -> None:
         near = get_close_matches(table.folded, SYSTEM_TABLES, 1, 0.7)
         hint = f". Maybe you meant system.{near[0]}" if near else ""
         raise _refusal(f"system.{table.text} is not open to readers{hint}", token, text)
+
+
+def _bounded_call(found: Sequence[Token], index: int, text: str) -> None:
+    """Each argument is `substring(…, 1, N)` of a text, whatever that is, with an N of our own measure."""
+    depth, begins, position = 0, index + 2, index + 1
+    while position < len(found):
+        token = found[position]
+        depth += token.is_mark("(") - token.is_mark(")")
+        if depth == 0 or (depth == 1 and token.is_mark(",")):
+            piece = found[begins:position]
+            first, last = piece[:2], piece[-5:]
+            cut = len(piece) > 6 and first[0].is_word("substring", "substringutf8") and first[1].is_mark("(")
+            cut = cut and last[0].is_mark(",") and last[1].text == "1" and last[2].is_mark(",")
+            cut = cut and last[3].text.isdecimal() and int(last[3].text) <= LONGEST_PIECE
+            if not (cut and last[4].is_mark(")") and _closes(piece)):
+                name = found[index].value
+                rule = f"{name}() takes pieces of up to {LONGEST_PIECE}. Write {name}(substring(…, 1, 100), substring(…, 1, 100))"
+                raise _refusal(rule, found[index], text)
+            begins = position + 1
+        if depth == 0:
+            return
+        position += 1
+
+
+def _closes(piece: Sequence[Token]) -> bool:
+    """Whether the bracket that the second token opens is closed by the last one and no earlier."""
+    depth = 0
+    for token in piece[1:-1]:
+        depth += token.is_mark("(") - token.is_mark(")")
+        if depth == 0:
+            return False
+    return True
 
 
 def _merge_call(found: Sequence[Token], index: int, text: str) -> None:

@@ -22,6 +22,7 @@ class WarehouseFacts:
 
     engine: str = ""
     engine_failure: str = ""
+    confinement: str = ""
     loaded_sequence: int = 0
     load_lag_seconds: float = 0.0
     load_failure: str = ""

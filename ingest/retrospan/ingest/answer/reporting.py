@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from retrospan.ingest.answer.counting import QueryCounters
 from retrospan.ingest.answer.health import WarehouseFacts
+from retrospan.ingest.confinement import held
 from retrospan.ingest.interpret.interpreter import Interpreter
 from retrospan.ingest.load.checking import Check, detached_parts
 from retrospan.ingest.load.loader import Loader
@@ -71,6 +72,7 @@ class Reporting:
         return WarehouseFacts(
             engine=engine.version,
             engine_failure=engine.failure,
+            confinement=held(),
             # Until the interpreter has heard of a record, nobody may take it for done.
             loaded_sequence=min(loader.loaded_sequence, self._parts.noticed()),
             load_lag_seconds=loader.lag_seconds,

@@ -41,11 +41,14 @@ REFUSED_FUNCTIONS = word_set(
 ENDLESS_FUNCTIONS = word_set(
     """
     arrayautocorrelation arraylevenshteindistance arraylevenshteindistanceweighted arraysimilarity
-    dameraulevenshteindistance editdistance editdistanceutf8 h3polygontocells h3polygontocellswithcontainment
-    levenshteindistance levenshteindistanceutf8 multifuzzymatchallindices multifuzzymatchany multifuzzymatchanyindex
+    dameraulevenshteindistance h3polygontocells h3polygontocellswithcontainment
+    multifuzzymatchallindices multifuzzymatchany multifuzzymatchanyindex
     multimatchallindices multimatchany multimatchanyindex
     """
 )
+# The same of two texts, but what people look for a mistyped name with: of short pieces of texts only.
+BOUNDED_FUNCTIONS = word_set("editdistance editdistanceutf8 levenshteindistance levenshteindistanceutf8")
+LONGEST_PIECE = 200
 # Dictionaries, those of regions too, may be backed by files and remote servers; the AI functions call language models.
 REFUSED_PREFIXES = ("dict", "region", "ai", "__")
 

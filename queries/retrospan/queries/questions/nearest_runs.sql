@@ -10,6 +10,9 @@ SELECT
     count() OVER () AS total
 FROM runs
 ORDER BY
-    editDistance(substring(run_id, 1, length({typed:String})), {typed:String}),
+    editDistance(
+        substring(substring(run_id, 1, length({typed:String})), 1, 200),
+        substring({typed:String}, 1, 200)
+    ),
     started_at DESC
 LIMIT 3
