@@ -233,6 +233,9 @@ def test_new_rows_do_not_hide_that_others_are_gone(scene: Scene, store: Embedded
     first = scene.loader()
     first.start()
     assert first.wait_loaded(4, PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    while first.counted.get("raw_spans") != 20 and time.monotonic() < deadline:
+        time.sleep(0.02)
     store.command(
         "ALTER TABLE raw_spans DELETE WHERE trace_id = {trace_id:String}",
         {"trace_id": (2).to_bytes(16, "big").hex()},

@@ -8,6 +8,8 @@ process answers strangers' queries, and the other one keeps the log.
 from __future__ import annotations
 
 import json
+import os
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -44,6 +46,8 @@ class Channel:
         """`answers` are the calls that the other end may make, `hears` its notices; `ended` is called once the other end
         is gone."""
         self._connection = Connection(descriptor)
+        # The same socket, to end it with: closing a descriptor does not wake the thread that reads from it.
+        self._socket = socket.socket(fileno=os.dup(descriptor))
         self._answers = answers
         self._hears = hears
         self._ended = ended
@@ -109,6 +113,11 @@ class Channel:
             if not future.done():
                 future.set_exception(ChannelClosed("the collector's other process is gone"))
         self._pool.shutdown(wait=False)
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the other end is gone already
+        self._socket.close()
         with self._sending:
             if not self._connection.closed:
                 self._connection.close()

@@ -56,7 +56,9 @@ class Probes:
             case "/health/live":
                 return self.live()
             case "/health/ready":
-                return self.ready(answers=query.get("for") == "answers")
+                return self.ready()
+            case "/health/answering":
+                return self.ready(answers=True)
             case "/health":
                 return self.health(token)
             case "/metrics":

@@ -45,10 +45,8 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     # Imported here, as everything but questions needs it.
-    from retrospan.ingest.privacy import close_to_others
 
     # It may open the engine's files, and the engine writes as the umask says.
-    close_to_others()
     screen = Screen.open(arguments.color)
     found: dict[str, int] = {"ok": 0, "warning": 0, "failed": 0}
     for finding in _of_run(arguments) if arguments.run else _of_collector(arguments):
@@ -91,7 +89,9 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
     from retrospan.ingest.checkup import machine, settings
     from retrospan.ingest.checkup.running import check_running
     from retrospan.ingest.config import Config
+    from retrospan.ingest.privacy import close_to_others
 
+    close_to_others()
     file = None if arguments.config is None else Path(arguments.config)
     config, finding = settings.check_settings(lambda: Config.read({"data": arguments.data}, os.environ, file))
     yield finding
