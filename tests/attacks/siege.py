@@ -71,8 +71,10 @@ class Besieged(Served):
         self.wait_idle()
 
     def unchanged(self) -> list[dict[str, str]]:
-        """What a reader sees of the settings."""
-        return self.rows("SELECT name, value FROM system.settings WHERE changed ORDER BY name")
+        """What a reader sees of the settings, but for the mark of its own query."""
+        return self.rows(
+            "SELECT name, value FROM system.settings WHERE changed AND name != 'log_comment' ORDER BY name"
+        )
 
     @property
     def engine_pid(self) -> int:

@@ -37,7 +37,10 @@ FAILING = "SELECT number, throwIf(number = 2000000) AS x FROM numbers(3000000)"
 # A tenth of a second for each block of one row.
 QUADRATIC = "SELECT sum(arrayCount(x -> has(range(3000 + number % 2), x), range(3000))) FROM numbers(100000)"
 # Many seconds within one block: the engine looks up only between blocks.
-DEAF = "SELECT arrayCount(x -> has(range(40000 + number), x), range(40000)) FROM numbers(2)"
+DEAF = (
+    "SELECT hasAll(arrayMap(x -> toString(x), range(90000 + number)), "
+    "arrayMap(x -> toString(89999 - x), range(90000))) FROM numbers(2)"
+)
 SOON = 20.0
 """Two seconds are promised; a busy machine takes its time. Without being stopped they run for a minute."""
 
@@ -312,9 +315,7 @@ def test_a_query_that_cannot_be_stopped_is_reported_and_its_client_told(tried: T
     while not tried.stuck and tried.running():
         assert time.monotonic() - begun < SOON
         time.sleep(0.02)
-    assert len(tried.stuck) == 1 and "editDistance" in tried.stuck[0], (
-        "the engine was done within three seconds?"
-    )
+    assert len(tried.stuck) == 1 and "hasAll" in tried.stuck[0], "the engine was done within three seconds?"
     assert tried.port.counters.stuck == 1
     assert tried.answer("SELECT 1") == (200, b"1\n"), "the other place is still there"
     tried.until_running(0, 120)
