@@ -135,7 +135,7 @@ def test_the_schema_of_the_records_travels_with_the_insert(
 
 def test_a_server_that_reads_no_schema_from_an_insert_is_asked_for_its_own(far: ServerStore) -> None:
     from retrospan.ingest.load.landing import schema_path
-    from retrospan.ingest.warehouse.server import schema_settings
+    from retrospan.ingest.warehouse.accompanying import schema_settings
 
     named: dict[str, str | int] = {"format_schema": f"{schema_path()}:Record", "async_insert": 0}
     assert schema_settings(named, known=()) == {"format_schema": "otlp_log.proto:Record", "async_insert": 0}

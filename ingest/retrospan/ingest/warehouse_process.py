@@ -173,7 +173,9 @@ def _confine(data: Path) -> None:
         for place in places:
             place.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
-        raise WarehouseUnavailable(f"the directory {place} cannot be made: {cause.strerror}") from cause
+        raise WarehouseUnavailable(
+            f"{data} has no room for the warehouse: {cause.filename}: {cause.strerror}"
+        ) from cause
     # The engine puts what it needs for a moment there, and reads a configuration from its home and from where it is.
     os.environ |= {"HOME": "/nonexistent", "TMPDIR": str(temporary)}
     os.chdir("/")

@@ -31,7 +31,6 @@ from retrospan.schemas.store import Store
 _LOG = logging.getLogger(__name__)
 
 # How often the thread looks whether it should stop while nothing arrives, and its waits after a failure, in seconds.
-# A refusal that trying again cannot help is waited out twelve times as long: somebody has to mend it.
 _IDLE_SECONDS = 0.5
 _FIRST_RETRY_SECONDS = 0.2
 _LAST_RETRY_SECONDS = 5.0
@@ -96,16 +95,13 @@ class Loader:
         self._ahead = Ahead(lambda after: self._next_content(after, wait_seconds=0.0))
         self._moved = threading.Condition()
         self._stopping = threading.Event()
-        self._deadline = 0.0
         self._behind_since: float | None = None
-        self._rests_until = 0.0
+        self._deadline = self._rests_until = 0.0
         self._batch_is_small = True
         self._too_large = ""  # the token of a batch that the engine had not the memory for
-        self._counted_at = 0.0
-        self._counting_seconds = 0.0
-        self._uncounted = False
+        self._counted_at = self._counting_seconds = 0.0
+        self._uncounted = self._prepared = False
         self._stored_at_start = 0
-        self._prepared = False
         self._thread: threading.Thread | None = None
 
     @property
@@ -345,6 +341,7 @@ class Loader:
                 _LOG.error("loading failed, trying again in %.1f s: %.500s", pause, cause)
                 self._forget_connection()
                 self._stopping.wait(pause)
+                # What trying again cannot help is waited out for longer: somebody has to mend it.
                 pause = min(2 * pause, _LAST_RETRY_SECONDS * (12 if isinstance(cause, SqlError) else 1))
             except Exception:
                 # Anything else is a fault of ours; the log keeps the records and the health page says it.

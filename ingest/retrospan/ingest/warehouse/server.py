@@ -17,13 +17,14 @@ import logging
 import re
 import threading
 import uuid
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from retrospan.ingest.warehouse.accompanying import bound, schema_settings
 from retrospan.ingest.warehouse.address import ServerAddress
 from retrospan.ingest.warehouse.rendering import parse_rows
-from retrospan.ingest.warehouse.statements import MEMORY_LIMIT_EXCEEDED, error_code, parameter_text
+from retrospan.ingest.warehouse.statements import MEMORY_LIMIT_EXCEEDED, error_code
 from retrospan.ingest.warehouse.streamed import StreamedAnswer
 from retrospan.schemas.engines import PLAIN, Form, cluster, replicated_database
 from retrospan.schemas.errors import MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
@@ -39,7 +40,6 @@ _PASSING_CODES = frozenset(
     | {202, 225, 236, 242, 279, 285, 286, 319, 341, 394, 439, 999}
     | {192, 193, 194, 516}
 )
-_PLACE = re.compile(r"\{(\w+):[^}]+\}")
 _Result = TypeVar("_Result")
 
 
@@ -271,7 +271,7 @@ class ServerStore(Store):
         told = self._told({**self._settings, "cancel_http_readonly_queries_on_client_close": 1})
         if self._query_id:
             told["query_id"] = self._query_id
-        text, sent = _bound(statement, parameters)
+        text, sent = bound(statement, parameters)
         named = client.database == DATABASE
 
         def ask() -> None:
@@ -336,7 +336,7 @@ class ServerStore(Store):
     ) -> bytes:
         client = self._open()
         told = self._told({**self._settings, **(settings or {})})
-        text, sent = _bound(statement, parameters)
+        text, sent = bound(statement, parameters)
         named = client.database == DATABASE
         return self._run(
             lambda: client.raw_query(
@@ -366,20 +366,6 @@ class ServerStore(Store):
             raise
 
 
-def _bound(statement: str, parameters: Parameters | None) -> tuple[str, dict[str, _Sent] | None]:
-    """A statement and its parameters as the client takes them.
-
-    Where the client finds no `{name:Type}` it would write the values into the statement, at each `%(name)s`: so none is
-    given that has no place.
-    """
-    text = statement.rstrip().rstrip(";")
-    places = {found[1] for found in _PLACE.finditer(text)}
-    sent = {
-        name: _Sent(parameter_text(value)) for name, value in (parameters or {}).items() if name in places
-    }
-    return text, sent or None
-
-
 def _checked(ask: Callable[[], _Result], place: str) -> _Result:
     from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
 
@@ -406,34 +392,3 @@ def _worded(message: str) -> str:
     ):
         return (found[1] or found[0]).strip().lower()
     return message[:300]
-
-
-class _Sent:
-    """A parameter as ClickHouse reads one. The client escapes text, but not its tabs and newlines; this it takes as it is."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-
-def schema_settings(settings: Settings, known: Container[str]) -> Settings:
-    """Let the schema that an insert names by its path travel with it, or be the one of that name on the server."""
-    path, _, message = str(settings.get("format_schema", "")).rpartition(":")
-    if not path:
-        return settings
-    if "format_schema_source" not in known:
-        return {**settings, "format_schema": f"{Path(path).name}:{message}"}
-    return {
-        **settings,
-        "format_schema_source": "string",
-        "format_schema": _bare(Path(path).read_text(encoding="utf-8")),
-        "format_schema_message_name": message,
-    }
-
-
-def _bare(schema: str) -> str:
-    """A .proto without comments and indentation: it is part of the address."""
-    lines = (line.partition("//")[0].strip() for line in schema.splitlines())
-    return "\n".join(line for line in lines if line)
