@@ -53,7 +53,8 @@ class Following:
         say: Callable[[str], None],
         stuck: Callable[[str], None],
     ) -> None:
-        """`tls` is what the SQL port speaks, None for plain text. `stuck` is called when a query cannot be stopped; this process does not live on then."""
+        """`tls` is what the SQL port speaks, None for plain text. `stuck` is called when a query cannot be stopped: this
+        process does not live on then."""
         self._config = config
         self._opened = opened
         self._log = log
