@@ -73,7 +73,7 @@ def test_what_fails_as_a_whole_is_tried_less_and_less(
     interpreter: Interpreter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(interpreter_module, "PERMANENT_PAUSE_SECONDS", 2.0)
+    monkeypatch.setattr(interpreter_module, "FIRST_PERMANENT_SECONDS", 2.0)
     first = load(store, recordings[GOOD].traces)
     store.command("RENAME TABLE arrivals TO arrivals_gone")
     try:

@@ -30,7 +30,7 @@ from retrospan.ingest.memory import memory_limit, run_bytes
 from retrospan.ingest.precedence import INTERPRETING, give_way
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import PermanentError, RetrospanError, WarehouseUnavailable
+from retrospan.schemas.errors import RetrospanError, RetryableError, WarehouseUnavailable
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger("retrospan.interpret")
@@ -40,9 +40,10 @@ TICK_SECONDS = 0.1
 #: While the loader is far behind, one batch of runs is read in so many seconds: what is loaded can be asked for, what is
 #: not cannot, and interpreting would take most of the processor that loading needs. The runs wait in the warehouse.
 FLOOD_PATIENCE_SECONDS = 20.0
-#: How long the thread pauses after a failure, in seconds: at first, after one that trying again cannot help, at most.
-#: Each further one doubles it.
-FIRST_PAUSE_SECONDS, PERMANENT_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 1.0, 8.0, 60.0
+#: How long the thread pauses after a failure, in seconds, and at most; each further one doubles it. A warehouse that was
+#: away is back soon; what trying again cannot help is tried less and less.
+FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 1.0, 5.0
+FIRST_PERMANENT_SECONDS, LAST_PERMANENT_SECONDS = 8.0, 60.0
 
 
 class Interpreter:
@@ -236,8 +237,9 @@ class Interpreter:
             except Exception as error:  # noqa: BLE001 (the thread must go on, whatever the warehouse does)
                 self.counters.failures += 1
                 self.failure = str(error)[:500] or type(error).__name__
-                if isinstance(error, PermanentError):
-                    pause = max(pause, PERMANENT_PAUSE_SECONDS)
+                is_permanent = not isinstance(error, RetryableError)
+                if is_permanent:
+                    pause = max(pause, FIRST_PERMANENT_SECONDS)
                 _LOG.error(
                     "interpretation pauses for %.0f s: %s",
                     pause,
@@ -251,7 +253,7 @@ class Interpreter:
                 with self._changed:
                     # Not woken by what comes in: it would be the next failure.
                     self._changed.wait_for(lambda: self._stopping, pause)
-                pause = min(2 * pause, LAST_PAUSE_SECONDS)
+                pause = min(2 * pause, LAST_PERMANENT_SECONDS if is_permanent else LAST_PAUSE_SECONDS)
         try:
             if store is not None:
                 with self.turn:
