@@ -20,7 +20,6 @@ import pytest
 from bench.siege import warehouse_of
 from fix_collector import Served
 
-pytestmark = pytest.mark.long
 COUNT = 256
 PORTS = ("grpc", "http", "sql")
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
@@ -133,12 +132,14 @@ def check_everything_is_answered(collector: Served) -> None:
 
 @pytest.mark.parametrize("kind", ["silent", "head", "body", "unread"])
 @pytest.mark.parametrize("port", PORTS)
+@pytest.mark.long
 def test_slow_clients_hold_nobody_up(collector: Served, port: str, kind: str) -> None:
     with slow_clients(getattr(collector, port), first_of(port, kind)):
         for _ in range(3):
             check_everything_is_answered(collector)
 
 
+@pytest.mark.long
 def test_slow_clients_on_every_port_at_once_hold_nobody_up(collector: Served) -> None:
     with ExitStack() as stack:
         for port in PORTS:
@@ -147,6 +148,7 @@ def test_slow_clients_on_every_port_at_once_hold_nobody_up(collector: Served) ->
             check_everything_is_answered(collector)
 
 
+@pytest.mark.long
 def test_more_silent_clients_than_there_are_descriptors_hold_nobody_up(collector: Served) -> None:
     with ExitStack() as stack:
         for port in PORTS:
@@ -155,6 +157,7 @@ def test_more_silent_clients_than_there_are_descriptors_hold_nobody_up(collector
             check_everything_is_answered(collector)
 
 
+@pytest.mark.long
 def test_calls_without_a_message_hold_no_other_call_up(collector: Served) -> None:
     done = threading.Event()
 
@@ -171,6 +174,7 @@ def test_calls_without_a_message_hold_no_other_call_up(collector: Served) -> Non
         done.set()
 
 
+@pytest.mark.long
 def test_every_place_for_queries_taken_leaves_the_probes_theirs(collector: Served) -> None:
     """Clients that wait for long answers, four times as many as there are places."""
     query = urllib.parse.urlencode({"query": "SELECT count() FROM numbers(1e13)", "max_execution_time": "20"})
@@ -185,6 +189,7 @@ def test_every_place_for_queries_taken_leaves_the_probes_theirs(collector: Serve
         assert time.monotonic() < deadline
 
 
+@pytest.mark.soak
 def test_connections_that_are_reset_in_the_middle_of_an_answer_leave_nothing(collector: Served) -> None:
     descriptors = Path(f"/proc/{warehouse_of(collector.process.pid)}/fd")
     before = len(list(descriptors.iterdir()))
@@ -198,6 +203,7 @@ def test_connections_that_are_reset_in_the_middle_of_an_answer_leave_nothing(col
     collector.until(lambda: len(list(descriptors.iterdir())) < before + 20, 30)
 
 
+@pytest.mark.soak
 def test_the_collector_still_stops_while_they_wait(tmp_path: Path) -> None:
     running = Few(tmp_path / "data", tmp_path / "stderr.txt")
     try:
@@ -216,6 +222,7 @@ def hung_up(collector: Served) -> float:
     return float(line.split()[1])
 
 
+@pytest.mark.long
 def test_a_stock_client_that_is_killed_takes_its_query_along(collector: Served) -> None:
     program = (
         "import sys, urllib.request; "

@@ -62,7 +62,7 @@ def test_some_hostile_statements_do_no_harm(start: Start) -> None:
     hold(start(False), range(400))
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.skipif(not can_watch(), reason="strace is not installed")
 def test_thousands_touch_nothing_outside(start: Start) -> None:
     hold(start(True), range(400, 3_400))

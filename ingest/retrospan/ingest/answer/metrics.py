@@ -162,7 +162,7 @@ METRICS: tuple[Metric, ...] = (
         "sql", "stopped", "{query}", "queries stopped before their end: overrun, unread, or without a client"
     ),
     _count("sql", "hung_up", "{query}", "of these, those whose client went away"),
-    _count("sql", "stuck", "{query}", "of these, those that still ran two seconds later"),
+    _count("sql", "stuck", "{query}", "of these, those that still ran five seconds later"),
     _count("sql", "seconds", "s", "time spent answering"),
     _count("sql", "result_bytes", "By", "bytes of answers"),
 )

@@ -21,8 +21,9 @@ from retrospan.ingest.answer.failures import QUERY_WAS_CANCELLED, TIMEOUT_EXCEED
 from retrospan.ingest.http.connection import Connection
 from retrospan.schemas.errors import RetrospanError, SqlError
 
-STOP_SECONDS = 2.0
-"""A query that runs so long after its limit, or after it was to stop, is stuck."""
+STOP_SECONDS = 5.0
+"""A query that runs so long after its limit, or after it was to stop, is stuck. What can be stopped is within two; where
+others use the processors as well, two would end a whole engine for a query that was just about to end."""
 _LOOK_SECONDS = 0.25
 _OVERRUN_SECONDS = 0.5
 _GONE_SECONDS = 0.75

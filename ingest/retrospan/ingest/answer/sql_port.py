@@ -106,7 +106,7 @@ class SqlPort:
         """Without a `gate` everybody may ask; without `reader_of` everybody sees all that the warehouse holds.
 
         `ready` says whether what is sent now would be kept; it is asked by probes and may not wait for the engine.
-        `stuck` is told of a query that still runs two seconds after its limit or after it was to stop. A `listener`
+        `stuck` is told of a query that still runs five seconds after its limit or after it was to stop. A `listener`
         is a socket that listens at the address already. `host_names` are further names of this collector, `origins`
         the pages that may ask from a browser.
 
