@@ -175,17 +175,15 @@ class Supervisor:
         """Belongs to one thread for the life of the collector: the kernel ends the process when its thread ends."""
         pause = _FIRST_PAUSE
         while not self._stopping:
-            began = time.monotonic()
             try:
                 self._begin()
             except OSError as error:
                 reason = f"its process could not be started: {error}"
             else:
                 reason = self._watch()
-            self._end(reason)
-            pause = (
-                _FIRST_PAUSE if time.monotonic() - began > 10 * _LAST_PAUSE else min(pause * 2, _LAST_PAUSE)
-            )
+            answered = self._end(reason)
+            # One that answered is started again at once; one that never does, less and less often.
+            pause = _FIRST_PAUSE if answered else min(pause * 2, _LAST_PAUSE)
             with self._state:
                 if self._error is not None and not self.restarts:
                     return  # it never answered: `wait_answering` says why
@@ -239,7 +237,8 @@ class Supervisor:
             return f"its process had {held:,} bytes of memory where {self._most_bytes:,} are its limit, and was killed"
         return ""
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str) -> bool:
+        """Let go of the process that ended; whether it had answered."""
         with self._state:
             channel, self._channel = self._channel, None
         if channel is not None:
@@ -256,6 +255,7 @@ class Supervisor:
                 f"the warehouse: {reason}. It is started again; what arrives meanwhile is kept in the log"
             )
             self._changed(False)
+        return was_answering
 
     def _reported(self, report: Arguments) -> None:
         self._last_report = report
