@@ -18,18 +18,12 @@ from typing import Any
 
 import pytest
 from fix_collector import Served
+from forging import content_of, write_archive
 from keeping import agent_run, trace_of
 from verified import Verified, ask, verify
 
-from retrospan.ingest.log.archive import archived_in, opened
-from retrospan.ingest.log.reading import read_frames
-from retrospan.ingest.log.record import decode, encode
+from retrospan.ingest.log.archive import archived_in
 from retrospan.ingest.log.segment import Segment
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 KEPT = 16
 SCENE = Path(__file__).with_name("evidence_scene.py")
@@ -253,43 +247,6 @@ def test_rows_that_nobody_altered_are_not_named(altered: Verified) -> None:
 RECIPIENT = b"answer late-2"
 
 
-def forged(whole: bytes, old: bytes, new: bytes) -> bytes:
-    """A record of the log, with its length, in which something else stands, with a checksum that fits."""
-    at = 0
-    while whole[at] & 0x80:
-        at += 1
-    record = decode(whole[at + 1 :])
-    assert record.traces is not None and old in record.traces and len(old) == len(new)
-    parts, _ = encode(
-        arrived_at=record.arrived_at,
-        sequence=record.sequence,
-        tenant=record.tenant,
-        traces=record.traces.replace(old, new),
-        logs=record.logs,
-        rejects=record.rejects,
-        items=record.items,
-        notes=record.notes,
-    )
-    return b"".join(parts)
-
-
-def content_of(segment: Segment, old: bytes, new: bytes) -> tuple[bytes, int]:
-    """A segment's bytes with one record forged, and that record's sequence."""
-    parts, found, at = [], 0, 0
-    with opened(segment) as descriptor:
-        while at < segment.size:
-            chunk, _ = read_frames(descriptor, at, segment.size, None, 1 << 20)
-            assert chunk is not None
-            for frame in chunk.frames():
-                whole = chunk.data[frame.start : frame.end]
-                if old in whole:
-                    whole, found = forged(whole, old, new), frame.sequence
-                parts.append(whole)
-            at += len(chunk.data)
-    assert found
-    return b"".join(parts), found
-
-
 def forge_log(data: Path) -> int:
     """Change a value in the newest segment, with a fresh checksum; returns its record."""
     (path,) = (data / "log").glob("*.seg")
@@ -369,7 +326,7 @@ def test_an_archive_that_was_compressed_anew_is_named(data: Path) -> None:
             content, sequence = content_of(segment, b"question keep-2", b"question EVIL-2")
         except AssertionError:
             continue
-        segment.path.write_bytes(zstd.compress(content, options={zstd.CompressionParameter.checksum_flag: 1}))
+        write_archive(segment, content)
         break
     else:
         raise AssertionError("no archive holds it")

@@ -19,7 +19,7 @@ from retrospan.schemas.errors import ConfigError, PermanentError
 
 HELP = Help(
     job="Say what goes by the policy (plan), or let exactly that go (apply), with a receipt for each deletion.",
-    exits="0 planned or done, 2 wrong use or trouble, such as a policy that is refused",
+    exits="0 planned or done, 1 a segment of the log was altered and stays as it is, 2 wrong use or trouble, such as a policy that is refused",
     examples=(
         "retrospan retention plan",
         "retrospan retention plan --policy keep.toml --at 2026-12-24",
@@ -63,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
                 screen.data(dump(told) + "\n")
             else:
                 progress.tell(told)
+            if "wrong" in told and not arguments.json:
+                screen.line(("wrong", "red"), f"  {told['where']}: {told['wrong']}")
             seen |= {name: told[name] for name in ("summary", "done") if name in told}
     summary = seen.get("summary")
     if seen.get("done") is not True or not isinstance(summary, dict):
@@ -71,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if not arguments.json:
         _show(screen, summary, arguments.action)
-    return 0
+    return 1 if _whole(summary, "segments_altered") else 0
 
 
 def _asked(arguments: argparse.Namespace) -> dict[str, object]:
@@ -110,6 +112,10 @@ _NOTES = (
     ("partitions", "days of a table dropped as a whole"),
     ("segments_removed", "segments of the log removed"),
     ("segments_rewritten", "segments of the log rewritten"),
+    (
+        "segments_altered",
+        "segments of the log left as they are: somebody altered them (`retrospan verify --full`)",
+    ),
 )
 
 

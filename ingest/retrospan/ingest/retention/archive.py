@@ -1,8 +1,9 @@
 """Takes the bytes of what was deleted, and of payloads that went, out of the log's archive, segment by segment.
 
 A segment of which nothing is kept goes; any other is written anew without them. The receipt, with the hash
-of the content before and after, is durable before the file changes. The newest part of the log, which is not archived
-yet, is left for the next time.
+of the content before and after, is durable before the file changes. A segment that is not what was loaded from it stays
+as it is, and is named: a receipt would vouch for what somebody altered. The newest part of the log, which is not
+archived yet, is left for the next time.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
-from retrospan.ingest.log.archive import opened
+from retrospan.ingest.log.archive import DIRECTORY, opened
 from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.log.reading import read_frames
 from retrospan.ingest.log.rewriting import Rewritten, drop, rewrite
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.retention.cleansing import cleansed
 from retrospan.ingest.retention.receipts import Receipts
 from retrospan.ingest.retention.statements import load
+from retrospan.ingest.verify.archived_segment import fault_of
+from retrospan.ingest.verify.log_bytes import VerifiedLog, attested_segments
 from retrospan.schemas.kept import Receipt
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
@@ -29,10 +33,8 @@ Told = tuple[int, str, str]
 _AT_ONCE = 4 << 20
 
 
-class ArchivedLog(Protocol):
+class ArchivedLog(VerifiedLog, Protocol):
     """What is asked of the write-ahead log."""
-
-    def archived(self, loaded_sequence: int) -> list[Segment]: ...
 
     def put_back(self, rewritten: Rewritten) -> None: ...
 
@@ -40,9 +42,12 @@ class ArchivedLog(Protocol):
 class Cleansing:
     """Goes over the archive of one log."""
 
-    def __init__(self, log: ArchivedLog, receipts: Receipts, files: Files | None = None) -> None:
+    def __init__(
+        self, log: ArchivedLog, receipts: Receipts, hashes: KnownHashes, files: Files | None = None
+    ) -> None:
         self._log = log
         self._receipts = receipts
+        self._hashes = hashes
         self._files = files or Files()
 
     def run(
@@ -57,9 +62,10 @@ class Cleansing:
     ) -> dict[str, int]:
         """Cleanse every segment whose last record arrived before a time (Unix ns) and that holds what was deleted.
 
-        Returns how many segments were removed and rewritten, and how many bytes of disk that gave back.
+        Returns how many segments were removed, rewritten, and left because somebody altered them, and how many bytes of
+        disk that gave back. Those that were altered are reported, with what is wrong.
         """
-        done = {"segments_removed": 0, "segments_rewritten": 0, "archive_bytes": 0}
+        done = {"segments_removed": 0, "segments_rewritten": 0, "segments_altered": 0, "archive_bytes": 0}
         log_number = self._receipts.log_number
         told = {
             cast(str, row[0]): (cast(int, row[1]), cast(str, row[2]), cast(str, row[3]))
@@ -79,8 +85,17 @@ class Cleansing:
             rewritten = rewrite(segment, cleanser_of(rows), self._files)
             if not rewritten.changed:
                 continue
+            if fault := self._fault_of(store, segment, loaded, go_on):
+                drop(rewritten, self._files)
+                done["segments_altered"] += 1
+                report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
+                continue
             self._put_back(rewritten, known, now, by, done)
         return done
+
+    def _fault_of(self, store: Store, segment: Segment, loaded: int, go_on: Callable[[], None]) -> str:
+        attested = attested_segments(store, self._receipts.log_number)
+        return fault_of(segment, self._log, self._hashes, attested, loaded, go_on)
 
     def _is_due(self, segment: Segment, newest: int, known: Told | None, before: int) -> bool:
         """Whether something was deleted since the segment was cleansed last, or its receipt waits to be carried out."""

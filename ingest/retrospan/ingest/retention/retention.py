@@ -113,7 +113,7 @@ class Retention:
                         report({"due": summary.line(unit, evidence)})
                 report({"phase": "deleting", "done": summary.units, "unit": "runs"})
             summary.give_back(
-                Cleansing(self.log, receipts).run(
+                Cleansing(self.log, receipts, self._chains.hashes).run(
                     store,
                     self._loader.loaded_sequence,
                     now - policy.archive if policy.archive else 2**63 - 1,

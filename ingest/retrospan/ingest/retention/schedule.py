@@ -84,6 +84,12 @@ class Schedule:
             self._next = time.monotonic() + self._every
             summary = self._retention.apply(self._policy(), lambda progress: None, by=BY)
             _LOG.info("retention deleted %d runs under %s", summary.units, summary.policy)
+            if altered := summary.archive.get("segments_altered"):
+                _LOG.warning(
+                    "retention left %d segments of the log as they are: they are not what was loaded "
+                    "(`retrospan verify --full` names the places)",
+                    altered,
+                )
 
     def _say(self, reason: str) -> None:
         if reason != self.failure:

@@ -1,0 +1,47 @@
+"""Whether a segment of the archive still holds what was loaded from it: asked before it is written anew.
+
+A receipt has the hash of what a segment held. Made of a segment that somebody altered, it would vouch for the alteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from retrospan.ingest.log.hashes import KnownHashes
+from retrospan.ingest.log.segment import Segment
+from retrospan.ingest.verify.log_bytes import Attested, LogBytes, VerifiedLog, content_hash, known_hashes
+from retrospan.ingest.verify.told import Part
+
+
+def fault_of(
+    segment: Segment,
+    log: VerifiedLog,
+    hashes: KnownHashes,
+    attested: Mapping[str, Attested],
+    loaded: int,
+    go_on: Callable[[], None] = lambda: None,
+) -> str:
+    """Why a segment is not what it was, '' where nothing says so.
+
+    `attested` are receipts by the name of their segment. Reads the segment, and what its first and last batches have in
+    the segments beside it. `go_on` is called now and then; it may raise.
+    """
+    receipt = attested.get(segment.path.name)
+    if receipt is not None:
+        if content_hash(segment) in (receipt.hash_before, receipt.hash_after):
+            return ""
+        return f"holds neither what receipt {receipt.number} says it held nor what it says was left"
+    part = Part("segment", lambda told: faults.append(f"{told['where']}: {told['wrong']}"))
+    faults: list[str] = []
+    expected = list(
+        known_hashes(hashes, part, lambda first, last: first <= segment.last and last >= segment.first)
+    )
+    if expected:
+        first, last = expected[0].first, expected[-1].last
+        beside = {
+            name: other for name, other in attested.items() if other.first <= last and other.last >= first
+        }
+        check = LogBytes(log, beside, loaded, part, go_on)
+        check.check_segments()
+        check.check(expected)
+    return "; ".join(faults)
