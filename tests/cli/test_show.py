@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 
-from fix_cli import Ask, Terminal
+import pytest
+from fix_cli import CUT_SHORT, Ask, Terminal
+
+from retrospan.ingest.cli import pages
 
 REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
 
@@ -84,6 +87,20 @@ def test_steps_and_calls_as_json(ask: Ask) -> None:
     rows = [json.loads(line) for line in ask("show", f"{REFUND}/1", "--json").lines]
     assert [row["view"] for row in rows] == ["steps", "model_calls", "messages", "messages"]
     assert rows[2]["content"]["role"] == "user"
+
+
+@pytest.mark.parametrize("run", [REFUND, CUT_SHORT])
+@pytest.mark.parametrize("flags", [[], ["--json"], ["--full"]], ids=["lines", "json", "full"])
+def test_a_run_is_the_same_in_pages_of_any_size(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, run: str, flags: list[str]
+) -> None:
+    def shown() -> list[list[str]]:
+        return [line.split() for line in ask("show", run, *flags).lines]
+
+    expected = shown()
+    for steps in (1, 2):
+        monkeypatch.setattr(pages, "STEPS", steps)
+        assert shown() == expected
 
 
 def test_the_last_run_is_the_one_that_arrived_last(ask: Ask) -> None:

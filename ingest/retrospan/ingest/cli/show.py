@@ -7,11 +7,12 @@ import argparse
 from retrospan.ingest.cli.arguments import RUN_HELP, Help, Parser, add_output_flags
 from retrospan.ingest.cli.detail import show_step
 from retrospan.ingest.cli.incomplete import warn_if_incomplete
+from retrospan.ingest.cli.pages import LAST, Page, Pages, page_of, pages_of
 from retrospan.ingest.cli.references import find_step, short
 from retrospan.ingest.cli.rows import moment_of, number_of, text_of, whole
 from retrospan.ingest.cli.runs import tokens
 from retrospan.ingest.cli.screen import Part, Style
-from retrospan.ingest.cli.session import Asked, Session
+from retrospan.ingest.cli.session import Session
 from retrospan.ingest.cli.table import show_wrapped
 from retrospan.ingest.cli.text import counted, cut, duration, fitted, safe
 from retrospan.ingest.cli.timeline import NOT_RECORDED, show_timeline
@@ -24,8 +25,9 @@ HELP = Help(
     sql="SELECT step, name, status FROM steps WHERE run_id = '…' ORDER BY step",
     more='--json: each object says in "view" which view it is a row of (runs, steps, model_calls, tool_calls, messages).',
 )
-# Characters fetched of a long text for a screen; what is cut is marked with its full length.
-CUT_TOOLS, CUT_MODELS = 4_000, 20_000
+# Characters fetched of a long text of a model call and a tool call for a screen; what is cut is marked with its full
+# length.
+MOST = (20_000, 4_000)
 TEXT_LINES = 4
 _OUTCOMES: dict[str, Style] = {"ok": "green", "error": "red", "incomplete": "yellow", "running": "blue"}
 
@@ -41,63 +43,69 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
     run_id, step = find_step(session, arguments.run)
-    whole_texts = arguments.full or arguments.json or session.screen.width is None
-    asked = questions(run_id, step or 0, whole_texts)
+    most = (0, 0) if arguments.full or arguments.json or session.screen.width is None else MOST
     if arguments.sql:
-        return session.print_sql(*asked)
+        everything = Page(0, LAST) if step is None else page_of(step)
+        asked = Pages(session, run_id, [everything], *most).questions(everything)
+        return session.print_sql(("show_run", {"run_id": run_id}), *asked)
     found = session.one("show_run", run_id=run_id)
     if found is None:
         raise NotFound(f"run {run_id} is gone: it was deleted or is being read again. Try again.")
-    steps, models, tools = (session.ask(question, **parameters) for question, parameters in asked[1:])
-    if step is not None and not steps:
-        raise NotFound(
-            f"run {short(run_id)} has no step {step}: it has {counted(whole(found, 'steps') or 0, 'step')}."
-        )
+    number = whole(found, "steps") or 0
+    pages = Pages(session, run_id, pages_of(number) if step is None else [page_of(step)], *most)
+    if step is not None:
+        return _run_step(session, found, step, pages)
     if arguments.json:
-        _print_json(session, found, steps, models, tools, step)
+        session.print_json([found], view="runs")
+        _print_json(session, pages)
         return 0
     warn_if_incomplete(session, found)
     with session.screen.paged():
-        if step is not None:
-            show_step(session, found, steps[0], models[0] if models else None, tools[0] if tools else None)
-            return 0
         _show_head(session, found)
+        for place, (steps, models, tools) in enumerate(pages):
+            if arguments.full:
+                _show_full(session, found, steps, models, tools)
+            elif steps or tools:
+                show_timeline(session, steps, models, tools, heading=not place)
         if arguments.full:
-            _show_full(session, found, steps, models, tools)
-        elif steps or tools:
-            show_timeline(session, steps, models, tools)
+            session.screen.line()
         _show_text(session, "output", text_of(found, "output"))
-    _hint_next(session, run_id, steps)
+    if number:
+        _hint_next(session, run_id, number)
     return 0
 
 
-def questions(run_id: str, step: int, whole_texts: bool) -> list[Asked]:
-    """The questions that `show` asks; texts are cut by the engine unless whole ones are wanted."""
-    cut_models, cut_tools = (0, 0) if whole_texts else (CUT_MODELS, CUT_TOOLS)
-    return [
-        ("show_run", {"run_id": run_id}),
-        ("show_steps", {"run_id": run_id, "step": step}),
-        ("show_model_calls", {"run_id": run_id, "step": step, "most": cut_models}),
-        ("show_tool_calls", {"run_id": run_id, "step": step, "most": cut_tools}),
-    ]
-
-
-def _print_json(
-    session: Session, found: Row, steps: list[Row], models: list[Row], tools: list[Row], step: int | None
-) -> None:
-    for row in (*models, *tools):
-        for helper in ("output_length", "arguments_length", "result_length"):
-            row.pop(helper, None)
-    if step is None:
-        session.print_json([found], view="runs")
-    session.print_json(steps, view="steps")
-    session.print_json(models, view="model_calls")
-    session.print_json(tools, view="tool_calls")
-    if step is not None:
+def _run_step(session: Session, found: Row, step: int, pages: Pages) -> int:
+    ((steps, models, tools),) = pages
+    if not steps:
+        raise NotFound(
+            f"run {short(pages.run_id)} has no step {step}: it has {counted(whole(found, 'steps') or 0, 'step')}."
+        )
+    if session.arguments.json:
+        _print_json(session, pages)
         for model in models:
             ordinal = whole(model, "ordinal") or 0
-            rows = session.ask("show_messages", run_id=str(found["run_id"]), model_call=ordinal)
+            rows = session.ask("show_messages", run_id=pages.run_id, model_call=ordinal)
             session.print_json(rows, view="messages")
+        return 0
+    warn_if_incomplete(session, found)
+    with session.screen.paged():
+        show_step(session, found, steps[0], models[0] if models else None, tools[0] if tools else None)
+    return 0
+
+
+def _print_json(session: Session, pages: Pages) -> None:
+    for view, rows_of in (
+        ("steps", pages.steps),
+        ("model_calls", pages.model_calls),
+        ("tool_calls", pages.tool_calls),
+    ):
+        for page in pages.pages:
+            rows = rows_of(page)
+            for row in rows:
+                for length in ("output_length", "arguments_length", "result_length"):
+                    row.pop(length, None)
+            session.print_json(rows, view=view)
 
 
 def _show_head(session: Session, found: Row) -> None:
@@ -140,13 +148,10 @@ def _show_full(session: Session, found: Row, steps: list[Row], models: list[Row]
         number = whole(step, "step")
         session.screen.line()
         show_step(session, found, step, by_model.get(number), by_tool.get(number), with_input=False)
-    session.screen.line()
 
 
-def _hint_next(session: Session, run_id: str, steps: list[Row]) -> None:
-    if steps:
-        last = steps[-1]["step"]
-        name = short(run_id)
-        session.screen.hint(
-            f"next: retrospan show {name}/{last} · retrospan state {name} · retrospan trace {name}/{last}"
-        )
+def _hint_next(session: Session, run_id: str, last: int) -> None:
+    name = short(run_id)
+    session.screen.hint(
+        f"next: retrospan show {name}/{last} · retrospan state {name} · retrospan trace {name}/{last}"
+    )

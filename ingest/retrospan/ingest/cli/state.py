@@ -18,6 +18,7 @@ from retrospan.ingest.cli.arguments import (
 from retrospan.ingest.cli.dialogue import as_dialogue
 from retrospan.ingest.cli.incomplete import warn_if_incomplete
 from retrospan.ingest.cli.moments import TIME_HELP, Moment
+from retrospan.ingest.cli.pages import LAST
 from retrospan.ingest.cli.references import find_step, short, step_address
 from retrospan.ingest.cli.rows import moment_of, number_of, text_of, whole
 from retrospan.ingest.cli.screen import Part
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     given = [value for value in (step, arguments.step, arguments.at) if value is not None]
     if len(given) > 1:
         raise UsageError("give one of RUN/N, --step and --at.", "state")
-    steps = session.ask("show_steps", run_id=run_id, step=0)
+    steps = session.ask("show_steps", run_id=run_id, first=0, last=LAST)
     place = find_place(
         session, run_id, steps, step if arguments.step is None else arguments.step, arguments.at
     )

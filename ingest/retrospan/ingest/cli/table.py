@@ -32,15 +32,18 @@ class Column:
         return self.style(value) if callable(self.style) else self.style
 
 
-def show_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Writes the rows under their headings, as wide as the screen allows."""
+def show_table(
+    screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, heading: bool = True
+) -> None:
+    """Writes the rows under their headings, as wide as the screen allows; without `heading` a table goes on."""
     cleaned = [[safe(value) for value in row] for row in rows]
     if screen.width is not None and screen.width < BLOCK_BELOW:
         _show_blocks(screen, columns, cleaned)
         return
     natural = [_natural(screen, column, [row[i] for row in cleaned]) for i, column in enumerate(columns)]
     shown, widths = _fit(columns, natural, screen.width)
-    screen.line((_aligned(columns, [c.heading for c in columns], shown, widths).rstrip(), "bold"))
+    if heading:
+        screen.line((_aligned(columns, [c.heading for c in columns], shown, widths).rstrip(), "bold"))
     for row in cleaned:
         parts: list[Part] = []
         for place, i in enumerate(shown):
@@ -53,7 +56,7 @@ def show_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequenc
                 parts.append(GAP)
         screen.line(*parts)
     hidden = [column.heading for i, column in enumerate(columns) if i not in shown]
-    if hidden:
+    if hidden and heading:
         screen.note((f"not shown, too wide: {', '.join(hidden)} (--wide shows them)", "dim"))
 
 

@@ -15,7 +15,9 @@ NOT_RECORDED = "⊘ not recorded"
 _KINDS: dict[str, Style] = {"model": "magenta", "tool": "blue"}
 
 
-def show_timeline(session: Session, steps: list[Row], model_calls: list[Row], tool_calls: list[Row]) -> None:
+def show_timeline(
+    session: Session, steps: list[Row], model_calls: list[Row], tool_calls: list[Row], *, heading: bool = True
+) -> None:
     """Writes one line per step; calls that were never executed stand after the call that asked for them."""
     with_nodes = any(step["node"] for step in steps)
     columns = [
@@ -41,9 +43,8 @@ def show_timeline(session: Session, steps: list[Row], model_calls: list[Row], to
     lines += [(_unexecuted_head(c, with_nodes), None, c) for c in unexecuted if c["asked_by"] not in asked_by]
     room = last_column_width(session.screen, columns, [head for head, _, _ in lines])
     mark = session.screen.mark
-    show_table(
-        session.screen, columns, [[*head, what(model, tool, room, mark)] for head, model, tool in lines]
-    )
+    rows = [[*head, what(model, tool, room, mark)] for head, model, tool in lines]
+    show_table(session.screen, columns, rows, heading=heading)
 
 
 def _head(step: Row, model: Row | None, with_nodes: bool) -> list[str]:

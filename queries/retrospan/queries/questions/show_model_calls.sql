@@ -1,6 +1,7 @@
--- title: The model calls of a run, their long texts cut
--- params: run_id String, step UInt32 (0 = all), most UInt32 (characters of a long text; 0 = whole)
+-- title: The model calls of some steps of a run, their long texts cut
+-- params: run_id String, first UInt32, last UInt32 (steps, both included), most UInt32 (characters; 0 = whole)
 -- returns: one row per model call; output_length counts the characters of the whole output
+-- A call that is not a step belongs to step 4294967295.
 SELECT
     run_id,
     ordinal,
@@ -25,5 +26,5 @@ SELECT
     error_message
 FROM model_calls AS c
 WHERE run_id = {run_id:String}
-    AND ({step:UInt32} = 0 OR step = {step:UInt32})
+    AND ifNull(step, 4294967295) BETWEEN {first:UInt32} AND {last:UInt32}
 ORDER BY ordinal

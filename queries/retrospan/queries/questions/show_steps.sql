@@ -1,5 +1,5 @@
--- title: The steps of a run, without their states
--- params: run_id String, step UInt32 (0 = all)
+-- title: Steps of a run, without their states
+-- params: run_id String, first UInt32, last UInt32 (steps, both included)
 -- returns: one row per step
 SELECT
     run_id,
@@ -23,5 +23,5 @@ SELECT
     state_schema
 FROM steps
 WHERE run_id = {run_id:String}
-    AND ({step:UInt32} = 0 OR step = {step:UInt32})
+    AND step BETWEEN {first:UInt32} AND {last:UInt32}
 ORDER BY step

@@ -1,6 +1,8 @@
--- title: The tool calls of a run, their long texts cut
--- params: run_id String, step UInt32 (0 = all, also those that are no step), most UInt32 (characters; 0 = whole)
+-- title: The tool calls of some steps of a run, and those that some model calls asked for, their long texts cut
+-- params: run_id String, first UInt32, last UInt32, first_call UInt32, last_call UInt32, most UInt32 (characters; 0 = whole)
 -- returns: one row per tool call; …_length counts the characters of the whole text
+-- Steps from `first` to `last`; of calls that are not steps those that the model calls from `first_call` to `last_call`
+-- asked for, where an unknown one is 4294967295.
 SELECT
     run_id,
     ordinal,
@@ -24,5 +26,8 @@ SELECT
     error_message
 FROM tool_calls AS c
 WHERE run_id = {run_id:String}
-    AND ({step:UInt32} = 0 OR step = {step:UInt32})
+    AND (
+        step BETWEEN {first:UInt32} AND {last:UInt32}
+        OR step IS NULL AND ifNull(asked_by, 4294967295) BETWEEN {first_call:UInt32} AND {last_call:UInt32}
+    )
 ORDER BY ordinal
