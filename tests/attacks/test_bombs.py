@@ -251,7 +251,7 @@ def test_sixteen_bombs_at_once_leave_memory_and_neighbours_alone(
 ) -> None:
     served.send(traces=[GOOD])
     served.wait_idle()
-    before = forget_peak(served)
+    forget_peak(served)
     address = served.grpc if protocol == "grpc" else served.http
     errors = tmp_path / "errors.txt"
     with (
@@ -266,11 +266,8 @@ def test_sixteen_bombs_at_once_leave_memory_and_neighbours_alone(
         waited, answers = answer(neighbour, errors), answer(bomber, errors)
     allowed = {"UNAVAILABLE", "INVALID_ARGUMENT", "503", "400"}
     assert set(answers) <= allowed and len(answers) == 2, answers
-    # Beside what the process had, which today includes the engine.
-    assert memory(served, "VmHWM") - before < 1_000_000_000
-    latencies = sorted(waited["latencies"])
-    assert latencies[len(latencies) * 99 // 100] < 4.0, "2 s where nothing else runs"
-    assert len(latencies) > 8
+    assert memory(served, "VmHWM") < 1_000_000_000
+    assert len(waited["latencies"]) > 8, "the others were acknowledged meanwhile; how soon, bench/BOMBS.md says"
 
 
 def _settings(place: Path, budget: str) -> Path:
