@@ -11,9 +11,9 @@ import sys
 import threading
 from pathlib import Path
 
-LOADING = 5
-INTERPRETING = 10
-ARCHIVING = 15
+LOADING = 10
+INTERPRETING = 14
+ARCHIVING = 18
 MERGING = "MergeMutate"
 """The embedded engine's threads that merge, by their name."""
 

@@ -53,14 +53,16 @@ class Budget:
         self._arriving = 0
         self._working = 0
         self._counters = BudgetCounters()
-        self._changed = threading.Condition()
+        # Held many times for every request; a lock is taken without running Python, a condition is not.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         # Who waits, and for how much: large requests, small ones.
         self._queues: tuple[deque[list[int]], deque[list[int]]] = (deque(), deque())
 
     @property
     def counters(self) -> BudgetCounters:
         """A copy, consistent in itself."""
-        with self._changed:
+        with self._lock:
             return replace(self._counters, bytes_held=self._arriving + self._working)
 
     def hold(self) -> Hold:
@@ -72,7 +74,7 @@ class Budget:
         room = self._arriving_room
         if so_far + more > SMALL_BYTES:
             room -= room // 4
-        with self._changed:
+        with self._lock:
             # The largest request must get in at some time, however small the budget is.
             if self._arriving + more > room and self._arriving > so_far:
                 raise self._over()
@@ -87,7 +89,7 @@ class Budget:
         small = size <= SMALL_BYTES
         room = self._room(small)
         cost = min(work_bytes(size), room)
-        with self._changed:
+        with self._lock:
             if self._queues[small] or self._working + cost > room:
                 self._wait(cost, room, small)
             self._working += cost
@@ -97,7 +99,7 @@ class Budget:
         """Set more aside for work that turned out larger, if there is room now. Raises Overloaded."""
         room = self._room(size <= SMALL_BYTES)
         wanted = min(work_bytes(size), room)
-        with self._changed:
+        with self._lock:
             if self._working - cost + wanted > room:
                 raise self._over()
             self._working += wanted - cost
@@ -105,7 +107,7 @@ class Budget:
 
     def give_back(self, arrived: int, working: int) -> None:
         """Release what a request held."""
-        with self._changed:
+        with self._lock:
             self._arriving -= arrived
             self._working -= working
             if any(self._queues):
