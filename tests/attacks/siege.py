@@ -20,7 +20,7 @@ from attacks.hostile import Attempt, Bait, attempt
 from fix_collector import Served
 from fix_recordings import load_recording
 
-_CONFIG = "[limits]\nquery_seconds = 3.0\nquery_memory_bytes = 1073741824\n"
+_CONFIG = "[limits]\nquery_seconds = 20.0\nquery_memory_bytes = 1073741824\n"
 _DIED = (http.client.HTTPException, OSError)
 
 

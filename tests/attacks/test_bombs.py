@@ -267,7 +267,9 @@ def test_sixteen_bombs_at_once_leave_memory_and_neighbours_alone(
     allowed = {"UNAVAILABLE", "INVALID_ARGUMENT", "503", "400"}
     assert set(answers) <= allowed and len(answers) == 2, answers
     assert memory(served, "VmHWM") < 1_000_000_000
-    assert len(waited["latencies"]) > 8, "the others were acknowledged meanwhile; how soon, bench/BOMBS.md says"
+    assert len(waited["latencies"]) > 8, (
+        "the others were acknowledged meanwhile; how soon, bench/BOMBS.md says"
+    )
 
 
 def _settings(place: Path, budget: str) -> Path:

@@ -83,6 +83,8 @@ TRACE = """\
 10 openat(AT_FDCWD, "/data/../etc/group", O_RDONLY) = 3
 10 openat(AT_FDCWD, "/usr/lib/x", O_RDWR) = -1 EACCES (Permission denied)
 10 openat(AT_FDCWD, "/usr/lib/x", O_RDONLY) = 3
+10 openat(AT_FDCWD</data>, "/proc/self/fd/93", O_WRONLY) = 95<pipe:[71]>
+10 openat(AT_FDCWD</data>, "/proc/self/fd/5", O_WRONLY) = 96</data/log/1.seg>
 """
 
 
@@ -108,6 +110,7 @@ def test_the_watch_sees_what_is_outside() -> None:
         ("/etc/passwd", False, True),
         ("/etc/shadow", False, False),
         ("/home/b", True, True),
+        ("/proc/self/fd/5", True, True),
         ("/usr/lib/x", True, False),
     ]
     assert all(isinstance(each, Touched) for each in found)

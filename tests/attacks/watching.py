@@ -14,11 +14,11 @@ CALLS = (
     "mkdirat,mknod,mknodat,truncate,chmod,fchmodat,chown,fchownat,execve,execveat,connect,clone,clone3,fork,vfork,"
     "landlock_restrict_self"
 )
-_LINE = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)")
+_LINE = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)(<pipe:\[\d+\]>)?")
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _MADE = re.compile(r"^(\d+) +(?:<\.\.\. )?(clone3?|v?fork)\b.*= (\d+)$")
 _BECAME = re.compile(r"^(\d+) +execve\(")
-_BELOW = re.compile(r'\d+, "[^/"]+"')
+_BELOW = re.compile(r'\d+(<[^">]*>)?, "[^/"]+"')
 """Below a directory that is open already, and so was judged when it was opened."""
 _WRITING = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
 # Tried by Python, the C library and the engine by themselves, whatever is asked, and in vain where they are confined.
@@ -42,7 +42,19 @@ class Touched:
 
 def command(trace: Path) -> list[str]:
     """The words that start a process watched."""
-    return ["strace", "-f", "--seccomp-bpf", "-qq", "-s", "4096", "-o", str(trace), "-e", f"trace={CALLS}"]
+    return [
+        "strace",
+        "-f",
+        "--seccomp-bpf",
+        "-y",
+        "-qq",
+        "-s",
+        "4096",
+        "-o",
+        str(trace),
+        "-e",
+        f"trace={CALLS}",
+    ]
 
 
 def of_program(lines: Sequence[str], program: str) -> list[str]:
@@ -87,6 +99,7 @@ def touched(lines: Iterable[str]) -> Iterator[Touched]:
             not found
             or found[1].startswith(("connect", "clone", "fork", "vfork", "landlock"))
             or _BELOW.match(found[2])
+            or found[4]  # the other end of a pipe of its own: how an answer is streamed
         ):
             continue
         writes = not found[1].startswith(("open", "exec")) or bool(_WRITING.search(found[2]))
