@@ -160,7 +160,7 @@ def _note_peak(peak: dict[str, int], pid: int, name: str = "retrospan serve") ->
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return  # it has ended
-    if b"retrospan.ingest.interpret.worker" in words:
+    if b"retrospan.ingest.interpret.service.worker" in words:
         name = "reads long runs" if b"5" in words[-3:] else "reads runs"
     most = next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
     if most:

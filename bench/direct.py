@@ -15,12 +15,12 @@ from itertools import count
 from pathlib import Path
 
 from bench.load import read_load
-from retrospan.ingest.interpret.batch import given_of, interpret_traces
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.readings import BATCH_TRACES
-from retrospan.ingest.interpret.worker import TABLES
+from retrospan.ingest.interpret.service.batch import decode_traces, interpret_traces
+from retrospan.ingest.interpret.service.dispatch import BATCH_TRACES
+from retrospan.ingest.interpret.service.worker import TABLES
 from retrospan.ingest.load.landing import insert_records
-from retrospan.ingest.load.reading import read_logs, read_spans
+from retrospan.ingest.load.raw_row_reader import read_logs, read_spans
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.ingest.warehouse.rows import insert_rows
@@ -89,7 +89,7 @@ def _interpret(store: Store, first: int, last: int) -> dict[str, float]:
         batch = interpret_traces(
             _TENANT,
             traces,
-            given_of(traces, raw_spans, raw_logs),
+            decode_traces(traces, raw_spans, raw_logs),
             lambda: next(generations),
             Conversations(store, _TENANT),
         )

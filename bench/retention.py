@@ -22,14 +22,15 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from bench.machine import describe
 from retrospan.ingest.config import InterpreterSettings, LoaderSettings
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.retention.burial import Burial
-from retrospan.ingest.retention.policy import default_policy
-from retrospan.ingest.retention.retention import Retention
-from retrospan.ingest.retention.summary import Summary
+from retrospan.ingest.retention.deletion.deleter import Deleter
+from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.retention.policy.policy import default_policy
+from retrospan.ingest.retention.receipts.summary import Summary
+from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries.catalogue import install
 from retrospan.schemas.attributes import RUN_KIND
@@ -94,7 +95,8 @@ def _measure(place: Path, runs: int) -> tuple[str, bool]:
         log,
         loader,
         loader.chains,
-        Burial(warehouse, interpreter),
+        Deleter(warehouse, interpreter),
+        faults_in(log, loader.chains, 0),
         clock=lambda: now,
     )
     store.command("SYSTEM JEMALLOC PURGE")

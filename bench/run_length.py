@@ -20,10 +20,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from bench.agents import Agents, Style
 from bench.long_run import LongRun, requests_of
 from bench.machine import describe
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.rows import rows_of
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import interpret, is_run, read_spans
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Span
 
 HERE = Path(__file__).resolve().parent
 LENGTHS = (50, 500, 5_000, 50_000)
@@ -69,7 +69,7 @@ def _measure(load: str) -> dict[str, float]:
     before, began = _memory("VmRSS"), time.thread_time()
     rows = 0
     for run_id, spans in runs.items():
-        problems = Problems()
+        problems = ParseIssues()
         readings = read_spans(spans, problems)
         if is_run(readings):
             of_run = rows_of(interpret(run_id, readings, problems, None), "default", 1, None)

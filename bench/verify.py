@@ -18,11 +18,11 @@ from typing import Self
 from bench.machine import describe
 from bench.retention import SPANS, SPANS_OF_RUN, requests, resident
 from retrospan.ingest.config import InterpreterSettings, LoaderSettings
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.verify.request import Asked
+from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.verification import Verification
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries.catalogue import install
@@ -83,7 +83,9 @@ def _measure(place: Path, runs: int, derived: bool) -> tuple[str, bool]:
     told: list[Mapping[str, object]] = []
     with _Lag(loader) as lag:
         began = time.monotonic()
-        Verification(warehouse, log, loader.chains, 0).run(Asked(full=True, derived=derived), told.append)
+        Verification(warehouse, log, loader.chains, 0).run(
+            VerifyRequest(full=True, derived=derived), told.append
+        )
         took = time.monotonic() - began
     peak = resident("VmHWM")
     size = log.bytes_used

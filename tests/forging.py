@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from retrospan.ingest.log.archive import opened
-from retrospan.ingest.log.reading import read_frames
 from retrospan.ingest.log.record import decode, encode
 from retrospan.ingest.log.segment import Segment
+from retrospan.ingest.log.segment_reader import read_frames
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -1,4 +1,4 @@
-"""Runs of every class, and the parts of a collector that keep them and let them go, with a clock of the test's own."""
+"""Runs of every class, and the parts of a collector that keep and delete them, with a clock of the test's own."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from retrospan.ingest.config import InterpreterSettings, LoaderSettings
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.retention.burial import Burial
-from retrospan.ingest.retention.marks import Marks
-from retrospan.ingest.retention.policy import Policy, default_policy
-from retrospan.ingest.retention.retention import Retention
-from retrospan.ingest.retention.verifying import Checked, verify
+from retrospan.ingest.retention.deletion.deleter import Deleter
+from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.retention.policy.policy import Policy, default_policy
+from retrospan.ingest.retention.receipts.marks import Marks
+from retrospan.ingest.verify.archived_segment import faults_in
+from retrospan.ingest.verify.chains import Checked, verify
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries.catalogue import install
 from retrospan.schemas import attributes
@@ -49,7 +50,7 @@ def trace_of(name: str) -> str:
 
 
 def agent_run(name: str, kind: str, *, said: str = "", asked: str = "", payload: int = 0) -> bytes:
-    """The export request of one run of a class: an agent span over a model call. `other` is no run at all.
+    """The export request of one run of a class: an agent span over a model call. `other` is not a run at all.
 
     `asked` and `said` are the texts of the call's messages; `payload` further bytes in the question.
     """
@@ -141,7 +142,8 @@ class Keeper:
             self.log,
             self.loader,
             self.loader.chains,
-            Burial(warehouse, self.interpreter),
+            Deleter(warehouse, self.interpreter),
+            faults_in(self.log, self.loader.chains, 0),
             clock=lambda: self.now,
         )
         self.marks = Marks(warehouse, self.log, self.loader, clock=lambda: self.now)

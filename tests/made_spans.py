@@ -6,7 +6,7 @@ import json
 from itertools import count
 from typing import Any
 
-from retrospan.ingest.interpret.span import Event, LogRecord, Span
+from retrospan.ingest.interpret.spans.span import Event, LogRecord, Span
 
 _NUMBERS = count(1)
 

@@ -9,11 +9,11 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from retrospan.ingest.interpret.messages import Message
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.rows import Rows, rows_of
+from retrospan.ingest.interpret.normalize.messages import Message
+from retrospan.ingest.interpret.rows.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import Run, interpret, is_run, read_spans
-from retrospan.ingest.interpret.span import Event, LogRecord, Span
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Event, LogRecord, Span
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 
 
@@ -93,7 +93,7 @@ def read_run(
     rules: Ruleset = NO_RULES,
 ) -> Run:
     """Interpret spans as one run."""
-    problems = Problems()
+    problems = ParseIssues()
     return interpret(run_id, read_spans(spans, problems), problems, previous, rules)
 
 
@@ -104,7 +104,7 @@ def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Run]:
         traces.setdefault(span.trace_id, []).append(span)
     runs: list[Run] = []
     for trace_id, own in sorted(traces.items(), key=lambda item: min(span.started_at for span in item[1])):
-        if not is_run(read_spans(own, Problems())):
+        if not is_run(read_spans(own, ParseIssues())):
             continue
         run = read_run(trace_id, own, rules=rules)
         if run.wants_previous_run and runs and runs[-1].conversation == run.conversation:

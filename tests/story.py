@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from retrospan.ingest.interpret.crossings import crossings_of
+from retrospan.ingest.interpret.rows.shared_refs import crossings_of
 from retrospan.schemas import canonical, stated
 from retrospan.schemas.references import message_ref, step_ref
 from retrospan.schemas.store import Store

@@ -11,12 +11,156 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parent.parent
+INGEST = TOP / "ingest/retrospan/ingest"
 ROOTS = ("exporter", "ingest", "schemas", "queries")
 ALLOWED = {
     "exporter": {"schemas"},
     "queries": {"schemas"},
     "schemas": set[str](),
     "ingest": {"schemas", "queries"},
+}
+#: Modules beside the folders that know none of them: any folder may import them.
+LEAVES = {
+    "channel",
+    "config",
+    "confinement",
+    "durable_files",
+    "json_text",
+    "logs",
+    "memory",
+    "metrics_target",
+    "port",
+    "priority",
+    "privacy",
+    "server_address",
+    "setting_values",
+    "sql_files",
+    "trusted_file",
+}
+#: The other modules beside the folders put these together. Only what starts a whole collector imports them.
+COMPOSERS = {
+    "cli/commands": {"server"},
+    "demo": {"collector"},
+    "torture": {"supervisor", "warehouse_process"},
+}
+#: Which folder of `retrospan.ingest` imports which. A new arrow is a decision, and stands here first; none leads back.
+FOLDERS = {
+    "access": set[str](),
+    "answer": {"access", "http", "status", "warehouse"},
+    "cli": {"cli/terminal"},
+    "cli/client": {"cli/terminal"},
+    "cli/commands": {
+        "cli",
+        "cli/client",
+        "cli/terminal",
+        "cli/views",
+        "doctor",
+        "load",
+        "log",
+        "otlp",
+        "rules",
+        "warehouse",
+    },
+    "cli/terminal": set[str](),
+    "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize"},
+    "demo": {"cli", "cli/client", "cli/terminal"},
+    "doctor": {"access", "load", "log", "warehouse"},
+    "http": {"access"},
+    "interpret": {
+        "interpret/assembly",
+        "interpret/dialects",
+        "interpret/lineage",
+        "interpret/normalize",
+        "interpret/spans",
+        "interpret/sql",
+        "interpret/stated",
+        "rules",
+    },
+    "interpret/assembly": {"interpret/normalize", "interpret/spans"},
+    "interpret/dialects": {"interpret/normalize", "interpret/spans"},
+    "interpret/lineage": {"interpret/assembly", "interpret/normalize", "interpret/spans"},
+    "interpret/normalize": {"interpret/spans"},
+    "interpret/rows": {
+        "interpret",
+        "interpret/assembly",
+        "interpret/lineage",
+        "interpret/spans",
+        "interpret/stated",
+    },
+    "interpret/service": {
+        "interpret",
+        "interpret/assembly",
+        "interpret/normalize",
+        "interpret/rows",
+        "interpret/spans",
+        "interpret/sql",
+        "load",
+        "rules",
+        "warehouse",
+    },
+    "interpret/spans": {"load"},
+    "interpret/sql": set[str](),
+    "interpret/stated": {
+        "interpret/assembly",
+        "interpret/lineage",
+        "interpret/normalize",
+        "interpret/spans",
+        "rules",
+    },
+    "load": {"load/sql", "log", "otlp", "warehouse"},
+    "load/sql": set[str](),
+    "log": set[str](),
+    "otlp": set[str](),
+    "receive": {"access", "http", "log", "otlp", "redact"},
+    "redact": {"otlp"},
+    "retention": {"retention/deletion", "retention/policy"},
+    "retention/deletion": {
+        "interpret/normalize",
+        "interpret/rows",
+        "interpret/service",
+        "load",
+        "log",
+        "otlp",
+        "retention/policy",
+        "retention/receipts",
+        "retention/sql",
+        "warehouse",
+    },
+    "retention/policy": {"retention/sql"},
+    "retention/receipts": {
+        "interpret/service",
+        "load",
+        "log",
+        "retention/policy",
+        "retention/sql",
+        "warehouse",
+    },
+    "retention/sql": set[str](),
+    "rules": set[str](),
+    "status": {"access", "http", "interpret/service", "load", "log", "receive", "warehouse"},
+    "torture": {
+        "cli",
+        "cli/terminal",
+        "load",
+        "log",
+        "receive",
+        "retention/deletion",
+        "retention/receipts",
+        "warehouse",
+    },
+    "verify": {
+        "interpret",
+        "interpret/service",
+        "load",
+        "log",
+        "retention/deletion",
+        "retention/sql",
+        "rules",
+        "verify/sql",
+        "warehouse",
+    },
+    "verify/sql": set[str](),
+    "warehouse": set[str](),
 }
 HEAVY = {
     "chdb",
@@ -94,7 +238,7 @@ def test_what_a_command_loads_at_its_start_is_light(module: str) -> None:
 
 
 def test_only_one_module_makes_files_durable() -> None:
-    owner = TOP / "ingest/retrospan/ingest/log/files.py"
+    owner = TOP / "ingest/retrospan/ingest/durable_files.py"
     callers: set[Path] = set()
     for root in ROOTS:
         for file in modules(root):
@@ -110,3 +254,47 @@ def test_only_one_module_makes_files_durable() -> None:
 def test_every_package_has_its_types() -> None:
     for root in ROOTS:
         assert (TOP / root / "retrospan" / root / "py.typed").exists()
+
+
+def room_of(module: str) -> str:
+    """The folder of a module of `retrospan.ingest`; a module beside the folders is a room of its own."""
+    path = INGEST.joinpath(*module.split("."))
+    if (path / "__init__.py").exists():
+        return module.replace(".", "/")
+    return "/".join(module.split(".")[:-1]) or module
+
+
+def arrows() -> dict[str, set[str]]:
+    """Which room of `retrospan.ingest` imports which others."""
+    found: dict[str, set[str]] = {}
+    for file in sorted(INGEST.rglob("*.py")):
+        folder = file.relative_to(INGEST).parent
+        room = "/".join(folder.parts) or file.stem
+        reached = found.setdefault(room, set())
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("retrospan.ingest"):
+                continue
+            for alias in node.names:
+                named = f"{node.module}.{alias.name}".removeprefix("retrospan.ingest.")
+                is_module = INGEST.joinpath(*named.split(".")).with_suffix(".py").exists()
+                module = named if is_module else named.rpartition(".")[0]
+                if module and room_of(module) != room:
+                    reached.add(room_of(module))
+    return found
+
+
+def test_folders_import_what_the_table_says() -> None:
+    found = arrows()
+    folders = {room: reached for room, reached in found.items() if (INGEST / room).is_dir()}
+    assert {room: reached & folders.keys() for room, reached in folders.items()} == FOLDERS
+    beside = {room: reached - folders.keys() - LEAVES for room, reached in folders.items()}
+    assert {room: reached for room, reached in beside.items() if reached} == COMPOSERS
+    for leaf in LEAVES:
+        assert found[leaf] <= LEAVES, f"{leaf} is not a leaf"
+
+
+def test_no_arrow_between_rooms_leads_back() -> None:
+    rest = arrows()
+    while ends := {room for room, reached in rest.items() if not reached & rest.keys()}:
+        rest = {room: reached for room, reached in rest.items() if room not in ends}
+    assert not rest, f"these import each other, whatever the way: {sorted(rest)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.saying import LONGEST, line, say_failure
+from retrospan.ingest.logs import LONGEST, line, log_failure
 
 TOP = Path(__file__).resolve().parents[2]
 SHAPE = re.compile(r'time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=(info|warning|error) msg="[ -~]*"')
@@ -49,24 +49,22 @@ def test_r45_an_error_is_one_line_with_its_place(capsys: pytest.CaptureFixture[s
     try:
         raise ValueError("bad\nvalue \x1b[31m")
     except ValueError as error:
-        say_failure("reading", error)
+        log_failure("reading", error)
     written = capsys.readouterr().err
     assert written.count("\n") == 1 and SHAPE.fullmatch(written.rstrip("\n"))
     assert message(written).startswith("reading: ValueError: bad\nvalue \x1b[31m (test_saying.py:")
 
 
 def test_a_closed_standard_error_stops_nobody() -> None:
-    program = (
-        "import sys; from retrospan.ingest.saying import say; sys.stderr.close(); say('lost'); print('on')"
-    )
+    program = "import sys; from retrospan.ingest.logs import log_event; sys.stderr.close(); log_event('lost'); print('on')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "on\n", "")
 
 
 PROGRAM = """
 import logging, threading
-from retrospan.ingest.saying import speak_for_everybody
-speak_for_everybody()
+from retrospan.ingest.logs import install
+install()
 logging.getLogger("a.library").warning("name %s", "x\\ny")
 logging.getLogger("a.library").info("not said")
 try:
@@ -113,4 +111,4 @@ def test_r45_in_the_collector_only_one_function_writes_to_standard_error() -> No
                     isinstance(node, ast.alias) and node.name in ("stderr", "print_exc", "warnings")
                 ):
                     writers.add(str(file.relative_to(TOP)))
-    assert writers == {"ingest/retrospan/ingest/saying.py"}
+    assert writers == {"ingest/retrospan/ingest/logs.py"}

@@ -17,7 +17,7 @@ from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.cli.warehouse import Warehouse
+from retrospan.ingest.cli.client.collector_client import CollectorClient
 from retrospan.ingest.config import Limits
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
@@ -143,12 +143,12 @@ def test_our_own_clients_send_the_token(port: int, monkeypatch: pytest.MonkeyPat
     with pytest.raises(SqlError, match="not known"):
         connect(url, token="nobodys").sql("SELECT 1")
     environ = {"RETROSPAN_URL": url, "RETROSPAN_TOKEN": "Reader-1"}
-    assert Warehouse.from_environ(environ).ask("SELECT 1 AS a").rows == [{"a": 1}]
+    assert CollectorClient.from_environ(environ).ask("SELECT 1 AS a").rows == [{"a": 1}]
     with pytest.raises(PermanentError) as refused:
-        Warehouse.from_environ({"RETROSPAN_URL": url}).ask("SELECT 1")
+        CollectorClient.from_environ({"RETROSPAN_URL": url}).ask("SELECT 1")
     assert "RETROSPAN_TOKEN is not set" in str(refused.value) and "a token is needed" in str(refused.value)
     with pytest.raises(PermanentError) as refused:
-        list(Warehouse.from_environ({**environ, "RETROSPAN_TOKEN": "nobodys"}).admin("rebuild"))
+        list(CollectorClient.from_environ({**environ, "RETROSPAN_TOKEN": "nobodys"}).admin("rebuild"))
     assert "from RETROSPAN_TOKEN" in str(refused.value) and "nobodys" not in str(refused.value)
 
 
@@ -158,7 +158,7 @@ def test_what_cannot_be_a_token_is_not_sent_and_not_shown(token: str) -> None:
         connect("http://127.0.0.1:1", token=token)
     assert token not in str(refused.value)
     with pytest.raises(ConfigError, match="RETROSPAN_TOKEN"):
-        Warehouse.from_environ({"RETROSPAN_TOKEN": token})
+        CollectorClient.from_environ({"RETROSPAN_TOKEN": token})
 
 
 def test_r50_behind_tokens_any_name_will_do_and_pages_of_others_will_not(port: int) -> None:

@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 
 from retrospan.ingest.access.tls import grpc_credentials, server_context
-from retrospan.ingest.cli.warehouse import Warehouse
+from retrospan.ingest.cli.client.collector_client import CollectorClient
 from retrospan.ingest.config import TlsSettings
 from retrospan.ingest.http.messages import Receive, Response, Scope, Send, send_response, text
 from retrospan.ingest.http.server import HttpServer
@@ -224,13 +224,19 @@ def test_our_clients_trust_the_authority_of_their_variable(
         "RETROSPAN_CERTIFICATE": str(certificates.client.certificate),
         "RETROSPAN_KEY": str(certificates.client.key),
     }
-    assert Warehouse.from_environ(environ).fetch("SELECT 1", "CSV")[0] == b"1\n"
+    assert CollectorClient.from_environ(environ).fetch("SELECT 1", "CSV")[0] == b"1\n"
     with pytest.raises(CollectorUnreachable, match="RETROSPAN_CA"):
-        Warehouse.from_environ({**environ, "RETROSPAN_CA": str(certificates.other_authority)}).ask("SELECT 1")
+        CollectorClient.from_environ({**environ, "RETROSPAN_CA": str(certificates.other_authority)}).ask(
+            "SELECT 1"
+        )
     with pytest.raises(ConfigError, match="RETROSPAN_CA"):
-        Warehouse.from_environ({**environ, "RETROSPAN_CA": str(certificates.server.key)}).ask("SELECT 1")
+        CollectorClient.from_environ({**environ, "RETROSPAN_CA": str(certificates.server.key)}).ask(
+            "SELECT 1"
+        )
     with pytest.raises(ConfigError, match="RETROSPAN_CERTIFICATE"):
-        Warehouse.from_environ({**environ, "RETROSPAN_KEY": str(certificates.stranger.key)}).ask("SELECT 1")
+        CollectorClient.from_environ({**environ, "RETROSPAN_KEY": str(certificates.stranger.key)}).ask(
+            "SELECT 1"
+        )
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     assert connect().sql("SELECT 1 AS a")["a"].to_list() == [1]

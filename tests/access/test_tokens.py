@@ -75,7 +75,7 @@ def test_r35_every_entry_is_compared_whichever_matches(door: Door, monkeypatch: 
         (entry(SECRET, name="a") + entry(SECRET, name="b"), "token 2 has the sha256 of an earlier one"),
         (entry(SECRET, name="a") + "[quota.t]\nspans_per_second = 0\n", "not a number above 0"),
         (entry(SECRET, name="a") + '[quota.t]\nbytes_per_second = "lots"\n', "not a number above 0"),
-        (entry(SECRET, name="a") + "[quota]\nt = 5\n", "quota.t is no table"),
+        (entry(SECRET, name="a") + "[quota]\nt = 5\n", "quota.t is not a table"),
         (entry(SECRET, name="a") + f"{SECRET}{SECRET} =", "is not TOML"),
     ],
 )

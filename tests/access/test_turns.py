@@ -11,17 +11,17 @@ import grpc
 import otlp_requests as make
 import pytest
 
+from retrospan.ingest.access.fair_executor import FairExecutor, FairQueue
 from retrospan.ingest.access.quotas import Bucket, Meter
 from retrospan.ingest.access.tokens import Quota
-from retrospan.ingest.access.turns import FairPool, Turns
 from retrospan.ingest.receive.budget import Hold
-from retrospan.ingest.receive.intake import Format, Intake, Receipt
+from retrospan.ingest.receive.intake import Acknowledgement, Format, Intake
 from retrospan.schemas.errors import OverQuota
 
 from .conftest import TRACES, Door, entry
 
 
-def order(turns: Turns, lanes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def order(turns: FairQueue, lanes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Let work wait in these lanes, then take it all."""
     taken: list[tuple[str, ...]] = []
     for lane in lanes:
@@ -33,19 +33,19 @@ def order(turns: Turns, lanes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...
 
 def test_r33_a_flood_waits_behind_itself() -> None:
     flood, other = ("a", "t", "1"), ("b", "t", "1")
-    taken = order(Turns(), [flood] * 100 + [other] * 2)
+    taken = order(FairQueue(), [flood] * 100 + [other] * 2)
     assert [place for place, lane in enumerate(taken) if lane == other] == [1, 3]
 
 
 def test_r33_a_tenant_gets_no_more_turns_by_more_tokens_or_connections() -> None:
     many = [("a", f"t{token}", f"{connection}") for token in range(5) for connection in range(10)]
-    taken = order(Turns(), many * 2 + [("b", "t", "1")] * 10)
+    taken = order(FairQueue(), many * 2 + [("b", "t", "1")] * 10)
     assert [lane[0] for lane in taken[:20]] == ["a", "b"] * 10
     assert [lane[1] for lane in taken if lane[0] == "a"][:10] == ["t0", "t1", "t2", "t3", "t4"] * 2
 
 
 def test_what_waits_in_one_lane_keeps_its_order() -> None:
-    turns = Turns()
+    turns = FairQueue()
     taken: list[int] = []
     for number in range(5):
         turns.add(("a", "b"), lambda number=number: taken.append(number))  # type: ignore[misc]
@@ -57,7 +57,7 @@ def test_what_waits_in_one_lane_keeps_its_order() -> None:
 def test_a_pool_takes_turns_and_hands_on_results_and_errors() -> None:
     taken: list[str] = []
     go = threading.Event()
-    with FairPool(1, "test") as pool:
+    with FairExecutor(1, "test") as pool:
         first = pool.submit(go.wait)
         flood: list[Future[None]] = [pool.submit_in(("a",), taken.append, "a") for _ in range(20)]
         other = pool.submit_in(("b",), taken.append, "b")
@@ -85,11 +85,11 @@ class Held(Intake):
 
     def traces(
         self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
-    ) -> Receipt:
+    ) -> Acknowledgement:
         self.order.append(body)
         self.entered.set()
         assert self.go.wait(60)
-        return Receipt(1, 0, "", len(self.order))
+        return Acknowledgement(1, 0, "", len(self.order))
 
 
 def test_r33_a_connection_with_a_flood_does_not_hold_up_another_over_grpc(door: Door) -> None:

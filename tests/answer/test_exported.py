@@ -13,10 +13,10 @@ from fix_collector import Served
 from fix_recordings import Recording
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
-from retrospan.ingest.answer.metrics import METRICS
-from retrospan.ingest.answer.metrics_target import endpoint, require_foreign
 from retrospan.ingest.config import Config
+from retrospan.ingest.metrics_target import endpoint, require_foreign
 from retrospan.ingest.setting_values import Address
+from retrospan.ingest.status.metrics import METRICS
 from retrospan.schemas.errors import ConfigError
 
 LOOP = "genai-openai.span_and_event/loop"
@@ -183,7 +183,7 @@ def test_other_collectors_are_not_refused() -> None:
     require_foreign(Config())
     require_foreign(Config(metrics_to="http://collector.example:4318"))
     require_foreign(Config(metrics_to="http://127.0.0.1:9090/otlp/v1/metrics"))
-    with pytest.raises(ConfigError, match="no interval"):
+    with pytest.raises(ConfigError, match="not an interval"):
         require_foreign(Config(metrics_to="http://127.0.0.1:9090", metrics_seconds=0))
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrospan.ingest.answer.allowlist import Vocabulary
 from retrospan.ingest.answer.guard import Guard
 from retrospan.ingest.answer.lexer import tokens
-from retrospan.ingest.answer.vocabulary import Vocabulary
 from retrospan.schemas.errors import SqlError
 
 GUARD = Guard(
@@ -129,7 +129,7 @@ FORBIDDEN = [
     ("SELECT * FROM system . `server_settings`", "is not open"),
     ("SELECT * FROM `system`.processes", "is not open"),
     ("SELECT * FROM system.{t:Identifier}", "is not open"),
-    ("SELECT * FROM {t:Identifier}.processes", "is no name to read"),
+    ("SELECT * FROM {t:Identifier}.processes", "is not a name to read"),
     ("SELECT * FROM default.`/etc/passwd`", "database default holds nothing"),
     ("SELECT * FROM 'system'.processes", "is a string, not a name"),
     ("SHOW PROCESSLIST", "SHOW PROCESSLIST is refused"),

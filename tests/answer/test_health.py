@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from retrospan.ingest.answer.health import Facts, report
+from retrospan.ingest.status.health import Facts, report
 
 WELL = Facts(log_bytes=10, log_limit_bytes=100, disk_free_bytes=50, low_water_bytes=20, rejects=3)
 

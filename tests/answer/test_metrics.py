@@ -10,13 +10,13 @@ import pytest
 from docs.metrics_table import shown, table
 
 from retrospan.ingest.access.gate import AccessCounters
-from retrospan.ingest.answer.counting import QueryCounters
-from retrospan.ingest.answer.health import Facts
-from retrospan.ingest.answer.metrics import METRICS, STATE, Metric, rendered
-from retrospan.ingest.interpret.settling import Counters as InterpreterCounters
-from retrospan.ingest.interpreting import ShareOfRuns
+from retrospan.ingest.interpret.service.result_writer import InterpretationCounters as InterpreterCounters
+from retrospan.ingest.interpreter_process import ShareOfRuns
 from retrospan.ingest.load.loader import LoaderCounters
-from retrospan.ingest.receive.intake import Counters as IntakeCounters
+from retrospan.ingest.receive.intake import IntakeCounters
+from retrospan.ingest.status.counting import QueryCounters
+from retrospan.ingest.status.health import Facts
+from retrospan.ingest.status.metrics import METRICS, STATE, Metric, rendered
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from retrospan.ingest.answer.allowlist import SYSTEM_TABLES, TABLE_FUNCTIONS, Vocabulary, harmless
 from retrospan.ingest.answer.guard import Guard
-from retrospan.ingest.answer.vocabulary import SYSTEM_TABLES, TABLE_FUNCTIONS, Vocabulary, harmless
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import SqlError
 

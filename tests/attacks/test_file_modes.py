@@ -19,9 +19,9 @@ from fix_collector import Served
 from fix_recordings import Recording
 from keeping import DAY, agent_run, trace_of
 
-from retrospan.ingest.cli.commands import COMMANDS
+from retrospan.ingest.cli.command_table import COMMANDS
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.directory import claim
-from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 

@@ -14,7 +14,7 @@ from bench.long_run import LongRun, requests_of
 from fix_collector import Served
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from retrospan.ingest.interpret.readings import LONG_ROWS
+from retrospan.ingest.interpret.service.dispatch import LONG_ROWS
 
 #: Quiet machines take two to four; the promise of ten is measured by `python -m bench.deep`.
 GENEROUS_SECONDS = 60.0
@@ -51,7 +51,7 @@ def test_a_good_run_is_read_while_a_long_one_is(served: Served) -> None:
     good = Good()
     first = good.send(served)
     read_within(served, first)
-    assert not outcome(served, long.run_id), "it was no long run: the test says nothing"
+    assert not outcome(served, long.run_id), "it was not a long run: the test says nothing"
     served.wait_idle()
     assert outcome(served, long.run_id) == "ok"
     assert served.rows("SELECT steps FROM runs WHERE run_id = {run:String}", run=long.run_id) == [
@@ -165,7 +165,7 @@ def _readers_of_long_runs(served: Served) -> list[Path]:
         except OSError:
             continue
         if (
-            b"retrospan.ingest.interpret.worker" in words
+            b"retrospan.ingest.interpret.service.worker" in words
             and words[-2] == b"5"
             and _is_below(status.parent, served)
         ):
@@ -186,4 +186,4 @@ def _is_below(process: Path, served: Served) -> bool:
 
 
 def test_what_is_long_is_long() -> None:
-    assert LONG_ROWS < 6_000, "the runs of these tests are no long ones"
+    assert LONG_ROWS < 6_000, "the runs of these tests are not long ones"

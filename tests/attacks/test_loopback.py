@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from retrospan.ingest.answer.metrics_target import require_foreign
-from retrospan.ingest.checkup.settings import is_here
 from retrospan.ingest.config import Config
+from retrospan.ingest.doctor.settings import is_here
+from retrospan.ingest.metrics_target import require_foreign
 from retrospan.ingest.setting_values import Address, is_loopback, parse_address
 from retrospan.schemas.errors import ConfigError
 
@@ -48,7 +48,7 @@ NOT_OURS = (
         "64:ff9b::127.0.0.1",
     ),
     *("128.0.0.1", "126.255.255.255", "10.0.0.1", "169.254.169.254", "fe80::1%eth0", "::2", "fc00::1"),
-    # What is no host at all.
+    # What is not a host at all.
     *(
         " 127.0.0.1",
         "127.0.0.1 ",

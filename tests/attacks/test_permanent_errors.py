@@ -10,8 +10,8 @@ from fix_recordings import Recording
 from interpreting import load, settled
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret import interpreter as interpreter_module
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service import interpreter as interpreter_module
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 GOOD, OTHER = "genai-openai.span_only/normal", "langgraph-openinference/normal"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from retrospan.ingest.answer.allowlist import ENDLESS_FUNCTIONS, Vocabulary, word_set
 from retrospan.ingest.answer.guard import Guard
 from retrospan.ingest.answer.inlining import inlined, own_functions
-from retrospan.ingest.answer.vocabulary import ENDLESS_FUNCTIONS, Vocabulary, word_set
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.errors import SqlError
@@ -152,7 +152,7 @@ def test_other_databases_of_a_server_are_shut(guard: Guard) -> None:
     for sql in ("SELECT * FROM others.secrets", "SELECT 1 IN `others`.t", "DESCRIBE TABLE others.t"):
         with pytest.raises(SqlError, match="is not open"):
             guard.check(sql)
-    with pytest.raises(SqlError, match="no name to read"):
+    with pytest.raises(SqlError, match="not a name to read"):
         guard.check("SELECT * FROM {d:Identifier}.secrets", {"d": "others"})
 
 

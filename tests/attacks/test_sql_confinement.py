@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.checkup.machine import check_confinement
-from retrospan.ingest.checkup.running import check_running
 from retrospan.ingest.confinement import Confinement, landlock_abi
+from retrospan.ingest.doctor.machine import check_confinement
+from retrospan.ingest.doctor.running import check_running
 
 SCRIPT = Path(__file__).parent / "confined_engine.py"
 needs_landlock = pytest.mark.skipif(not landlock_abi(), reason="the kernel has no Landlock")
@@ -102,7 +102,7 @@ from pathlib import Path
 from retrospan.ingest.confinement import SYSTEM_PLACES, confine, python_places, python_programs
 confine(readable=[*python_places(), *SYSTEM_PLACES], writable=[], executable=python_programs())
 run = lambda code: subprocess.run([sys.executable, "-P", "-c", code]).returncode
-print(run("import retrospan.ingest.interpret.worker"), run("open('/etc/passwd')"))
+print(run("import retrospan.ingest.interpret.service.worker"), run("open('/etc/passwd')"))
 try:
     subprocess.run(["/bin/sh", "-c", "true"])
     print("started")

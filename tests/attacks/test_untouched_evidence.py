@@ -1,4 +1,4 @@
-"""What happens to stored evidence by itself is no alteration: `verify --full` calls nothing of it wrong."""
+"""What happens to stored evidence by itself is not an alteration: `verify --full` calls nothing of it wrong."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from verified import ask
 
 from retrospan.ingest.log.record import Reject
-from retrospan.ingest.retention.policy import read_policy
-from retrospan.ingest.verify.request import Asked
+from retrospan.ingest.retention.policy.policy import read_policy
+from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.verification import Verification
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
@@ -27,7 +27,9 @@ def verified(keeper: Keeper, **asked: Any) -> dict[str, Mapping[str, int]]:
     """What was covered, by part, after it was verified that nothing is called wrong and nothing left out."""
     told: list[Mapping[str, object]] = []
     words = asked or {"full": True, "derived": True}
-    Verification(keeper.warehouse, keeper.log, keeper.loader.chains, 0).run(Asked(**words), told.append)
+    Verification(keeper.warehouse, keeper.log, keeper.loader.chains, 0).run(
+        VerifyRequest(**words), told.append
+    )
     assert not [line for line in told if line.get("wrong")], told
     covered = [line for line in told if "covered" in line]
     if words.get("full"):

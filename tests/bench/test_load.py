@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from spans import read_runs, spans_of_requests
 
-from retrospan.ingest.otlp.split import TRACES, count
+from retrospan.ingest.otlp.salvage import TRACES, count
 
 SPANS = 1_000
 SMALL, MEDIUM, LONG = SHAPES

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from retrospan.ingest.cli.commands import COMMANDS, parser_of
+from retrospan.ingest.cli.command_table import COMMANDS, parser_of
 from retrospan.ingest.cli.main import top_help
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from retrospan.ingest.cli.dialogue import as_dialogue
+from retrospan.ingest.cli.views.dialogue import as_dialogue
 
 
 def test_messages_of_a_framework_read_as_a_dialogue() -> None:

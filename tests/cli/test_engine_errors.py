@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrospan.ingest.cli.engine_errors import sql_error
+from retrospan.ingest.cli.client.engine_errors import sql_error
 
 
 def test_a_syntax_error_keeps_position_caret_and_three_alternatives() -> None:

@@ -14,7 +14,7 @@ import pytest
 from fix_cli import Ask, run_in_terminal
 from heeding import heeding
 
-from retrospan.ingest.cli.commands import COMMANDS, module_of, parser_of
+from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
 from retrospan.ingest.cli.main import main, top_help
 
 COMMAND = [sys.executable, "-m", "retrospan.ingest.cli.main"]
@@ -86,8 +86,8 @@ def test_heavy_modules_are_imported_inside_functions_only() -> None:
                 light = name.startswith(
                     (
                         "retrospan.ingest.cli.",
-                        "retrospan.ingest.checkup.finding",  # standard library only, and nothing of ours
-                        "retrospan.ingest.interpret.messages",  # standard library only, like what it imports
+                        "retrospan.ingest.doctor.finding",  # standard library only, and nothing of ours
+                        "retrospan.ingest.interpret.normalize.messages",  # standard library only, like what it imports
                         "retrospan.queries.credentials",
                         "retrospan.schemas.errors",
                         "retrospan.schemas.references",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrospan.ingest.cli.moments import Moment, Zone, parse_time
+from retrospan.ingest.cli.terminal.moments import Moment, Zone, parse_time
 
 NOW = Moment.read("2026-11-21 14:40:00")
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import io
 
-from retrospan.ingest.cli.progress import Progress, progress_line
-from retrospan.ingest.cli.screen import Screen
+from retrospan.ingest.cli.terminal.progress import Progress, progress_line
+from retrospan.ingest.cli.terminal.screen import Screen
 
 
 class TerminalText(io.StringIO):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.cli.questions import folder, statement, with_values
-from retrospan.ingest.cli.warehouse import Parameter, Warehouse, literal
+from retrospan.ingest.cli.client.collector_client import CollectorClient, Parameter, literal
+from retrospan.ingest.cli.client.questions import folder, statement, with_values
 
 NAMES = sorted(path.stem for path in Path(folder()).glob("*.sql"))
 VALUES: dict[str, Parameter] = {
@@ -73,7 +73,7 @@ def test_a_question_documents_itself_and_is_one_statement(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collector: str) -> None:
-    warehouse = Warehouse(collector, "from a test")
+    warehouse = CollectorClient(collector, "from a test")
     sql = statement(name)
     given = {key: VALUES[key] for key in placeholders(sql)}
     answer = warehouse.ask(sql, given)
@@ -99,7 +99,7 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
     "value", ["x", "it's", "back\\slash", "new\nline\ttab", "'; DROP TABLE runs; --", "日本", ""]
 )
 def test_literals_are_read_back_by_the_engine(value: str, collector: str) -> None:
-    warehouse = Warehouse(collector, "from a test")
+    warehouse = CollectorClient(collector, "from a test")
     assert warehouse.ask(f"SELECT {literal(value)} AS v").rows == [{"v": value}]
     assert warehouse.ask(f"SELECT {literal([value, 'b'])} AS v").rows == [{"v": [value, "b"]}]
     assert warehouse.ask("SELECT {v:Array(String)} AS v", {"v": [value, "b"]}).rows == [{"v": [value, "b"]}]

@@ -5,7 +5,7 @@ import json
 import pytest
 from fix_cli import Ask
 
-from retrospan.ingest.cli.empty import nothing_yet
+from retrospan.ingest.cli.client.empty import nothing_yet
 
 REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
 

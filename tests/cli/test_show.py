@@ -5,7 +5,7 @@ import json
 import pytest
 from fix_cli import CUT_SHORT, Ask, Terminal
 
-from retrospan.ingest.cli import pages
+from retrospan.ingest.cli.client import pages
 
 REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
 

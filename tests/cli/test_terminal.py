@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from fix_cli import CUT_SHORT, HOSTILE, REFUND, SGR, Ask, Terminal, steering
 
-from retrospan.ingest.cli.text import cells
+from retrospan.ingest.cli.terminal.text import cells
 
 EVERY_QUESTION = (
     ("runs",),

@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrospan.ingest.cli.screen import Screen, wants_colour
-from retrospan.ingest.cli.table import Column, show_pairs, show_table
-from retrospan.ingest.cli.text import cells, count, cut, duration, fitted, nearest, pad, safe, size, wrap
-from retrospan.ingest.cli.values import dump, is_escaped, json_line
+from retrospan.ingest.cli.terminal.screen import Screen, wants_colour
+from retrospan.ingest.cli.terminal.table import Column, show_pairs, show_table
+from retrospan.ingest.cli.terminal.text import (
+    cells,
+    count,
+    cut,
+    duration,
+    fitted,
+    nearest,
+    pad,
+    safe,
+    size,
+    wrap,
+)
+from retrospan.ingest.cli.terminal.values import dump, is_escaped, json_line
 
 OWN = re.compile(r"\x1b\[(?:0|1|2|3[1-6])m")
 # Plain random text, and text rich in what steers terminals: ESC, C1, bidi, halves of surrogates, newlines.

@@ -5,8 +5,8 @@ import json
 import pytest
 from fix_cli import Ask
 
-from retrospan.ingest.cli.sides import from_first_difference
-from retrospan.ingest.cli.values import MISSING, differing_paths
+from retrospan.ingest.cli.terminal.values import MISSING, differing_paths
+from retrospan.ingest.cli.views.sides import from_first_difference
 
 REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
 HELD, ASKED = "7f3e91d0", "b83f51aa"

@@ -64,7 +64,7 @@ def _add_spans(scope: ScopeSpans, trace_id: bytes) -> None:
 
 
 def _attributes() -> list[KeyValue]:
-    """One of each kind, in an order that is no sorting of the keys."""
+    """One of each kind, in an order that is not a sorting of the keys."""
     made = [
         KeyValue(key="z.text", value=AnyValue(string_value="\u00e9\n\t\"'\\ ")),
         KeyValue(key="a.true", value=AnyValue(bool_value=True)),

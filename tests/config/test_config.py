@@ -97,7 +97,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ({"warehouse": "clickhouse://"}, {}, "it names no host"),
         ({"warehouse": "clickhouse://db/other"}, {}, "the database is always called retrospan"),
         ({"server.user": "me"}, {}, "warehouse names none"),
-        ({"warehouse": "clickhouse://db", "server.cluster": "a'b"}, {}, "no name of a cluster"),
+        ({"warehouse": "clickhouse://db", "server.cluster": "a'b"}, {}, "not a name of a cluster"),
         ({"open": "maybe"}, {}, "not true or false"),
         ({"tls.certificate": "a.pem"}, {}, "tls.certificate and tls.key belong together"),
         ({"tls.client_ca": "a.pem"}, {}, "tls.client_ca asks for"),

@@ -207,7 +207,7 @@ RULES: tuple[Rule, ...] = (
     Rule("JSON with unknown names, `snake_case` among them", "", "200", EMPTY, _as_json(_unknown), ways=("HTTP JSON",)),
     Rule("some spans with ids that cannot be", "OK", "200", PARTIAL, _plain(2, 1)),
     Rule("only spans with ids that cannot be", "OK", "200", PARTIAL, _plain(0, 3)),
-    Rule("what is no OTLP", "INVALID_ARGUMENT", "400", BAD, _unreadable),
+    Rule("what is not OTLP", "INVALID_ARGUMENT", "400", BAD, _unreadable),
     Rule("a gzip stream that breaks off", "", "400", BAD, _encoded(lambda body: gzip.compress(body)[:-9], "gzip"), ways=_HTTP),
     Rule("plain bytes announced as gzip", "", "400", BAD, _encoded(lambda body: body, "gzip"), ways=_HTTP),
     Rule("gzip within gzip", "", "400", BAD, _encoded(lambda body: gzip.compress(gzip.compress(body)), "gzip"), ways=_HTTP),

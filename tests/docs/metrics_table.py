@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from retrospan.ingest.answer.metrics import METRICS
+from retrospan.ingest.status.metrics import METRICS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 _TABLE = re.compile(r"^\| Prometheus \|.*?(?=\n\n)|^METRICS_TABLE$", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,7 @@ from spans import spans_of_requests
 
 from retrospan.ingest.interpret.dialects import DIALECTS, dialect_of
 from retrospan.ingest.interpret.dialects.dialect import Dialect
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def test_the_pages_are_those_of_the_modules() -> None:

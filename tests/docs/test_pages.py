@@ -13,7 +13,7 @@ import pytest
 import yaml
 from docs.pages import PAGES, TOP, Page
 
-from retrospan.ingest.cli.commands import COMMANDS, parser_of
+from retrospan.ingest.cli.command_table import COMMANDS, parser_of
 from retrospan.ingest.config import Config, variable
 from retrospan.ingest.setting_values import Address
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.rows import rows_of
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import interpret, read_spans
-from retrospan.ingest.interpret.span import Event, Span
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Event, Span
 from retrospan.ingest.warehouse.rows import encode_rows
 
 OPERATIONS = (
@@ -103,9 +103,9 @@ def _span(attributes: dict[str, object], **others: Any) -> Span:
     return Span(**{**given, **others})
 
 
-def _read(attributes: dict[str, object], **others: Any) -> tuple[Reading, dict[str, str]]:
+def _read(attributes: dict[str, object], **others: Any) -> tuple[NormalizedSpan, dict[str, str]]:
     """Read one span through to the bytes of its rows; return the reading and the reasons by field."""
-    problems = Problems()
+    problems = ParseIssues()
     (reading,) = read_spans([_span(attributes, **others)], problems)
     rows = rows_of(interpret("r", [reading], problems, None), "default", 1, None)
     for table in fields(rows):
@@ -146,7 +146,7 @@ CASES = {
         "execute_tool", "gen_ai.tool.call.arguments", '{"city": "Os', "arguments", "not JSON", "arguments"
     ),
     "truncated state": Case("agent_step", "retrospan.state.before", '{"a": 1', "state_before", "not JSON"),
-    "state that is no object": Case(
+    "state that is not an object": Case(
         "agent_step", "retrospan.state.after", "[1]", "state_after", "not a JSON object"
     ),
     "messages too deep": Case("chat", "gen_ai.input.messages", WILD["deep"], "input", "nested too deeply"),
@@ -165,7 +165,7 @@ CASES = {
     "fewer tokens than none": Case(
         "chat", "gen_ai.usage.output_tokens", -3, "tokens.output", "not a whole number"
     ),
-    "tokens that are no number": Case(
+    "tokens that are not a number": Case(
         "chat", "gen_ai.usage.input_tokens", math.nan, "tokens.input", "not a whole number"
     ),
     "tokens that are true": Case(

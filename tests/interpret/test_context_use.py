@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from spans import read_run
 
-from retrospan.ingest.interpret.context_use import ContextUse
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.assembly.context_use import ContextUse
+from retrospan.ingest.interpret.spans.span import Span
 
 Said = dict[str, object]
 

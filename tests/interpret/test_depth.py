@@ -10,8 +10,8 @@ from bench.deep_run import SHAPES, DeepRun
 from bench.long_run import requests_of
 from spans import read_run, spans_of_requests
 
-from retrospan.ingest.interpret.rows import Rows, rows_of
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.spans.span import Span
 
 DEPTH = 200
 #: A run twice as deep has twice the work; sorting and searching take their logarithms beside it.

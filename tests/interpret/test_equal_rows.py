@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rewritten import IDS
 from spans import read_runs, spans_of_requests
 
-from retrospan.ingest.interpret.rows import Rows, rows_of
-from retrospan.ingest.interpret.span import Span
-from retrospan.ingest.interpret.tree import Tree
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def _rows(spans: list[Span]) -> list[Rows]:

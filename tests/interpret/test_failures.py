@@ -8,10 +8,15 @@ import pytest
 from fix_recordings import Recording, load_recording, manifest
 from spans import read_run, rows_of_recording
 
-from retrospan.ingest.interpret.failures import Failure
-from retrospan.ingest.interpret.faults import class_of, origin_of_model, origin_of_rest, origin_of_tool
+from retrospan.ingest.interpret.assembly.error_taxonomy import (
+    class_of,
+    origin_of_model,
+    origin_of_rest,
+    origin_of_tool,
+)
+from retrospan.ingest.interpret.assembly.failures import Failure
 from retrospan.ingest.interpret.run import Run
-from retrospan.ingest.interpret.span import Event, Span
+from retrospan.ingest.interpret.spans.span import Event, Span
 
 
 @pytest.mark.parametrize(

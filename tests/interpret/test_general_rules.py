@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.run import read_spans
-from retrospan.ingest.interpret.span import Attributes, Event, LogRecord, Span
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Attributes, Event, LogRecord, Span
 
 
-def _read(attributes: Attributes, name: str = "span", **others: object) -> Reading:
+def _read(attributes: Attributes, name: str = "span", **others: object) -> NormalizedSpan:
     span = Span(
         trace_id="a" * 32,
         span_id="b" * 16,
@@ -30,7 +30,7 @@ def _read(attributes: Attributes, name: str = "span", **others: object) -> Readi
         resource={},
         **others,  # type: ignore[arg-type]
     )
-    (reading,) = read_spans([span], Problems())
+    (reading,) = read_spans([span], ParseIssues())
     return reading
 
 
@@ -136,7 +136,7 @@ def test_arguments_are_opened(wrapped: str) -> None:
 
 
 def test_what_cannot_be_read_is_null_with_a_reason() -> None:
-    problems = Problems()
+    problems = ParseIssues()
     span = _read({}).span
     span.attributes = {
         "gen_ai.operation.name": "chat",

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse

@@ -7,9 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrospan.ingest.interpret.growing import Growing
-from retrospan.ingest.interpret.jsontext import Unreadable
-from retrospan.ingest.interpret.messages import read_messages
+from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
+from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.json_text import Unreadable
 
 _MESSAGE = st.one_of(
     st.builds(
@@ -25,7 +25,7 @@ _MESSAGE = st.one_of(
 def test_growing_histories_read_as_if_each_were_read_alone(
     additions: list[list[object]], separators: tuple[str, str]
 ) -> None:
-    growing, history = Growing(), list[object]()
+    growing, history = PrefixCache(), list[object]()
     for added in additions:
         history = [*history, *added]
         text = json.dumps(history, separators=separators)
@@ -33,7 +33,7 @@ def test_growing_histories_read_as_if_each_were_read_alone(
 
 
 def test_messages_of_a_history_are_shared_not_copied() -> None:
-    growing = Growing()
+    growing = PrefixCache()
     first = growing.read("messages", '[{"role":"user","content":"a"}]', "user")
     second = growing.read("messages", '[{"role":"user","content":"a"},{"role":"user","content":"b"}]', "user")
     assert isinstance(first, list)
@@ -46,7 +46,7 @@ def test_messages_of_a_history_are_shared_not_copied() -> None:
 
 
 def test_what_only_begins_alike_is_read_whole() -> None:
-    growing = Growing()
+    growing = PrefixCache()
     growing.read("messages", '[{"role":"user","content":"a"}]', "user")
     assert isinstance(growing.read("messages", '[{"role":"user","content":"a"},', "user"), Unreadable)
     changed = growing.read("messages", '[{"role":"user","content":"b"}]', "user")

@@ -9,8 +9,8 @@ import pytest
 from bench.long_run import LongRun, requests_of
 from spans import read_run, spans_of_requests
 
-from retrospan.ingest.interpret.rows import rows_of
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.rows.rows import rows_of
+from retrospan.ingest.interpret.spans.span import Span
 
 LENGTH = 800
 #: Of two runs of which one is twice as long: more than twice, for what is bounded may not be at its bound yet.

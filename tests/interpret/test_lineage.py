@@ -7,7 +7,7 @@ from typing import Any
 
 from spans import read_run
 
-from retrospan.ingest.interpret.span import Link, Span
+from retrospan.ingest.interpret.spans.span import Link, Span
 
 TRACE = "cd" * 16
 RUN = f"step:{TRACE}/"

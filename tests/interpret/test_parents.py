@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from spans import read_run
 
-from retrospan.ingest.interpret.rows import rows_of
-from retrospan.ingest.interpret.span import Attributes, Link, Span
+from retrospan.ingest.interpret.rows.rows import rows_of
+from retrospan.ingest.interpret.spans.span import Attributes, Link, Span
 from retrospan.schemas.canonical import RunRow
 
 _PARENT = "b" * 32

@@ -11,13 +11,13 @@ from fix_recordings import Recording
 from interpreting import canonical, load, settled
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret import interpreter as interpreter_module
-from retrospan.ingest.interpret import readings as readings_module
-from retrospan.ingest.interpret import worker as worker_module
-from retrospan.ingest.interpret.interpreter import Interpreter
-from retrospan.ingest.interpret.readings import Batch, Readings
-from retrospan.ingest.interpret.worker import TABLES, Job, interpret_job
-from retrospan.ingest.load.reading import span_pages, store_fetch
+from retrospan.ingest.interpret.service import dispatch as readings_module
+from retrospan.ingest.interpret.service import interpreter as interpreter_module
+from retrospan.ingest.interpret.service import worker as worker_module
+from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
+from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.interpret.service.worker import TABLES, Job, interpret_job
+from retrospan.ingest.load.raw_row_reader import span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import NO_RULES
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
@@ -60,12 +60,12 @@ def test_rows_that_nobody_goes_through_do_not_stand_in_the_way(
 ) -> None:
     monkeypatch.setattr(worker_module, "HELD_BYTES", 0)
     _, last = load(store, recordings["langgraph-openinference/parallel"].traces)
-    readings = Readings(True, lambda tenant, run_id: True, NO_RULES)
+    readings = BatchRunner(True, lambda tenant, run_id: True, NO_RULES)
     readings.begin(store)
     ((trace_id,),) = store.rows("SELECT DISTINCT trace_id FROM raw_spans")
     try:
         for wanted in (False, True):
-            job = readings.job(store, Batch("default", {str(trace_id): (last,)}, []))
+            job = readings.job(store, TraceBatch("default", {str(trace_id): (last,)}, []))
             assert job is not None
             assert readings.send(job)
             done = readings.receive()

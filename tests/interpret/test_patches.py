@@ -7,7 +7,7 @@ import json
 import pytest
 from interpret.test_stated import span, told
 
-from retrospan.ingest.interpret.patches import NoPatch, patched
+from retrospan.ingest.interpret.assembly.patches import NoPatch, patched
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_operations(document: object, patch: object, expected: object) -> None:
         ({}, "not a JSON array"),
         ([1], "operation 1: not an object"),
         ([{"op": "add", "path": "/b"}], "without a value"),
-        ([{"op": "add", "path": "b", "value": 1}], "no JSON pointer"),
+        ([{"op": "add", "path": "b", "value": 1}], "not a JSON pointer"),
         ([{"op": "add", "path": "/b/c", "value": 1}], "there is no 'b'"),
         ([{"op": "add", "path": "/a/5", "value": 1}], "no place 5"),
         ([{"op": "add", "path": "/a/01", "value": 1}], "no index"),

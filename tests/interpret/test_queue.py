@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.queue import Queue
+from retrospan.ingest.interpret.service.run_queue import Queue
 from retrospan.schemas.sequences import base_of
 
 A, B = ("default", "a"), ("default", "b")

@@ -8,7 +8,7 @@ from typing import Any
 from fix_recordings import Recording
 from spans import rows_of_recording
 
-from retrospan.ingest.interpret.rows import Rows
+from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.schemas.canonical import ToolCallRow
 
 

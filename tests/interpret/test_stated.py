@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spans import read_run
 
-from retrospan.ingest.interpret.rows import Rows, rows_of
-from retrospan.ingest.interpret.span import Event, Span
+from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.spans.span import Event, Span
 from retrospan.ingest.interpret.stated.times import NotATime, read_rfc3339
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=4)
@@ -212,14 +212,14 @@ def test_a_span_and_one_inside_that_tell_of_one_effect_are_one() -> None:
 
 
 def test_spans_that_only_state_are_a_run_and_others_are_none() -> None:
-    from retrospan.ingest.interpret.problems import Problems
     from retrospan.ingest.interpret.run import is_run, read_spans
+    from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 
     said = event("observation", entity__type="a", entity__id="b", changes='{"x":1}')
-    assert is_run(read_spans([span(1, 0, 0, [said])], Problems()))
-    assert is_run(read_spans([span(1, 0, 0, [], **{"retrospan.effect": "read"})], Problems()))
+    assert is_run(read_spans([span(1, 0, 0, [said])], ParseIssues()))
+    assert is_run(read_spans([span(1, 0, 0, [], **{"retrospan.effect": "read"})], ParseIssues()))
     assert not is_run(
-        read_spans([span(1, 0, 0, [Event(name="exception", time_ns=1, attributes={})])], Problems())
+        read_spans([span(1, 0, 0, [Event(name="exception", time_ns=1, attributes={})])], ParseIssues())
     )
 
 

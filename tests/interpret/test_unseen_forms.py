@@ -7,9 +7,9 @@ import json
 import pytest
 from made_spans import ASKS, CALL, make_span, text
 
-from retrospan.ingest.interpret.problems import Problems
 from retrospan.ingest.interpret.run import read_spans
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Span
 
 #: Name of the form → the span, and the fields of its reading that must come out.
 _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
@@ -179,7 +179,7 @@ _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
 @pytest.mark.parametrize("form", _FORMS)
 def test_the_form_is_read(form: str) -> None:
     span, wanted = _FORMS[form]
-    (reading,) = read_spans([span], Problems())
+    (reading,) = read_spans([span], ParseIssues())
     found = {name: getattr(reading, name) for name in wanted}
     if "tokens" in wanted:
         found["tokens"] = (reading.tokens.input, reading.tokens.output)

@@ -9,7 +9,7 @@ from made_spans import ASKS, CALL, CHAT, QUESTION, RESULT, chat_span, make_span,
 from spans import read_run
 
 from retrospan.ingest.interpret.run import Run
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def test_an_answer_left_out_of_the_next_prompt_is_put_back() -> None:

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from retrospan.ingest.config import LoaderSettings
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
-from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.store import Settings, Store

@@ -12,10 +12,10 @@ from otlp_values import Origin, Span, request
 from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load import batches
 from retrospan.ingest.load import loader as loading
-from retrospan.ingest.load.ahead import Ahead
 from retrospan.ingest.load.batches import Content, Frame
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
+from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
@@ -25,7 +25,7 @@ def batch_after(sequence: int) -> Content:
 
 
 def test_what_was_read_is_taken_once_and_only_in_its_place() -> None:
-    ahead = Ahead(batch_after)
+    ahead = Prefetcher(batch_after)
     assert ahead.take(0) is None, "nothing was begun"
     ahead.begin(7)
     assert ahead.take(7) == batch_after(7)
@@ -42,7 +42,7 @@ def test_a_batch_that_is_tried_again_is_not_read_again() -> None:
         read.append(after)
         return batch_after(after)
 
-    ahead = Ahead(reading)
+    ahead = Prefetcher(reading)
     ahead.begin(3)
     ahead.begin(3)
     assert ahead.take(3) == batch_after(3) and read == [3]
@@ -55,10 +55,10 @@ def test_what_cannot_be_read_is_left_to_the_loader() -> None:
     def refusing(after: int) -> Content:
         raise OSError("the disk does not answer")
 
-    ahead = Ahead(refusing)
+    ahead = Prefetcher(refusing)
     ahead.begin(1)
     assert ahead.take(1) is None
-    damaged = Ahead(lambda after: Content(b"", [], 0, ""))
+    damaged = Prefetcher(lambda after: Content(b"", [], 0, ""))
     damaged.begin(1)
     assert damaged.take(1) is None
 

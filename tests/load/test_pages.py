@@ -9,7 +9,7 @@ from otlp_values import Origin, Span, request
 
 from retrospan.ingest.load.batches import token_of
 from retrospan.ingest.load.landing import insert_records
-from retrospan.ingest.load.reading import (
+from retrospan.ingest.load.raw_row_reader import (
     LEAST_PAGE_SPANS,
     parse_spans,
     read_in_pages,

@@ -13,7 +13,7 @@ from otlp_values import Attribute, Event, Link, Log, Origin, Span, Value, reques
 from retrospan.ingest.load.attributes import value_of
 from retrospan.ingest.load.batches import token_of
 from retrospan.ingest.load.landing import insert_records
-from retrospan.ingest.load.reading import read_logs, read_spans
+from retrospan.ingest.load.raw_row_reader import read_logs, read_spans
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.otlp.raw_rows import logs_request, traces_request
 from retrospan.ingest.warehouse.embedded import EmbeddedStore

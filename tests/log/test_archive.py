@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.batches import token_of
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.log import archivist as archivist_module
 from retrospan.ingest.log.archive import ArchiveDiffers
 from retrospan.ingest.log.archivist import Archivist
-from retrospan.ingest.log.files import Files
 from retrospan.ingest.log.record import decode
 from retrospan.ingest.log.segment import segment_path
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog

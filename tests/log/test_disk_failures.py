@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.schemas.errors import LogFailed, LogFull
 

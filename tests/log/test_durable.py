@@ -6,18 +6,18 @@ import threading
 
 import pytest
 
-from retrospan.ingest.log.durable import Durable
+from retrospan.ingest.log.commit_future import CommitFuture
 from retrospan.schemas.errors import LogFull
 
 
 def test_all_who_wait_hear_the_same_and_so_does_who_comes_late() -> None:
-    durable = Durable()
+    durable = CommitFuture()
     heard: list[int] = []
     waiting = [threading.Thread(target=lambda: heard.append(durable.result(30))) for _ in range(4)]
     for thread in waiting:
         thread.start()
     assert not durable.done() and heard == []
-    durable.keep(7)
+    durable.set_result(7)
     for thread in waiting:
         thread.join()
     assert durable.done() and heard == [7] * 4
@@ -25,10 +25,10 @@ def test_all_who_wait_hear_the_same_and_so_does_who_comes_late() -> None:
 
 
 def test_what_is_not_on_disk_is_no_promise() -> None:
-    durable = Durable()
+    durable = CommitFuture()
     with pytest.raises(TimeoutError, match="not on disk after 0 s"):
         durable.result(0)
-    durable.fail(LogFull("no room"))
+    durable.set_exception(LogFull("no room"))
     assert durable.done()
     for _ in range(2):
         with pytest.raises(LogFull, match="no room"):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrospan.ingest.log.follower import LogFollower
-from retrospan.ingest.log.rewriting import rewrite
+from retrospan.ingest.log.rewrite import rewrite
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.telling import archived_path, segment_told, segments_of
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
+from retrospan.ingest.log.disk_budget import FOR_NOTES
 from retrospan.ingest.log.record import Note, Record, Reject, decode
-from retrospan.ingest.log.room import FOR_NOTES
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.schemas.errors import LogFailed, LogFull
 
@@ -198,7 +198,7 @@ def test_r08_a_full_log_refuses_and_keeps_what_it_has(tmp_path: Path) -> None:
     assert log.append(tenant="default", traces=b"small") == 2
     receipt = Note("receipt", b"r" * 700)
     assert log.append(tenant="default", notes=[receipt]) == 3, "what makes room is taken beyond the limit"
-    with pytest.raises(LogFull, match="let runs go"):
+    with pytest.raises(LogFull, match="delete runs"):
         log.append(tenant="default", traces=b"x", notes=[receipt])
     with pytest.raises(LogFull, match="its limit is 1000"):
         log.append(tenant="default", notes=[Note("receipt", b"r" * FOR_NOTES)])

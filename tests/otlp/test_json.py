@@ -233,7 +233,7 @@ def test_bytes_that_are_no_utf8_are_kept_as_they_are() -> None:
         ),
         (
             span_of(attributes=[{"key": "k", "value": {"bytesValue": "*"}}]),
-            "attributes: value: bytesValue: text that is no base64",
+            "attributes: value: bytesValue: text that is not base64",
         ),
         (None, "null where an object belongs"),
     ],

@@ -12,8 +12,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from retrospan.ingest.otlp import lean
-from retrospan.ingest.otlp.split import LOGS, TRACES, count, salvage
+from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp.salvage import LOGS, TRACES, count, salvage
 
 BROKEN = b"\x0a\x7fshort"
 

@@ -1,4 +1,4 @@
-"""The benchmark is run from the top of the repository and is no part of the distribution."""
+"""The benchmark is run from the top of the repository and is not part of the distribution."""
 
 import sys
 from pathlib import Path

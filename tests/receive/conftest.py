@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from retrospan.ingest.config import Limits
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver

@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_400(station: Station, content_type: str) -> None
     assert answer.status == 400
     code, message = status_of(answer, content_type)
     assert code == 3
-    assert "cannot be read" in message or "no JSON" in message
+    assert "cannot be read" in message or "not JSON" in message
     [record] = station.records()
     assert record.traces is None
     assert len(record.rejects) == 1

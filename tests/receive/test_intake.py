@@ -16,7 +16,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from retrospan.ingest.config import Limits
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.receive.intake import Intake, Receipt
+from retrospan.ingest.receive.intake import Acknowledgement, Intake
 from retrospan.schemas.errors import BadRequest, LogFull, PayloadTooLarge
 
 
@@ -38,10 +38,10 @@ def test_a_good_request_is_stored_byte_for_byte(log: WriteAheadLog) -> None:
     intake = Intake(log)
     # An unknown field at the end: not ours to touch.
     body = make.traces(make.span(), make.span()).SerializeToString() + b"\xfa\x3e\x03new"
-    assert intake.traces(body) == Receipt(2, 0, "", 1)
+    assert intake.traces(body) == Acknowledgement(2, 0, "", 1)
     assert (last(log).traces, last(log).rejects, last(log).tenant) == (body, [], "default")
     logs = make.logs(LogRecord(), LogRecord(), LogRecord()).SerializeToString()
-    assert intake.logs(logs, "other") == Receipt(3, 0, "", 2)
+    assert intake.logs(logs, "other") == Acknowledgement(3, 0, "", 2)
     assert (last(log).logs, last(log).tenant) == (logs, "other")
     counters = intake.counters
     assert (counters.requests, counters.spans_acknowledged, counters.log_records_acknowledged) == (2, 2, 3)
@@ -49,7 +49,7 @@ def test_a_good_request_is_stored_byte_for_byte(log: WriteAheadLog) -> None:
 
 @pytest.mark.parametrize("body", [b"", make.traces().SerializeToString()])
 def test_an_empty_request_succeeds_and_leaves_nothing(log: WriteAheadLog, body: bytes) -> None:
-    assert Intake(log).traces(body) == Receipt(0, 0, "", 0)
+    assert Intake(log).traces(body) == Acknowledgement(0, 0, "", 0)
     assert log.durable_sequence == 0
 
 

@@ -91,7 +91,7 @@ def test_r47_a_byte_scan_finds_none_of_the_planted_secrets(redacting: Served) ->
     }  # fmt: skip
     assert redacting.stop() == 0
     directory = redacting.data.parent
-    assert files_with(redacting.data, "chat [redacted:api-key]"), "the log keeps what is no secret"
+    assert files_with(redacting.data, "chat [redacted:api-key]"), "the log keeps what is not a secret"
     for secret in SECRETS:
         assert files_with(redacting.data, secret) == []
         assert secret not in metrics

@@ -57,7 +57,7 @@ REFUSED = {
     r"[a-z-]{1,9}\b": "several places",
     r"a^b": "cannot stand",
     r"[[:alpha:]]": "class in a class",
-    r"a{x}": "no repeat",
+    r"a{x}": "not a repeat",
     "\\": "backslash",
     "a" * 1001: "longer",
     "(" * 20 + "a" + ")" * 20: "too deeply",

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from keeping import KINDS, Keeper, agent_run
 
-from retrospan.ingest.interpret.worker import TABLES
-from retrospan.ingest.retention import retention
+from retrospan.ingest.interpret.service.worker import TABLES
+from retrospan.ingest.retention.deletion import retention
 from retrospan.ingest.torture.failpoints import RETENTION_FAILPOINTS, arm
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 

@@ -10,7 +10,7 @@ from forging import content_of, write_archive
 from keeping import Keeper, agent_run
 
 from retrospan.ingest.log.segment import Segment
-from retrospan.ingest.retention.policy import Policy, default_policy, read_policy
+from retrospan.ingest.retention.policy.policy import Policy, default_policy, read_policy
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 

@@ -10,11 +10,11 @@ from keeping import Keeper, agent_run, trace_of
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from retrospan.ingest.interpret.worker import TABLES
+from retrospan.ingest.interpret.service.worker import TABLES
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.retention.bare import MARK, bare_span
-from retrospan.ingest.retention.burial import Burial
-from retrospan.ingest.retention.policy import read_policy
+from retrospan.ingest.retention.deletion.deleter import Deleter
+from retrospan.ingest.retention.deletion.strip import MARK, strip_span
+from retrospan.ingest.retention.policy.policy import read_policy
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 
@@ -165,15 +165,15 @@ def test_a_death_between_the_bare_rows_and_the_deletion(
     send_all(keeper, 1)
     before = keeper.rows(_SHAPE)
     keeper.after(3)
-    delete = Burial._delete
+    delete = Deleter._delete
 
-    def die(self: Burial, store: object, statement: str, *rest: object) -> None:
+    def die(self: Deleter, store: object, statement: str, *rest: object) -> None:
         if statement == "delete_unbared":
             raise WarehouseUnavailable("killed here")
         delete(self, store, statement, *rest)  # type: ignore[arg-type]  # passed on as they came
 
     with monkeypatch.context() as patched:
-        patched.setattr(Burial, "_delete", die)
+        patched.setattr(Deleter, "_delete", die)
         with pytest.raises(WarehouseUnavailable):
             keeper.apply(POLICY)
     assert where(keeper, "question ok-0"), "it died on the way"
@@ -234,9 +234,9 @@ def test_a_bare_span_keeps_what_is_listed_and_nothing_else() -> None:
     ).value.string_value = "secret"
     data = span.SerializeToString()
     group = b"\xa3\x06\x0a\x06secret\xa4\x06"  # of a kind that OTLP does not have
-    assert bare_span(data + group) == bare_span(data)
-    bare = bare_span(data + b"\xfa\x3e\x06secret")  # a field that no release has
-    assert b"secret" not in bare and bare_span(bare) is bare
+    assert strip_span(data + group) == strip_span(data)
+    bare = strip_span(data + b"\xfa\x3e\x06secret")  # a field that no release has
+    assert b"secret" not in bare and strip_span(bare) is bare
     left = Span.FromString(bare)
     assert [attribute.key for attribute in left.attributes] == [
         "gen_ai.request.model",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retrospan.ingest.retention.ages import DAY, HOUR
-from retrospan.ingest.retention.candidate import Candidate, class_of, share_of
-from retrospan.ingest.retention.policy import Policy, default_policy, read_policy
+from retrospan.ingest.retention.policy.ages import DAY, HOUR
+from retrospan.ingest.retention.policy.candidate import Candidate, class_of, share_of
+from retrospan.ingest.retention.policy.policy import Policy, default_policy, read_policy
 from retrospan.schemas.errors import ConfigError
 
 FILE = """

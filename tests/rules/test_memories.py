@@ -7,8 +7,8 @@ from typing import Any
 
 from spans import read_run
 
-from retrospan.ingest.interpret.rows import Rows, rows_of
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.spans.span import Span
 
 TRACE = "ab" * 16
 

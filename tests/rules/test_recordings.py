@@ -9,7 +9,7 @@ import pytest
 from fix_recordings import Recording, load_recording, manifest
 from spans import read_runs, spans_of_requests
 
-from retrospan.ingest.interpret.rows import rows_of
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.schemas.stated import ObservationRow
 

@@ -182,7 +182,7 @@ def test_a_result_is_read_from_its_text_in_one_way() -> None:
         (_HEAD, "line 1: after: missing"),
         (_HEAD + "aftr = 'result.a'", "line 6: aftr: no key of a rule; did you mean 'after'?"),
         (_HEAD + "after = 'reslt.a'", "line 6: after: 'reslt.a' begins with none of arguments, result, each"),
-        (_HEAD + "\n\n[rule.after]\na = 5", "line 8: after: 5 is no path"),
+        (_HEAD + "\n\n[rule.after]\na = 5", "line 8: after: 5 is not a path"),
         (
             _HEAD + "after = { a = 'result.a' }\nfield = 'arguments.f'",
             "line 6: after: names its fields itself",
@@ -191,7 +191,7 @@ def test_a_result_is_read_from_its_text_in_one_way() -> None:
         (_HEAD + "after = 'result'\nconfidence = 2", "line 7: confidence: 2 is not between 0 and 1"),
         (
             _HEAD + "after = 'result'\npriority = 1000",
-            "line 7: priority: 1000 is no whole number from 0 to 999",
+            "line 7: priority: 1000 is not a whole number from 0 to 999",
         ),
         (_HEAD + "after = 'result'\nwhen = { result.ok = true }", "line 7: when: 'result': {'ok': True}"),
         (

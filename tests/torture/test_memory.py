@@ -87,7 +87,7 @@ def test_r31_r32_a_flood_is_survived_with_the_least_memory_and_nothing_acknowled
             flood.run()
             assert collector.process.poll() is None, collector.stderr()[-2000:]
             behind = collector.health()["load_lag_records"]
-            assert behind > 0, "it was no flood: the tables kept up"
+            assert behind > 0, "it was not a flood: the tables kept up"
             collector.until(lambda: not collector.health()["load_lag_records"], 400.0)
             [row] = collector.rows("SELECT toUInt32(count()) AS spans FROM raw_spans")
             assert row["spans"] >= flood.acknowledged > 0

@@ -13,8 +13,8 @@ import pytest
 from heeding import heeding
 
 from retrospan.ingest.cli.main import main
-from retrospan.ingest.cli.torture import summary
 from retrospan.ingest.torture import session
+from retrospan.ingest.torture.command import summary
 from retrospan.ingest.torture.exporters import Account
 from retrospan.ingest.torture.failpoints import FAILPOINTS
 from retrospan.ingest.torture.session import Torture, Verdict, compare

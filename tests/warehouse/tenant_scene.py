@@ -22,7 +22,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse

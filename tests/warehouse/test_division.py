@@ -11,8 +11,8 @@ import otlp_requests as otlp
 import pytest
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.interpreter import Interpreter
-from retrospan.ingest.interpret.share import PARTS, Share
+from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.interpret.service.partition_lease import PARTS, PartitionLease
 from retrospan.ingest.load.identity import LogIdentity, note_log
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
@@ -30,7 +30,7 @@ def interpreters(warehouse: EmbeddedWarehouse, store: EmbeddedStore) -> Iterator
     """Two interpreters that share the runs of two logs; each has half of the parts."""
     for number in LOGS:
         note_log(store, number, f"log {number}")
-    shares = [Share(warehouse.connect, name, lease_seconds=2.0) for name in ("a", "b")]
+    shares = [PartitionLease(warehouse.connect, name, lease_seconds=2.0) for name in ("a", "b")]
     running = [
         Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False, share=share)
         for share in shares

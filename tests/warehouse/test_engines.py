@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from retrospan.ingest.interpret.statements import load
+from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries import catalogue
 from retrospan.schemas.engines import PLAIN, WINDOW_SECONDS, Form, cluster, replicated_database
@@ -126,5 +126,5 @@ def test_what_is_superseded_is_deleted_where_the_rows_are(store: EmbeddedStore) 
 
 def test_a_name_that_could_be_more_than_a_name_is_refused() -> None:
     for name in ("", "a b", "main`; DROP DATABASE x", "{cluster}"):
-        with pytest.raises(ValueError, match="no name of a cluster"):
+        with pytest.raises(ValueError, match="not a name of a cluster"):
             cluster(name)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from retrospan.ingest.interpret.share import PARTS, Share, part_of
-from retrospan.ingest.interpret.statements import load
+from retrospan.ingest.interpret.service.partition_lease import PARTS, PartitionLease, part_of
+from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import WarehouseUnavailable
 
@@ -18,12 +18,12 @@ LEASE = 1.0
 
 
 @pytest.fixture
-def shares(warehouse: EmbeddedWarehouse) -> Iterator[Callable[[str], Share]]:
+def shares(warehouse: EmbeddedWarehouse) -> Iterator[Callable[[str], PartitionLease]]:
     """Starts interpreters' shares with short leases; all are stopped at the end."""
-    started: list[Share] = []
+    started: list[PartitionLease] = []
 
-    def begin(name: str) -> Share:
-        share = Share(warehouse.connect, name, lease_seconds=LEASE)
+    def begin(name: str) -> PartitionLease:
+        share = PartitionLease(warehouse.connect, name, lease_seconds=LEASE)
         share.start()
         started.append(share)
         return share
@@ -36,7 +36,7 @@ def shares(warehouse: EmbeddedWarehouse) -> Iterator[Callable[[str], Share]]:
 class Watch:
     """Looks all the time whether two hold the same part."""
 
-    def __init__(self, shares: list[Share]) -> None:
+    def __init__(self, shares: list[PartitionLease]) -> None:
         self.shares = shares
         self.twice: set[int] = set()
         self.looks = 0
@@ -65,16 +65,16 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def balanced(shares: list[Share]) -> bool:
+def balanced(shares: list[PartitionLease]) -> bool:
     """Whether all parts are held, and nobody has more than a fair number; interpreters do their turns meanwhile."""
     for share in shares:
-        share.turn()
+        share.renew_or_claim()
     fair = -(-PARTS // len(shares))
     sizes = [len(share.parts) for share in shares]
     return sum(sizes) == PARTS and max(sizes) <= fair
 
 
-def test_parts_are_divided_and_never_held_twice(shares: Callable[[str], Share]) -> None:
+def test_parts_are_divided_and_never_held_twice(shares: Callable[[str], PartitionLease]) -> None:
     running = [shares("a")]
     until(lambda: balanced(running))
     watch = Watch(running)
@@ -90,7 +90,9 @@ def test_parts_are_divided_and_never_held_twice(shares: Callable[[str], Share]) 
     assert watch.looks > 100 and not watch.twice
 
 
-def test_what_a_dead_one_held_is_taken_over(shares: Callable[[str], Share], store: EmbeddedStore) -> None:
+def test_what_a_dead_one_held_is_taken_over(
+    shares: Callable[[str], PartitionLease], store: EmbeddedStore
+) -> None:
     store.command(
         "INSERT INTO leases (part, holder, state) SELECT number, 'dead', 'held' FROM numbers({parts:UInt16})",
         {"parts": PARTS},
@@ -104,7 +106,7 @@ def test_what_a_dead_one_held_is_taken_over(shares: Callable[[str], Share], stor
 def test_who_cannot_say_so_any_more_stops_before_others_may_begin(
     warehouse: EmbeddedWarehouse, store: EmbeddedStore
 ) -> None:
-    share = Share(warehouse.connect, "alone", lease_seconds=4.0)
+    share = PartitionLease(warehouse.connect, "alone", lease_seconds=4.0)
     last = 0.0
     while not share.parts:
         last = time.monotonic()
@@ -127,7 +129,7 @@ def test_who_has_no_answer_from_the_warehouse_may_get_parts_yet(warehouse: Embed
             raise WarehouseUnavailable("away")
         return warehouse.connect()
 
-    share = Share(connect, "early", lease_seconds=0.2)
+    share = PartitionLease(connect, "early", lease_seconds=0.2)
     share.start()
     try:
         time.sleep(0.5)
@@ -140,7 +142,7 @@ def test_who_has_no_answer_from_the_warehouse_may_get_parts_yet(warehouse: Embed
 
 
 def test_a_part_that_is_given_up_is_held_until_the_work_on_it_is_done(
-    warehouse: EmbeddedWarehouse, store: EmbeddedStore, shares: Callable[[str], Share]
+    warehouse: EmbeddedWarehouse, store: EmbeddedStore, shares: Callable[[str], PartitionLease]
 ) -> None:
     share = shares("first")
     until(lambda: len(share.parts) == PARTS)
@@ -153,7 +155,7 @@ def test_a_part_that_is_given_up_is_held_until_the_work_on_it_is_done(
     left = [run for run in runs if not share.owns("default", run)]
     # A batch may be under way: nobody else gets the part before the turn.
     assert all(share.holds("default", run) for run in left)
-    share.turn()
+    share.renew_or_claim()
     assert not any(share.holds("default", run) for run in left)
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 from warehouse.engine_server import EngineServer
 
-from retrospan.ingest.warehouse.address import ServerAddress, parse_server
+from retrospan.ingest.server_address import ServerAddress, parse_server
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.server import ServerWarehouse
 from retrospan.ingest.warehouse.tenants import TABLES, TenantReaders, condition, reader_of, statements

@@ -77,7 +77,7 @@ class Settings:
         environ: Mapping[str, str],
         say: Callable[[str], None],
     ) -> Settings:
-        """Put the settings together. Raises ConfigError for an argument; `say` is told of a variable."""
+        """Put the settings together. Raises ConfigError for an argument; `log_event` is told of a variable."""
         sources = _Sources(arguments, environ, say)
         protocol = sources.protocol()
         endpoint = sources.endpoint(protocol)

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
-from retrospan.ingest.saying import say_failure
+from retrospan.ingest.logs import log_failure
 from retrospan.schemas import errors
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
@@ -137,7 +137,7 @@ class Channel:
         except (OSError, EOFError):
             pass  # the other end is gone, or this one was closed
         except Exception as error:  # noqa: BLE001 - what does not speak this language is not listened to
-            say_failure("the collector's other process", error)
+            log_failure("the collector's other process", error)
         self.close()
         self._ended()
 
@@ -166,7 +166,7 @@ class Channel:
         except RetrospanError as error:
             reply["fails"] = told(error)
         except Exception as error:  # noqa: BLE001 - whoever asked must get an answer
-            say_failure(f"the call {message['call']!r}", error)
+            log_failure(f"the call {message['call']!r}", error)
             reply["fails"] = told(WarehouseUnavailable(f"an internal error: {type(error).__name__}"))
         try:
             self._send(reply)

@@ -24,9 +24,6 @@ from retrospan.ingest.access.remote import admitted
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile
-from retrospan.ingest.answer.metrics_target import require_foreign
-from retrospan.ingest.answer.observed import Observed, Parts, release
-from retrospan.ingest.answer.probes import Probes
 from retrospan.ingest.answer.stand_in import StandIn
 from retrospan.ingest.channel import Arguments
 from retrospan.ingest.config import Config
@@ -38,15 +35,18 @@ from retrospan.ingest.log.telling import archived_path, segment_told
 from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.memory import engine_bytes, memory_limit
+from retrospan.ingest.metrics_target import require_foreign
+from retrospan.ingest.port import bind
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.receive.port import bind
 from retrospan.ingest.redact.redactor import Redactor
 from retrospan.ingest.remote_file import read_setting
-from retrospan.ingest.retention.policy import read_policy_file
+from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.setting_values import Address
+from retrospan.ingest.status.collector_status import CollectorStatus, ReceivingParts, release
+from retrospan.ingest.status.probes import Probes
 from retrospan.ingest.supervisor import Supervisor
 
 GRACE_SECONDS = 10.0
@@ -75,7 +75,7 @@ class Collector:
     """One collector over one data directory. Start once, stop once; a context manager does both."""
 
     def __init__(self, config: Config, say: Callable[[str], None] = lambda line: None) -> None:
-        """`say` gets a line for a person now and then: what was recovered, what is wrong."""
+        """`log_event` gets a line for a person now and then: what was recovered, what is wrong."""
         self.config = config
         self._say = say
         self._stack = ExitStack()
@@ -144,8 +144,8 @@ class Collector:
         )
         self._intake = Intake(self._log, config.limits, redactor)
         self._supervisor = self._supervised(listener, claimed.descriptor, engine)
-        observed = self._observed = Observed(
-            config, Parts(self._log, self._intake, self._gate, self._supervisor), loaded
+        observed = self._observed = CollectorStatus(
+            config, ReceivingParts(self._log, self._intake, self._gate, self._supervisor), loaded
         )
         self._probes = Probes(observed, self._gate)
         visitors = Visitors(config.sql, self._gate.guarded, config.host_names, config.origins)
@@ -239,10 +239,10 @@ class Collector:
         self._supervisor.tell("grow", {"segments": segments})
         self._supervisor.stop({"durable": durable, "drain_seconds": drain}, drain + CLOSING_SECONDS)
 
-    def _export_metrics(self, stack: ExitStack, observed: Observed) -> None:
+    def _export_metrics(self, stack: ExitStack, observed: CollectorStatus) -> None:
         if self.config.metrics_to is not None:
             # Imported here: the SDK takes time to load, and few ask for this.
-            from retrospan.ingest.answer.exported import ExportedMetrics
+            from retrospan.ingest.status.exported import ExportedMetrics
 
             exported = ExportedMetrics(
                 self.config.metrics_to,
@@ -282,7 +282,7 @@ class Collector:
         stack.callback(http.stop, GRACE_SECONDS)
         return Address(self.config.grpc.host, grpc_port), Address(self.config.http.host, http_port)
 
-    def _introduce(self, observed: Observed) -> None:
+    def _introduce(self, observed: CollectorStatus) -> None:
         page = observed.health()
         self._say(
             f"data {self.config.data.absolute()}: {self._log.bytes_used / 1e6:,.1f} MB of log, "

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, get_args
 
-from retrospan.ingest.access.trusted import require_trusted
+from retrospan.ingest.server_address import parse_server
 from retrospan.ingest.setting_values import (
     GIB,
     KIB,
@@ -30,10 +30,11 @@ from retrospan.ingest.setting_values import (
     parse_path,
     parse_seconds,
 )
-from retrospan.ingest.warehouse.address import parse_server
+from retrospan.ingest.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 Role = Literal["all", "receive", "interpret"]
+PAGE = "docs/configuration.md"
 _CLUSTER = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -56,10 +57,15 @@ class Limits:
     queries_per_token: int = 6
     """Of these, those with the same token."""
     query_seconds: float = 60.0
+    """How long one query may run; then it is stopped."""
     query_memory_bytes: int = 2 * GIB
+    """What one query may hold in memory."""
     query_threads: int = 2
+    """On how many threads one query runs."""
     query_result_bytes: int = 512 * MIB
+    """The most that one query answers."""
     query_result_rows: int = 50_000_000
+    """The most rows that one query answers."""
     query_text_bytes: int = 256 * KIB
     """The text of one query: as much as the engine reads by default."""
 
@@ -69,10 +75,13 @@ class LoaderSettings:
     """How records become rows."""
 
     batch_spans: int = 20_000
+    """The most spans and log records of one insert."""
     batch_bytes: int = 64 * MIB
+    """The most bytes of the log in one insert."""
     wait_seconds: float = 0.2
     """How long a batch waits for more records."""
     memory_bytes: int = 4 * GIB
+    """What one statement of the loader may take in the embedded engine, and no more than the container leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,7 @@ class InterpreterSettings:
     quiet_seconds: float = 1.0
     """How long a run must be quiet before it is read."""
     memory_bytes: int = 2 * GIB
+    """What the interpreter's statements may take in the embedded engine, beside the loader's."""
     rules: Path | None = None
     """A file of mutation rules: which tool calls change which entity. Read at the start and by every rebuild."""
     run_bytes: int = 2 * GIB
@@ -96,6 +106,7 @@ class RedactionSettings:
     """What is taken out of requests before anything is stored."""
 
     enabled: bool = False
+    """Whether anything is taken out."""
     rules: Path | None = None
     """A file of rules. Without it, all built-in ones."""
 
@@ -107,6 +118,7 @@ class TlsSettings:
     certificate: Path | None = None
     """The collector's certificate, then those that lead to its authority."""
     key: Path | None = None
+    """The certificate's private key."""
     client_ca: Path | None = None
     """Authorities: only clients with a certificate of one of them are let in."""
 
@@ -116,7 +128,9 @@ class ServerSettings:
     """The ClickHouse server that `warehouse` names. The login here goes before the one in the address."""
 
     user: str = ""
+    """The name to log in with."""
     password: str = field(default="", repr=False)
+    """Its password."""
     cluster: str = ""
     """On all nodes of which tables are made: replicated, and spread over its shards."""
     timeout_seconds: float = 120.0
@@ -140,9 +154,13 @@ class Config:
     """Everything `retrospan serve` can be told."""
 
     data: Path = Path("retrospan-data")
+    """The directory where everything is kept."""
     grpc: Address = field(default_factory=lambda: Address("127.0.0.1", 4317))
+    """Where OTLP over gRPC is received. Port 0 picks one."""
     http: Address = field(default_factory=lambda: Address("127.0.0.1", 4318))
+    """Where OTLP over HTTP is received, with the probes."""
     sql: Address = field(default_factory=lambda: Address("127.0.0.1", 8123))
+    """Where SQL over HTTP is answered."""
     warehouse: str | None = field(default=None, repr=False)
     """A ClickHouse server, as clickhouse://user:password@host:8123/retrospan. Without it, the embedded one."""
     role: Role = "all"
@@ -230,7 +248,7 @@ class Config:
                 "embedded warehouse. Name one (--warehouse clickhouse://…), or use --role all."
             )
         if self.server.cluster and not _CLUSTER.fullmatch(self.server.cluster):
-            raise ConfigError(f"server.cluster: {self.server.cluster!r} is no name of a cluster.")
+            raise ConfigError(f"server.cluster: {self.server.cluster!r} is not a name of a cluster.")
         if self.server != ServerSettings() and self.warehouse is None:
             raise ConfigError("server: there are settings of a server, and warehouse names none.")
         if self.redaction.rules is not None and not self.redaction.enabled:
@@ -318,15 +336,17 @@ _KEYS = tuple(_keys(Config()))
 def _known(key: str, place: str) -> None:
     if key not in _KEYS:
         near = get_close_matches(key, _KEYS, 1, 0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(_KEYS)}."
-        raise ConfigError(f"unknown key {key!r} in {place}.{hint}")
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"unknown key {key!r} in {place}.{hint} {PAGE} lists them.")
 
 
 def _value(key: str, value: object, source: str) -> object:
     try:
         return _reader(key)(value)
     except ValueError as error:
-        raise ConfigError(f"{key} = {value!r} (from {source}): {error}.") from error
+        raise ConfigError(
+            f"{key} = {value!r} (from {source}): {error}. {PAGE} says what it takes."
+        ) from error
 
 
 def _file_values(file: Path) -> dict[str, tuple[object, int]]:

@@ -13,26 +13,27 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from retrospan.ingest.access.remote import RemoteGate
+from retrospan.ingest.admin_commands import commands
 from retrospan.ingest.answer.admin import Admin, Report
-from retrospan.ingest.answer.reporting import Parts, Reporting
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Config
-from retrospan.ingest.interpret.interpreter import Interpreter
+from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.load.migrating import migrate
 from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.follower import LogFollower
+from retrospan.ingest.open_warehouse import OpenWarehouse
 from retrospan.ingest.rebuilding import Rebuilding
-from retrospan.ingest.retention.burial import Burial
-from retrospan.ingest.retention.commands import commands
-from retrospan.ingest.retention.marks import Marks
-from retrospan.ingest.retention.policy import read_policy_file
-from retrospan.ingest.retention.retention import Retention
+from retrospan.ingest.retention.deletion.deleter import Deleter
+from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.retention.policy.policy import read_policy_file
+from retrospan.ingest.retention.receipts.marks import Marks
 from retrospan.ingest.retention.schedule import Schedule
 from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.status.warehouse_status import WarehouseParts, WarehouseStatus
+from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.rechecking import Rechecking
-from retrospan.ingest.warehouse.opened import OpenWarehouse
 from retrospan.schemas.errors import WarehouseUnavailable
 
 GRACE_SECONDS = 10.0
@@ -143,8 +144,8 @@ class Following:
             host_names=config.host_names,
             origins=config.origins,
         )
-        self.reporting = Reporting(
-            Parts(
+        self.reporting = WarehouseStatus(
+            WarehouseParts(
                 self._log,
                 self._loader,
                 self._interpreter,
@@ -185,7 +186,8 @@ class Following:
             self._log,
             self._loader,
             self._loader.chains,
-            Burial(opened, self._interpreter),
+            Deleter(opened, self._interpreter),
+            faults_in(self._log, self._loader.chains, opened.log_number),
             log_number=opened.log_number,
             alone=not opened.shared,
             stopping=self._ending.is_set,

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from retrospan.ingest.answer.admin import Report
 from retrospan.ingest.config import Role
-from retrospan.ingest.interpret.interpreter import Interpreter
-from retrospan.ingest.interpret.selection import EVERYTHING, Selection
+from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.load.checking import detached_parts, drop_detached
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.segmented import SegmentedLog
-from retrospan.ingest.retention.retention import Retention
-from retrospan.ingest.warehouse.opened import OpenWarehouse
+from retrospan.ingest.open_warehouse import OpenWarehouse
+from retrospan.ingest.retention.deletion.retention import Retention
 from retrospan.schemas.errors import ConfigError
 
 

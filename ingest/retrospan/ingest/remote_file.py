@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from retrospan.ingest.access.trusted import Elsewhere, require_trusted
 from retrospan.ingest.channel import Arguments, Channel
 from retrospan.ingest.config import Config
+from retrospan.ingest.trusted_file import Elsewhere, require_trusted
 from retrospan.schemas.errors import ConfigError
 
 NAMES = ("retention.policy", "interpreter.rules")

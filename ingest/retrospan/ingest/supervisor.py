@@ -20,7 +20,7 @@ from pathlib import Path
 
 from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
 from retrospan.ingest.config import Config
-from retrospan.ingest.precedence import LOADING, MERGING, lower_threads
+from retrospan.ingest.priority import LOADING, MERGING, lower_threads
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 SILENT_SECONDS = 30.0

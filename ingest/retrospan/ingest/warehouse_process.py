@@ -28,9 +28,9 @@ from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.telling import segment_told, segments_of
+from retrospan.ingest.logs import install, log_event, log_failure
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
-from retrospan.ingest.saying import say, say_failure, speak_for_everybody
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 REPORT_SECONDS = 1.0
@@ -77,7 +77,7 @@ class WarehouseProcess:
             self._channel.tell("failed", told(error))
             return _FAILED
         except Exception as error:  # noqa: BLE001 - whoever waits for this process must hear why
-            say_failure("the warehouse", error)
+            log_failure("the warehouse", error)
             self._channel.tell("failed", told(WarehouseUnavailable(f"{type(error).__name__}: {error}")))
             return _FAILED
         return 0
@@ -93,7 +93,7 @@ class WarehouseProcess:
         from retrospan.ingest.access.remote import RemoteGate
         from retrospan.ingest.following import Following
         from retrospan.ingest.log.follower import LogFollower
-        from retrospan.ingest.warehouse.opened import open_warehouse
+        from retrospan.ingest.open_warehouse import open_warehouse
 
         channel, directory = self._channel, config.data / "log"
         log = LogFollower(directory, segments_of(segments, directory), self._append, self._moved)
@@ -105,7 +105,13 @@ class WarehouseProcess:
         guarded = config.tokens is not None
         opened = open_warehouse(config, engine_bytes, guarded=guarded)
         following = Following(
-            config, opened, log, RemoteGate(channel, guarded=guarded), tls=tls, say=say, stuck=self._stuck
+            config,
+            opened,
+            log,
+            RemoteGate(channel, guarded=guarded),
+            tls=tls,
+            say=log_event,
+            stuck=self._stuck,
         )
         try:
             following.start(
@@ -132,7 +138,7 @@ class WarehouseProcess:
             except ChannelClosed:
                 return
             except Exception as error:  # noqa: BLE001 - one report that fails is not the end of them
-                say_failure("a report of the warehouse", error)
+                log_failure("a report of the warehouse", error)
 
     def _append(self, *, tenant: str, notes: Sequence[Note] = ()) -> int:
         said = [{"kind": note.kind, "body": note.body.hex()} for note in notes]
@@ -218,7 +224,7 @@ def main(words: Sequence[str]) -> int:
     close_to_others()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    speak_for_everybody()
+    install()
     return WarehouseProcess(channel, socket.socket(fileno=listener)).run()
 
 

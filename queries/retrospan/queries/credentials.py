@@ -38,7 +38,7 @@ class Credentials:
         text = (environ.get(TOKEN, "") if token is None else token).strip()
         if not all("!" <= character <= "~" for character in text):
             raise ConfigError(
-                f"{source} holds something that is no token: only printable ASCII without spaces."
+                f"{source} holds something that is not a token: only printable ASCII without spaces."
             )
         return cls(text, *(environ.get(name, "").strip() for name in (CA, CERTIFICATE, KEY)))
 
@@ -58,7 +58,7 @@ class Credentials:
             context = ssl.create_default_context(cafile=self.authority or None)
         except OSError as error:
             raise ConfigError(
-                f"{CA}: {self.authority} is no file of certificates ({_reason(error)})."
+                f"{CA}: {self.authority} is not a file of certificates ({_reason(error)})."
             ) from error
         if self.certificate:
             try:

@@ -31,6 +31,9 @@ exit codes.
 
 from __future__ import annotations
 
+TIMEOUT_EXCEEDED = 159
+"""ClickHouse's code for a statement that took longer than it may."""
+
 
 class RetrospanError(Exception):
     """Base of every error raised by Retrospan. The message says what happened, with which value, and what to do."""

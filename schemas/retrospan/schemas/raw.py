@@ -4,7 +4,7 @@ An attribute list is a list of (key, kind, value) triples, ordered, one for each
 value holds depends on the kind:
 
     unset           ''                         the value has no member
-    string          the text as it is          bytes that are no UTF-8 are surrogate-escaped here
+    string          the text as it is          bytes that are not UTF-8 are surrogate-escaped here
     bool            true, false
     int             decimal
     double          the shortest text that reads back the same: 1 for 1.0, nan, inf, -inf

@@ -81,8 +81,8 @@ class EffectRow:
     run_id: str
     generation: int
     step: int | None
-    tool_call: int | None  # ordinal; None when the span is no tool call
-    tool_name: str  # the name of the span when it is no tool call
+    tool_call: int | None  # ordinal; None when the span is not a tool call
+    tool_name: str  # the name of the span when it is not a tool call
     trace_id: str
     span_id: str
     effect: str | None  # none | read | write | destructive

@@ -92,7 +92,7 @@ def joined(spans: Iterable[tuple[Origin, bytes]]) -> bytes:
 
 
 def taken_apart(body: bytes) -> Iterator[tuple[Origin, bytes]]:
-    """The spans of a request. Raises ValueError where the bytes are no request."""
+    """The spans of a request. Raises ValueError where the bytes are not a request."""
     for group in fields(body):
         resource, resource_schema = _one(group.content, 1), _one(group.content, 3)
         for scope in fields(group.content):

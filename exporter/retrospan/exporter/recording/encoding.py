@@ -71,7 +71,7 @@ def json_text(value: object) -> str:
     try:
         text = _FAST(value)
     except Exception:  # noqa: BLE001 - a guest
-        # NaN, a cycle, a key that is no text, a value that is too deep …: the slow way finds out which.
+        # NaN, a cycle, a key that is not text, a value that is too deep …: the slow way finds out which.
         text = _slow(value)
     if text.isascii():
         size = len(text)
@@ -119,7 +119,7 @@ def _cut(text: str, size: int) -> str:
 
 
 def _shrunk(value: object, excess: int, depth: int) -> object:
-    """Return a container without `excess` bytes of its largest parts; what is no container as a stub."""
+    """Return a container without `excess` bytes of its largest parts; what is not a container as a stub."""
     if not isinstance(value, dict | list) or not value or depth > 8:
         return _stub(value)
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))

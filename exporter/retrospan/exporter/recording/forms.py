@@ -2,7 +2,7 @@
 
 | value | form |
 |---|---|
-| None, bool, int, str, finite float, list, tuple, dict | itself; keys that are no text as JSON writes them, else as text |
+| None, bool, int, str, finite float, list, tuple, dict | itself; keys that are not text as JSON writes them, else as text |
 | NaN and the infinities | `"NaN"`, `"Infinity"`, `"-Infinity"` |
 | dataclass, attrs, msgspec and pydantic objects, mappings | object of their fields |
 | enum | its value |

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from retrospan.ingest.access.tokens import DEFAULT_TENANT
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
 from retrospan.schemas.errors import Forbidden, LogFull
 
 NAME = "tenant"

@@ -6,8 +6,8 @@ import ssl
 from pathlib import Path
 from typing import Any
 
-from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.config import TlsSettings
+from retrospan.ingest.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 

@@ -29,8 +29,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
-from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.setting_values import parse_bytes
+from retrospan.ingest.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 Right: TypeAlias = Literal["write", "read", "admin"]
@@ -63,7 +63,7 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenTable:
     """One reading of the file."""
 
     entries: tuple[tuple[bytes, Grant], ...] = field(repr=False)
@@ -83,7 +83,7 @@ class TokenFile:
     """The file as it is now. Shared by all threads."""
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
-        """Read the file; `say` gets a line when a later change cannot be used.
+        """Read the file; `log_event` gets a line when a later change cannot be used.
 
         Raises:
             ConfigError: the file cannot be used.
@@ -94,7 +94,7 @@ class TokenFile:
         self._seen = _state(path)
         self._tokens = read_tokens(path)
 
-    def current(self) -> Tokens:
+    def current(self) -> TokenTable:
         """The tokens in force: those of the file, or of its last version that could be used."""
         state = _state(self.path)
         if state != self._seen:
@@ -115,7 +115,7 @@ class TokenFile:
         self._seen = state
 
 
-def read_tokens(path: Path) -> Tokens:
+def read_tokens(path: Path) -> TokenTable:
     """Read a file of tokens.
 
     Raises:
@@ -146,12 +146,12 @@ def read_tokens(path: Path) -> Tokens:
         for number, value in enumerate(values):
             if value in values[:number]:
                 raise ConfigError(f"{path}: token {number + 1} has the {what} of an earlier one.")
-    return Tokens(entries, _quotas(tree.get("quota", {}), path))
+    return TokenTable(entries, _quotas(tree.get("quota", {}), path))
 
 
 def _entry(table: object, place: str) -> tuple[bytes, Grant]:
     if not isinstance(table, dict):
-        raise ConfigError(f"{place} is no table.")
+        raise ConfigError(f"{place} is not a table.")
     if "token" in table:
         raise ConfigError(f"{place}: the file holds no tokens, only their SHA-256: {_HOW_TO_HASH}.")
     _only(table, {"name", "sha256", "rights", "tenant", "expires"}, place)
@@ -176,12 +176,12 @@ def _entry(table: object, place: str) -> tuple[bytes, Grant]:
 
 def _quotas(tables: object, path: Path) -> dict[str, Quota]:
     if not isinstance(tables, dict):
-        raise ConfigError(f"{path}: quota is no table by tenant: write [quota.{DEFAULT_TENANT}].")
+        raise ConfigError(f"{path}: quota is not a table by tenant: write [quota.{DEFAULT_TENANT}].")
     found: dict[str, Quota] = {}
     for tenant, table in tables.items():
         place = f"{path}: quota.{tenant}"
         if not isinstance(table, dict):
-            raise ConfigError(f"{place} is no table: write [quota.{DEFAULT_TENANT}].")
+            raise ConfigError(f"{place} is not a table: write [quota.{DEFAULT_TENANT}].")
         _only(table, {"spans_per_second", "bytes_per_second"}, place)
         rates: dict[str, float] = {}
         for key, value in table.items():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from retrospan.ingest.http.messages import Request, Response, text
-from retrospan.ingest.saying import say_failure
+from retrospan.ingest.logs import log_failure
 from retrospan.schemas.errors import RetrospanError
 
 Progress = Mapping[str, object]
@@ -86,7 +86,7 @@ class Admin:
             last = {"error": str(error)}
         except Exception as error:  # noqa: BLE001
             # The boundary of a thread: whoever waits for lines must hear that no more will come.
-            say_failure("an admin command", error)
+            log_failure("an admin command", error)
             last = {"error": f"{type(error).__name__}: {error}"}
         finally:
             self._changing.release()

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from retrospan.ingest.answer.allowlist import IN_SUBQUERIES, LOWERED, harmless, word_set
 from retrospan.ingest.answer.lexer import Token, where
-from retrospan.ingest.answer.vocabulary import IN_SUBQUERIES, LOWERED, harmless, word_set
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_SETTING = 115

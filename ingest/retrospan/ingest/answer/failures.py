@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from retrospan.ingest.http.messages import Response
-from retrospan.schemas.errors import SqlError
+from retrospan.schemas.errors import TIMEOUT_EXCEEDED, SqlError
 
 SERVER = "retrospan"
 TOO_MANY_QUERIES = 202
 QUERY_TOO_LARGE = 307
 REQUIRED_PASSWORD = 194
 AUTHENTICATION_FAILED = 516
-TIMEOUT_EXCEEDED = 159
 QUERY_WAS_CANCELLED = 394
 # ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
 _STATUS = {

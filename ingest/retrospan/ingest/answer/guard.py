@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
 
-from retrospan.ingest.answer.clauses import split_tail
-from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
-from retrospan.ingest.answer.vocabulary import (
+from retrospan.ingest.answer.allowlist import (
     BOUNDED_FUNCTIONS,
     DATABASE,
     ENDLESS_FUNCTIONS,
@@ -25,6 +23,8 @@ from retrospan.ingest.answer.vocabulary import (
     TABLE_FUNCTIONS,
     Vocabulary,
 )
+from retrospan.ingest.answer.clauses import split_tail
+from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_FUNCTION = 46
@@ -43,7 +43,7 @@ _REMEDY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class CheckedStatement:
     """A statement that may be executed: without its FORMAT and SETTINGS clauses, which are apart."""
 
     sql: str
@@ -59,7 +59,7 @@ class Guard:
 
     def check(
         self, text: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
-    ) -> Statement:
+    ) -> CheckedStatement:
         """Return the statement to execute. `own` are functions that it makes for itself, folded.
 
         Raises:
@@ -76,7 +76,7 @@ class Guard:
         self._identifiers(significant, parameters or {})
         tail = split_tail(significant, text)
         kept = [token for token in everything if not token.is_mark(";") and token.position < tail.position]
-        return Statement(written(kept).rstrip(), tail.output_format, tail.settings)
+        return CheckedStatement(written(kept).rstrip(), tail.output_format, tail.settings)
 
     def _calls(self, found: Sequence[Token], text: str, own: Container[str]) -> None:
         """Every `name(` is a known, harmless function, type, keyword, table function or installed view."""
@@ -123,7 +123,7 @@ class Guard:
             value = parameters.get(found[index + 1].value, "")
             if not re.fullmatch(r"[A-Za-z0-9_]+", value) or value.casefold() in closed:
                 raise SqlError(
-                    f"parameter {found[index + 1].text}: {value[:60]!r} is no name to read.",
+                    f"parameter {found[index + 1].text}: {value[:60]!r} is not a name to read.",
                     code=ACCESS_DENIED,
                 )
 

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
+from retrospan.ingest.answer.allowlist import word_set
 from retrospan.ingest.answer.lexer import Token, tokens, written
-from retrospan.ingest.answer.vocabulary import word_set
 from retrospan.queries import catalogue
 from retrospan.queries.catalogue import View
 
 LONGEST_TEXT = 200_000
 """Characters: the engine reads no longer statement than 262,144 bytes. Calls beyond it go to their views."""
 
-# What may follow a table in FROM and is no alias.
+# What may follow a table in FROM and is not an alias.
 _CLAUSES = word_set(
     "final sample array left right inner full cross any all semi anti asof join prewhere where group having window "
     "qualify order limit offset settings format union except intersect on using global"

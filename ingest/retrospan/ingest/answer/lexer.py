@@ -36,7 +36,7 @@ class Token:
 
     @property
     def folded(self) -> str:
-        """The name without case; '' for whatever is no name."""
+        """The name without case; '' for whatever is not a name."""
         return self.value.casefold() if self.kind in ("word", "name") else ""
 
     def is_word(self, *words: str) -> bool:

@@ -11,14 +11,14 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.answer import native
+from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Vocabulary, harmless
 from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.failures import QUERY_TOO_LARGE
 from retrospan.ingest.answer.formats import checked_format
-from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, Guard, Statement
+from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import inlined, own_functions
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
-from retrospan.ingest.answer.vocabulary import DATABASE, LOWERED, Vocabulary, harmless
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
@@ -32,7 +32,7 @@ _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
 class Question:
     """A query that may be run, with everything that it is run with."""
 
-    statement: Statement
+    statement: CheckedStatement
     parameters: Mapping[str, Escaped]
     output_format: str
     settings: Mapping[str, str | int]
@@ -116,7 +116,7 @@ class Understanding:
             raise SqlError(f"a query may have {self._limits.query_text_bytes:,} bytes.", code=QUERY_TOO_LARGE)
         return f"{asked}\n{body}" if asked and body else asked or body
 
-    def _executed(self, sql: str, parameters: Mapping[str, str]) -> Statement:
+    def _executed(self, sql: str, parameters: Mapping[str, str]) -> CheckedStatement:
         """The statement as the engine gets it: what the guard let through last, views put in place before."""
         statement = self._checked(sql, parameters)
         text = inlined(statement.sql)
@@ -126,7 +126,7 @@ class Understanding:
 
     def _checked(
         self, sql: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
-    ) -> Statement:
+    ) -> CheckedStatement:
         assert self._guard is not None, "no query is read before the engine was learned from"
         try:
             return self._guard.check(sql, parameters, own)
@@ -134,7 +134,7 @@ class Understanding:
             self._refused()
             raise
 
-    def _settings(self, statement: Statement, url: Mapping[str, str]) -> dict[str, str | int]:
+    def _settings(self, statement: CheckedStatement, url: Mapping[str, str]) -> dict[str, str | int]:
         """The reader's harmless settings, then our limits or lower ones, then readonly."""
         limits = self._limits
         bounds: dict[str, float] = {

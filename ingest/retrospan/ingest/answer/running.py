@@ -16,10 +16,10 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from retrospan.ingest.access.turns import FairPool
-from retrospan.ingest.answer.failures import QUERY_WAS_CANCELLED, TIMEOUT_EXCEEDED
+from retrospan.ingest.access.fair_executor import FairExecutor
+from retrospan.ingest.answer.failures import QUERY_WAS_CANCELLED
 from retrospan.ingest.http.connection import Connection
-from retrospan.schemas.errors import RetrospanError, SqlError
+from retrospan.schemas.errors import TIMEOUT_EXCEEDED, RetrospanError, SqlError
 
 STOP_SECONDS = 5.0
 """A query that runs so long after its limit, or after it was to stop, is stuck. What can be stopped is within two; where
@@ -66,11 +66,11 @@ class RunningQuery:
         self._gone_since: float | None = None
         self._told = False
         self._lost: SqlError | None = None
-        self._stops: FairPool | None = None
+        self._stops: FairExecutor | None = None
         self._work: Future[None] | None = None
         self.stopper: Callable[[], None] | None = None
 
-    def start(self, pool: FairPool, stops: FairPool, write: Write, done: Callable[[], None]) -> None:
+    def start(self, pool: FairExecutor, stops: FairExecutor, write: Write, done: Callable[[], None]) -> None:
         """Run it in the pool; `done` is called, in the loop, once the engine has done with it."""
         self._stops = stops
         self._reader, writer = os.pipe()

@@ -20,13 +20,12 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
+from retrospan.ingest.access.fair_executor import FairExecutor
 from retrospan.ingest.access.gate import Gate, clickhouse_token
 from retrospan.ingest.access.remote import RemoteGate
 from retrospan.ingest.access.tokens import Grant, Right
-from retrospan.ingest.access.turns import FairPool
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
-from retrospan.ingest.answer.counting import Counting, QueryCounters
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
     REQUIRED_PASSWORD,
@@ -55,8 +54,9 @@ from retrospan.ingest.http.messages import (
 )
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.visitors import Visitors
-from retrospan.ingest.saying import say_failure
+from retrospan.ingest.logs import log_failure
 from retrospan.ingest.setting_values import Address
+from retrospan.ingest.status.counting import Counting, QueryCounters
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import (
     Forbidden,
@@ -125,10 +125,10 @@ class SqlPort:
         self._slots = Slots(limits.queries, limits.queries_per_token)
         self._running: set[RunningQuery] = set()
         # Queries have as many threads as places; what they wait for cannot hold up what follows.
-        self._queries = FairPool(limits.queries, "retrospan-query")
-        self._checks = FairPool(4, "retrospan-check")
-        self._pages = FairPool(4, "retrospan-page")
-        self._stops = FairPool(2, "retrospan-stop")
+        self._queries = FairExecutor(limits.queries, "retrospan-query")
+        self._checks = FairExecutor(4, "retrospan-check")
+        self._pages = FairExecutor(4, "retrospan-page")
+        self._stops = FairExecutor(2, "retrospan-stop")
         self._counting = Counting()
         self._server = HttpServer(
             self._answer,
@@ -207,7 +207,7 @@ class SqlPort:
         except TimeoutError:
             return text(503, f"the warehouse did not answer within {_PAGE_SECONDS:g} s\n")
         except Exception as error:  # noqa: BLE001 - whoever asked must hear of it
-            say_failure("a request to the SQL port", error)
+            log_failure("a request to the SQL port", error)
             return text(500, f"an internal error: {type(error).__name__}\n")
 
     async def _routed(self, asked: _Asked) -> Response:
@@ -255,7 +255,7 @@ class SqlPort:
         return self._gate.admit(clickhouse_token(request.headers), right)
 
     def _may_read(self, request: Request) -> bool:
-        """Whether details may be shown; a probe without a token is no failure to count."""
+        """Whether details may be shown; a probe without a token is not a failure to count."""
         if self._gate.guarded and clickhouse_token(request.headers) is None:
             return False
         try:
@@ -384,7 +384,7 @@ async def _refuse(scope: Scope, send: Send, status: int, message: str) -> None:
     await send_response(scope, send, text(status, message + "\n"))
 
 
-async def _within(pool: FairPool, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def _within(pool: FairExecutor, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """What a call in a thread of the pool returns. Raises TimeoutError after ten seconds."""
     async with asyncio.timeout(_PAGE_SECONDS):
         return await asyncio.wrap_future(pool.submit(call, *args, **kwargs))

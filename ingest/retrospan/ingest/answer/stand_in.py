@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl
 
 from retrospan.ingest.access.gate import clickhouse_token
 from retrospan.ingest.access.tls import server_context
-from retrospan.ingest.answer.probes import TEXT, Probes
 from retrospan.ingest.config import TlsSettings
 from retrospan.ingest.http.messages import (
     Receive,
@@ -27,6 +26,7 @@ from retrospan.ingest.http.messages import (
 )
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.status.probes import TEXT, Probes
 from retrospan.schemas.errors import Forbidden, Unauthenticated
 
 RETRY_SECONDS = 1

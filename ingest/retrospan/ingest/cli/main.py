@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from retrospan.ingest.cli.arguments import UsageError
-from retrospan.ingest.cli.commands import COMMANDS, module_of, parser_of
-from retrospan.ingest.cli.screen import Screen
-from retrospan.ingest.cli.text import nearest
+from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
+from retrospan.ingest.cli.terminal.arguments import UsageError
+from retrospan.ingest.cli.terminal.screen import Screen
+from retrospan.ingest.cli.terminal.text import nearest
 from retrospan.schemas.errors import RetrospanError
 
 ANSWERED, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141

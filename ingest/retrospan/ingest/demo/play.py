@@ -12,13 +12,13 @@ from pathlib import Path
 
 import grpc
 
+from retrospan.ingest.cli.client.collector_client import CollectorClient
 from retrospan.ingest.cli.main import main
-from retrospan.ingest.cli.progress import Progress
-from retrospan.ingest.cli.screen import Screen
-from retrospan.ingest.cli.warehouse import Warehouse
+from retrospan.ingest.cli.terminal.progress import Progress
+from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.collector import Collector
 from retrospan.ingest.config import Config
-from retrospan.ingest.demo.recordings import Request, load_requests, move_times, run_ids
+from retrospan.ingest.demo.recordings import RecordedRequest, load_requests, move_times, run_ids
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import WarehouseUnavailable
 
@@ -68,7 +68,7 @@ def run_demo(serve: bool, screen: Screen, color: str = "auto") -> int:
     return 0
 
 
-def _play(requests: list[Request], address: str, screen: Screen) -> None:
+def _play(requests: list[RecordedRequest], address: str, screen: Screen) -> None:
     """Send the requests one by one; returns when the last is acknowledged, which means on disk."""
     sent = 0
     with grpc.insecure_channel(address) as channel, Progress(screen) as progress:
@@ -87,7 +87,7 @@ def _play(requests: list[Request], address: str, screen: Screen) -> None:
 
 def _wait_until_read(runs: int) -> None:
     """Wait until every run is there and nothing is left to load or to interpret."""
-    warehouse = Warehouse.from_environ(os.environ)
+    warehouse = CollectorClient.from_environ(os.environ)
     deadline = time.monotonic() + _SETTLE_SECONDS
     while time.monotonic() < deadline:
         health = warehouse.health()

@@ -17,7 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RecordedRequest:
     """One recorded export request."""
 
     run: str
@@ -25,7 +25,7 @@ class Request:
     message: ExportTraceServiceRequest | ExportLogsServiceRequest
 
 
-def load_requests() -> list[Request]:
+def load_requests() -> list[RecordedRequest]:
     """Return all recorded requests, run by run."""
     folder = files("retrospan.ingest.demo") / "recordings"
     requests = []
@@ -33,7 +33,7 @@ def load_requests() -> list[Request]:
         run, signal, _ = file.name.split(".", 2)
         kind = ExportTraceServiceRequest if signal == "traces" else ExportLogsServiceRequest
         requests += [
-            Request(run, signal, kind.FromString(body))
+            RecordedRequest(run, signal, kind.FromString(body))
             for body in _bodies(gzip.decompress(file.read_bytes()))
         ]
     return requests
@@ -54,7 +54,7 @@ def _bodies(data: bytes) -> Iterator[bytes]:
         at += size
 
 
-def run_ids(requests: list[Request]) -> dict[str, list[str]]:
+def run_ids(requests: list[RecordedRequest]) -> dict[str, list[str]]:
     """Return the trace ids of each recorded run, in order of appearance."""
     found: dict[str, dict[str, None]] = {}
     for request in requests:
@@ -63,7 +63,7 @@ def run_ids(requests: list[Request]) -> dict[str, list[str]]:
     return {run: list(ids) for run, ids in found.items()}
 
 
-def move_times(requests: list[Request], end_ns: int, gap_ns: int) -> None:
+def move_times(requests: list[RecordedRequest], end_ns: int, gap_ns: int) -> None:
     """Move the runs in place: the last one ends at `end_ns`, each of the others `gap_ns` before the next one began."""
     for run in reversed(list(dict.fromkeys(request.run for request in requests))):
         own = [request for request in requests if request.run == run]
@@ -75,14 +75,14 @@ def move_times(requests: list[Request], end_ns: int, gap_ns: int) -> None:
         end_ns = began + shift - gap_ns
 
 
-def _spans(request: Request) -> Iterator[Span]:
+def _spans(request: RecordedRequest) -> Iterator[Span]:
     if isinstance(request.message, ExportTraceServiceRequest):
         for resource in request.message.resource_spans:
             for scope in resource.scope_spans:
                 yield from scope.spans
 
 
-def _shift(request: Request, shift_ns: int) -> None:
+def _shift(request: RecordedRequest, shift_ns: int) -> None:
     if isinstance(request.message, ExportTraceServiceRequest):
         for span in _spans(request):
             span.start_time_unix_nano += shift_ns

@@ -30,7 +30,7 @@ from retrospan.ingest.http.connection import (
 )
 from retrospan.ingest.http.messages import App, Receive, Scope, Send, drain, headers_of, path_of
 from retrospan.ingest.http.visitors import Visitors
-from retrospan.ingest.receive.port import bind
+from retrospan.ingest.port import bind
 from retrospan.ingest.setting_values import Address
 
 PROBES = frozenset({"/ping", "/health", "/health/live", "/health/ready", "/health/answering"})

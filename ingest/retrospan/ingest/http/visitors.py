@@ -74,7 +74,7 @@ class Visitors:
         return [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
 
     def preflight(self, method: str, headers: Headers) -> list[tuple[bytes, bytes]] | None:
-        """The headers that answer a listed page's question what it may send; None when this is no such question."""
+        """The headers that answer a listed page's question what it may send; None when this is not such a question."""
         wanted = headers.get("access-control-request-method")
         if method != "OPTIONS" or wanted is None or not self.is_listed(headers):
             return None

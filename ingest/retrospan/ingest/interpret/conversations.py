@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from retrospan.ingest.interpret.messages import Message
-from retrospan.ingest.interpret.statements import load
+from retrospan.ingest.interpret.normalize.messages import Message
+from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.store import Store
 
 

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.attempts import Attempt, read_attempts
-from retrospan.ingest.interpret.blobs import open_question
-from retrospan.ingest.interpret.calls import Calls, read_calls
-from retrospan.ingest.interpret.context import inherit
-from retrospan.ingest.interpret.context_use import ContextUse, read_context_use
+from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
+from retrospan.ingest.interpret.assembly.calls import Calls, read_calls
+from retrospan.ingest.interpret.assembly.context import inherit
+from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
+from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
+from retrospan.ingest.interpret.assembly.history import History
+from retrospan.ingest.interpret.assembly.run_outcome import Gap, find_answer, find_gap, find_input, outcome_of
+from retrospan.ingest.interpret.assembly.states import Change, States, read_changes
+from retrospan.ingest.interpret.assembly.steps import Step, read_steps
+from retrospan.ingest.interpret.assembly.transcripts import synthesize_calls
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.dialects import dialect_of
-from retrospan.ingest.interpret.failures import Failure, read_failures
-from retrospan.ingest.interpret.general import read_span
-from retrospan.ingest.interpret.growing import Growing
-from retrospan.ingest.interpret.history import History
-from retrospan.ingest.interpret.lineage import read_lineage
-from retrospan.ingest.interpret.messages import Message, text_of
-from retrospan.ingest.interpret.outcome import Gap, find_answer, find_gap, find_input, outcome_of
-from retrospan.ingest.interpret.problems import Problem, Problems
-from retrospan.ingest.interpret.provenance import Edge, read_edges
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.lineage.lineage import read_lineage
+from retrospan.ingest.interpret.lineage.provenance import Edge, read_edges
+from retrospan.ingest.interpret.normalize.general import read_span
+from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
+from retrospan.ingest.interpret.normalize.messages import Message, text_of
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssues
+from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.stated.statements import Statements, read_statements
-from retrospan.ingest.interpret.states import Change, States, read_changes
-from retrospan.ingest.interpret.steps import Step, read_steps
-from retrospan.ingest.interpret.transcripts import add_told_calls
-from retrospan.ingest.interpret.tree import Tree
-from retrospan.ingest.interpret.values import Values
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
@@ -56,7 +56,7 @@ class Run:
     attempts: list[Attempt]
     failures: list[Failure]
     statements: Statements
-    problems: list[Problem]
+    problems: list[ParseIssue]
     outcome: str
     incomplete_because: str | None
     input: str | None
@@ -71,10 +71,10 @@ class Run:
     resumed_run_id: str | None = None
 
 
-def read_spans(spans: Sequence[Span], problems: Problems) -> list[Reading]:
+def read_spans(spans: Sequence[Span], problems: ParseIssues) -> list[NormalizedSpan]:
     """Return what each span says, by the general rules and then by its dialect."""
     readings = []
-    growing = Growing()
+    growing = PrefixCache()
     for span in sorted(spans, key=lambda span: span.order):
         dialect = dialect_of(span)
         reading = read_span(span, problems, growing)
@@ -85,15 +85,15 @@ def read_spans(spans: Sequence[Span], problems: Problems) -> list[Reading]:
     return readings
 
 
-def is_run(readings: Sequence[Reading]) -> bool:
+def is_run(readings: Sequence[NormalizedSpan]) -> bool:
     """Tell whether there is at least one GenAI operation, or a span that tells of state: other traces hold no run."""
     return any(reading.is_work for reading in readings)
 
 
 def interpret(
     run_id: str,
-    readings: Sequence[Reading],
-    problems: Problems,
+    readings: Sequence[NormalizedSpan],
+    problems: ParseIssues,
     previous: Sequence[Message] | None,
     rules: Ruleset = NO_RULES,
 ) -> Run:
@@ -103,7 +103,7 @@ def interpret(
     where the run's own messages show that they do. `rules` say which tool calls change which entity.
     """
     tree = Tree(readings)
-    add_told_calls(tree)
+    synthesize_calls(tree)
     inherit(tree)
     gap = find_gap(tree)
     history = History(previous)
@@ -124,7 +124,7 @@ def _finish(
     calls: Calls,
     steps: list[Step],
     values: Values,
-    problems: Problems,
+    problems: ParseIssues,
     history: History,
     gap: Gap,
     rules: Ruleset,
@@ -178,7 +178,7 @@ def _root_messages(tree: Tree) -> list[Message]:
     """Return what the root agent or workflow was given, where it says so; else the first messages around the calls."""
     for root in tree.roots():
         if root.operation in ("agent", "workflow"):
-            asked = root.input or open_question(root.framework_input)
+            asked = root.input or parse_question(root.framework_input)
             if asked:
                 return asked
     around = (reading.input for reading in tree.readings if reading.operation not in ("inference", "tool"))

@@ -22,8 +22,8 @@ _DOUBLE = struct.Struct("<d")
 def value_of(kind: str, text: str) -> Value:
     """The value of an attribute or body.
 
-    A kvlist is a dict, of repeated keys the last wins. Text that is no UTF-8 is surrogate-escaped. Nested bytes
-    that are no protobuf are returned as bytes.
+    A kvlist is a dict, of repeated keys the last wins. Text that is not UTF-8 is surrogate-escaped. Nested bytes
+    that are not protobuf are returned as bytes.
     """
     return _READERS[kind](text)
 
@@ -81,7 +81,7 @@ _TAGS: dict[str, Callable[[str], Value]] = {
 
 
 class _Malformed(Exception):
-    """These bytes are no protobuf message. Never leaves this module."""
+    """These bytes are not a protobuf message. Never leaves this module."""
 
 
 # A container whose members are still to be read: the offsets of its bytes and where its members go.

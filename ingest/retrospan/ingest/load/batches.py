@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from retrospan.ingest.load.ledger import Batch
-from retrospan.ingest.log.reading import Chunk
 from retrospan.ingest.log.record import items_at
+from retrospan.ingest.log.segment_reader import Chunk
 
 # Reading while receivers write takes processor time from them: so often a batch looks for more, in seconds.
 _LOOK_SECONDS = 0.2

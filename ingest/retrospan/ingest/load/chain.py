@@ -10,7 +10,7 @@ from retrospan.ingest.load.ledger import Batch, Head, Ledger
 from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.log.record import tenant_at
 from retrospan.ingest.warehouse.rows import encode_rows, insert_encoded
-from retrospan.schemas.kept import LoadedBatch, hash_of_link
+from retrospan.schemas.retention_tables import LoadedBatch, hash_of_link
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
 
@@ -41,7 +41,7 @@ class Chains:
         return self._ledger.receipts
 
     @property
-    def buried(self) -> int:
+    def applied(self) -> int:
         """What the receipts up to this number name is gone from the tables."""
         return self._ledger.buried
 
@@ -88,7 +88,7 @@ class Chains:
         with self.turn:
             self._ledger.note_receipt(head)
 
-    def note_buried(self, number: int) -> None:
+    def note_applied(self, number: int) -> None:
         """Note that what the receipts up to this number name is gone from the tables."""
         with self.turn:
             self._ledger.note_buried(number)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 
+from retrospan.ingest.load.sql import load
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.store import Store
 
@@ -47,7 +46,7 @@ class Check:
 
 def count_rows(store: Store) -> dict[str, int]:
     """The rows of each raw table, duplicates counted once."""
-    return {str(table): int(str(rows)) for table, rows in store.rows(_statement("count_rows.sql"))}
+    return {str(table): int(str(rows)) for table, rows in store.rows(load("count_rows"))}
 
 
 def count_deleted(store: Store, log: int, buried: int) -> tuple[dict[str, int], dict[str, int]]:
@@ -55,7 +54,7 @@ def count_deleted(store: Store, log: int, buried: int) -> tuple[dict[str, int], 
 
     `buried` is the number of the last receipt of this log that was carried out.
     """
-    (row,) = store.rows(_statement("count_deleted.sql"), {"log": log, "buried": buried})
+    (row,) = store.rows(load("count_deleted"), {"log": log, "buried": buried})
     numbers = [int(str(rows)) for rows in row]
     tables = ("raw_spans", "raw_logs", "arrivals")
     return dict(zip(tables, numbers[:3], strict=True)), dict(zip(tables, numbers[3:], strict=True))
@@ -81,20 +80,20 @@ def check_tables(store: Store, counted: Mapping[str, int], log: int = 0, buried:
         if found.get(table, 0) < before
     }
     detached: dict[str, int] = {}
-    for table, _, parts in store.rows(_statement("count_detached_parts.sql"), {"database": DATABASE}):
+    for table, _, parts in store.rows(load("count_detached_parts"), {"database": DATABASE}):
         detached[str(table)] = detached.get(str(table), 0) + int(str(parts))
     return Check(rows, deleted, gone, missing, detached)
 
 
 def newest_epoch(store: Store, log: int) -> int:
     """The newest epoch in which batches of a log were loaded; 0 when there is none."""
-    ((epoch,),) = store.rows(_statement("newest_epoch.sql"), {"log": log})
+    ((epoch,),) = store.rows(load("newest_epoch"), {"log": log})
     return int(str(epoch))
 
 
 def detached_parts(store: Store) -> list[tuple[str, str]]:
     """Each part that was put aside, as (table, part)."""
-    found = store.rows(_statement("list_detached_parts.sql"), {"database": DATABASE})
+    found = store.rows(load("list_detached_parts"), {"database": DATABASE})
     return [(str(table), str(part)) for table, part in found]
 
 
@@ -102,12 +101,7 @@ def drop_detached(store: Store, parts: Sequence[tuple[str, str]]) -> None:
     """Remove parts that were put aside. Only after a rebuild: until then they are all there is of their rows."""
     for table, part in parts:
         store.command(
-            _statement("drop_detached_part.sql"),
+            load("drop_detached_part"),
             {"table": table, "part": part},
             {"allow_drop_detached": 1},
         )
-
-
-@cache
-def _statement(file: str) -> str:
-    return resources.files("retrospan.ingest.load").joinpath(file).read_text("utf-8")

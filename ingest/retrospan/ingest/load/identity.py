@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
+from retrospan.ingest.load.sql import load
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.sequences import MOST_LOGS
 from retrospan.schemas.store import Store
@@ -54,7 +53,7 @@ class LogIdentity:
         Raises:
             ConfigError: another log has the number.
         """
-        rows = store.rows(_statement("read_log_names.sql"), {"number": self.number})
+        rows = store.rows(load("read_log_names"), {"number": self.number})
         if others := {str(name) for (name,) in rows} - {self.name}:
             raise ConfigError(
                 f"the log {min(others)} has the number {self.number} in this warehouse as well. Stop this "
@@ -66,9 +65,4 @@ class LogIdentity:
 
 def note_log(store: Store, number: int, name: str) -> None:
     """Let every interpreter know that records come under this number."""
-    store.command(_statement("note_log.sql"), {"number": number, "name": name})
-
-
-@cache
-def _statement(file: str) -> str:
-    return resources.files("retrospan.ingest.load").joinpath(file).read_text("utf-8")
+    store.command(load("note_log"), {"number": number, "name": name})

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.hashes import NAME, KnownHashes, has_archive, has_records
 
 # The file is rewritten as its summary when it has grown to this size.

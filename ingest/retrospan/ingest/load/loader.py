@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.config import LoaderSettings
-from retrospan.ingest.load.ahead import Ahead
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
 from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, stored_items
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.ledger import Batch, Ledger
+from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.load.quarantine import insert_piecemeal
-from retrospan.ingest.precedence import LOADING, give_way
+from retrospan.ingest.priority import LOADING, set_thread_nice
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, SqlError, WarehouseUnavailable
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store
@@ -92,7 +92,7 @@ class Loader:
         self._turn = threading.RLock()  # held while a batch is under way, and while the epoch changes
         self.chains = Chains(ledger, self._turn)
         """How far batches and receipts are chained, for who verifies them and for who deletes."""
-        self._ahead = Ahead(lambda after: self._next_content(after, wait_seconds=0.0))
+        self._ahead = Prefetcher(lambda after: self._next_content(after, wait_seconds=0.0))
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._behind_since: float | None = None
@@ -325,7 +325,7 @@ class Loader:
                 _LOG.exception("a listener failed on batch %d-%d", batch.first, batch.last)
 
     def _run(self) -> None:
-        give_way(LOADING)
+        set_thread_nice(LOADING)
         pause = _FIRST_RETRY_SECONDS
         while self._goes_on():
             try:

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from retrospan.ingest.load.batches import Content, Frame, token_of
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import SAMPLE_BYTES, Record, Reject, decode, encode
-from retrospan.ingest.otlp import lean
+from retrospan.ingest.otlp import lenient as lean
 from retrospan.schemas.errors import OutOfMemory, SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Store
 

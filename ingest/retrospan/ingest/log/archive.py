@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.segment import Segment
 
 if sys.version_info >= (3, 14):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from retrospan.ingest.log.segmented import SegmentedLog
-from retrospan.ingest.precedence import ARCHIVING, give_way
+from retrospan.ingest.priority import ARCHIVING, set_thread_nice
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
@@ -46,7 +46,7 @@ class Archivist:
             self._thread.join()
 
     def _run(self) -> None:
-        give_way(ARCHIVING)
+        set_thread_nice(ARCHIVING)
         pause = _LOOK_SECONDS
         worked = time.monotonic()
         while not self._stopping.wait(pause):

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
 from retrospan.schemas.errors import ConfigError, DirectoryInUse
 
 _ENDING_SECONDS = 30.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.recovery import Recovery
 from retrospan.ingest.log.segment import Segment

@@ -130,7 +130,7 @@ def checksum_holds(data: Buffer, start: int, end: int) -> bool:
 
 
 def header_of(data: Buffer, start: int, end: int) -> tuple[int, int] | None:
-    """`(arrived_at, sequence)` of the record that starts at `start`; None if these bytes are no record."""
+    """`(arrived_at, sequence)` of the record that starts at `start`; None if these bytes are not a record."""
     if end - start < 11 or data[start] != 0x09 or data[start + 9] != 0x10:
         return None
     sequence = read_varint(data, start + 10, end)
@@ -163,7 +163,7 @@ def decode(data: bytes) -> Record:
     """Read one record (without its length).
 
     Raises:
-        ValueError: the checksum does not fit, or the bytes are no record.
+        ValueError: the checksum does not fit, or the bytes are not a record.
     """
     if not checksum_holds(data, 0, len(data)):
         raise ValueError("the record's checksum does not fit its bytes")

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, archived_in, opened
-from retrospan.ingest.log.files import Files
-from retrospan.ingest.log.removed import Removed
 from retrospan.ingest.log.segment import Segment, Survey, begins_with, segments_in, survey
+from retrospan.ingest.log.tombstones import Tombstones
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     they are read again, not here.
     """
     recovery = Recovery()
-    removed = Removed.read(directory / DIRECTORY)
+    removed = Tombstones.read(directory / DIRECTORY)
     segments = _all_segments(directory, files, recovery, removed)
     last_sequence = last_arrived_at = 0
     for position, segment in enumerate(segments):
@@ -103,7 +103,7 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     return Recovered(kept, recovery, last_sequence, last_arrived_at)
 
 
-def _all_segments(directory: Path, files: Files, recovery: Recovery, removed: Removed) -> list[Segment]:
+def _all_segments(directory: Path, files: Files, recovery: Recovery, removed: Tombstones) -> list[Segment]:
     """Plain and archived segments in order. Of one that is there as both, the plain one counts, unless it is shorter:
     then the log was copied while the segment was written, and the archive after that.
 

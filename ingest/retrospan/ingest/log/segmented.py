@@ -10,13 +10,13 @@ import threading
 from itertools import zip_longest
 from pathlib import Path
 
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, opened, pack
-from retrospan.ingest.log.files import Files
-from retrospan.ingest.log.reading import Chunk, Readable, Reader
 from retrospan.ingest.log.recovery import Recovery
-from retrospan.ingest.log.removed import Removed
-from retrospan.ingest.log.rewriting import Rewritten
+from retrospan.ingest.log.rewrite import Rewritten
 from retrospan.ingest.log.segment import Segment, survey
+from retrospan.ingest.log.segment_reader import Chunk, Readable, SegmentReader
+from retrospan.ingest.log.tombstones import Tombstones
 
 
 class SegmentedLog:
@@ -27,7 +27,7 @@ class SegmentedLog:
         self.recovery = recovery
         self._files = files
         self._segments = segments
-        self._reader = Reader(recovery)
+        self._reader = SegmentReader(recovery)
         self._reading = threading.Lock()
         self._lock = threading.Lock()
         self._grown = threading.Condition(self._lock)
@@ -118,7 +118,7 @@ class SegmentedLog:
         """
         segment, folder = rewritten.segment, self.directory / DIRECTORY
         if rewritten.path is None:
-            removed = Removed.read(folder)
+            removed = Tombstones.read(folder)
             removed.add(segment.first, segment.last)
             removed.write(folder, self._files)
             with self._reading, self._lock:

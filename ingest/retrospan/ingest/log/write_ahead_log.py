@@ -25,16 +25,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, archived_in
-from retrospan.ingest.log.durable import Durable
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.log.commit_future import CommitFuture
+from retrospan.ingest.log.disk_budget import GIB, MIB, DiskBudget, LogLimits
 from retrospan.ingest.log.hashes import NAME, KnownHashes, has_records
 from retrospan.ingest.log.record import Note, Reject, encode, seal
 from retrospan.ingest.log.recovery import Recovered, recover
-from retrospan.ingest.log.removed import Removed
-from retrospan.ingest.log.room import GIB, MIB, LogLimits, Room
 from retrospan.ingest.log.segment import Segment, segment_path
 from retrospan.ingest.log.segmented import SegmentedLog
+from retrospan.ingest.log.tombstones import Tombstones
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -45,7 +45,7 @@ class _Entry:
     sequence: int
     parts: list[bytes]
     size: int
-    durable: Durable
+    durable: CommitFuture
 
 
 class WriteAheadLog(SegmentedLog):
@@ -61,7 +61,9 @@ class WriteAheadLog(SegmentedLog):
         self._next = next_sequence
         self._arrived_at = found.last_arrived_at
         self._durable = found.last_sequence
-        self._room = Room(directory, files, limits, sum(segment.disk_bytes for segment in found.segments))
+        self._room = DiskBudget(
+            directory, files, limits, sum(segment.disk_bytes for segment in found.segments)
+        )
         self._ended: RetryableError | None = None
         self._descriptor = -1
         self._writer = threading.Thread(target=self._write, name="retrospan-log-writer", daemon=True)
@@ -126,9 +128,9 @@ class WriteAheadLog(SegmentedLog):
         rejects: Sequence[Reject] = (),
         items: int = 0,
         notes: Sequence[Note] = (),
-    ) -> Durable:
+    ) -> CommitFuture:
         """As `append`, without waiting; LogFull and a log that has failed already are raised at once."""
-        durable = Durable()
+        durable = CommitFuture()
         with self._lock:
             if self._ended is not None:
                 raise type(self._ended)(str(self._ended))
@@ -145,7 +147,7 @@ class WriteAheadLog(SegmentedLog):
                 sealed=False,
             )
             has_spans = traces is not None or logs is not None or bool(rejects)
-            self._room.take(size, self._waiting(), has_spans=has_spans)
+            self._room.reserve(size, self._waiting(), has_spans=has_spans)
             self._queue.append(_Entry(self._next, parts, size, durable))
             self._next += 1
             self._arrived_at = arrived_at
@@ -177,7 +179,7 @@ class WriteAheadLog(SegmentedLog):
     def look_again(self) -> None:
         """Find what a follower made of the archive and had no time to say: it was killed."""
         folder = self.directory / DIRECTORY
-        removed = Removed.read(folder)
+        removed = Tombstones.read(folder)
         archived = {segment.first: segment for segment in archived_in(self.directory)}
         for segment in self.segments()[:-1]:
             found = archived.get(segment.first)
@@ -293,7 +295,7 @@ class WriteAheadLog(SegmentedLog):
             self._room.measure(self._waiting())
             self._grown.notify_all()
         for entry in waiting:
-            entry.durable.keep(entry.sequence)
+            entry.durable.set_result(entry.sequence)
 
     def _disk_full(self) -> LogFull:
         return LogFull(f"the disk of {self.directory} is full: free some space")
@@ -307,7 +309,7 @@ class WriteAheadLog(SegmentedLog):
             self._room.used = sum(segment.disk_bytes for segment in self._segments)
             self._room.free = 0
         for entry in refused:
-            entry.durable.fail(full)
+            entry.durable.set_exception(full)
 
     def _fail(self, batch: list[_Entry], cause: Exception) -> None:
         """Refuse all that is not durable, and everything that comes, until the log is opened again."""
@@ -318,4 +320,4 @@ class WriteAheadLog(SegmentedLog):
             self._queue = []
             self._ended = failure
         for entry in refused:
-            entry.durable.fail(failure)
+            entry.durable.set_exception(failure)

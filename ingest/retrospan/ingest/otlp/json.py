@@ -3,8 +3,8 @@
 Trace and span ids are hex in either case, names are lowerCamelCase, unknown names are ignored, 64-bit numbers may
 be strings or numbers, enums are numbers (their names are understood too), `bytesValue` is base64. null is absent.
 
-A span or log record that cannot be read is left out and reported, its siblings are kept. Text that is no Unicode
-(a lone surrogate, bytes that are no UTF-8) is carried over as bytes rather than refused.
+A span or log record that cannot be read is left out and reported, its siblings are kept. Text that is not Unicode
+(a lone surrogate, bytes that are not UTF-8) is carried over as bytes rather than refused.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import NamedTuple
 from retrospan.ingest.otlp.json_fields import Codec, Encoder, kind_of
 from retrospan.ingest.otlp.json_stream import WINDOW, Large, Reader, skip
 from retrospan.ingest.otlp.pieces import Tally
-from retrospan.ingest.otlp.split import Faults, Salvaged
+from retrospan.ingest.otlp.salvage import Faults, Salvaged
 from retrospan.schemas.errors import BadRequest
 from retrospan.schemas.wire import DELIMITED, delimited, varint
 
-# How text that is no Unicode becomes bytes: a lone surrogate written as an escape, or bytes that are no UTF-8.
+# How text that is not Unicode becomes bytes: a lone surrogate written as an escape, or bytes that are not UTF-8.
 _CODEC = Codec("surrogatepass")
 _ESCAPED = Codec("surrogateescape")
 
 
 def traces_from_json(body: bytes) -> Salvaged:
-    """A trace request in protobuf. Raises BadRequest when it is no JSON, or not shaped like a request."""
+    """A trace request in protobuf. Raises BadRequest when it is not JSON, or not shaped like a request."""
     codec = _codec(body)
     return _Conversion(codec, codec.span, _Names("span", "resourceSpans", "scopeSpans", "spans")).request(
         body
@@ -36,7 +36,7 @@ def traces_from_json(body: bytes) -> Salvaged:
 
 
 def logs_from_json(body: bytes) -> Salvaged:
-    """A log request in protobuf. Raises BadRequest when it is no JSON, or not shaped like a request."""
+    """A log request in protobuf. Raises BadRequest when it is not JSON, or not shaped like a request."""
     codec = _codec(body)
     names = _Names("log record", "resourceLogs", "scopeLogs", "logRecords")
     return _Conversion(codec, codec.log, names).request(body)
@@ -102,7 +102,7 @@ class _Conversion:
         reader = Reader(body, self._codec.errors_of_bytes, self._tally)
         document = reader.document()
         if not (isinstance(document, Large) and document.kind == "{"):
-            raise BadRequest("the JSON is no object; an OTLP request is one")
+            raise BadRequest("the JSON is not an object; an OTLP request is one")
         found = _Part()
         for name, value in document.items(opened=self._names.groups):
             if name == self._names.groups:

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from retrospan.ingest.otlp import lean
+from retrospan.ingest.otlp import lenient as lean
 from retrospan.ingest.otlp.json_stream import Large, skip
 from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, varint
 
@@ -199,14 +199,14 @@ def _base64(value: object) -> bytes:
         try:
             return _large_base64(value)
         except (binascii.Error, ValueError):
-            raise ValueError("text that is no base64") from None
+            raise ValueError("text that is not base64") from None
     if not isinstance(value, str):
         raise _misfit(value, "base64")
     standard = value.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return _sized(base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True))
     except (binascii.Error, ValueError):
-        raise ValueError("text that is no base64") from None
+        raise ValueError("text that is not base64") from None
 
 
 def _enum(names: Mapping[str, int]) -> Kind:
@@ -233,11 +233,11 @@ _FIXED64, _DOUBLE, _FIXED32 = Kind(FIXED64, _fixed64), Kind(FIXED64, _double), K
 
 
 class Codec:
-    """OTLP's messages. `errors` is the error handler of `str.encode`: how text that is no Unicode becomes bytes."""
+    """OTLP's messages. `errors` is the error handler of `str.encode`: how text that is not Unicode becomes bytes."""
 
     def __init__(self, errors: str) -> None:
         self._errors = errors
-        # Bytes that are no UTF-8 are there to be carried over, or not there at all.
+        # Bytes that are not UTF-8 are there to be carried over, or not there at all.
         self.errors_of_bytes = "surrogateescape" if errors == "surrogateescape" else "strict"
         text = Kind(DELIMITED, self._text)
         value: dict[str, Field] = {}  # an AnyValue holds AnyValues

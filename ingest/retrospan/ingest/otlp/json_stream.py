@@ -78,10 +78,10 @@ def skip(value: object) -> None:
 
 
 class Reader:
-    """Reads one JSON document from bytes. Everything that is no JSON raises BadRequest."""
+    """Reads one JSON document from bytes. Everything that is not JSON raises BadRequest."""
 
     def __init__(self, body: bytes, errors: str, tally: Tally) -> None:
-        """`errors` is the handler of bytes that are no UTF-8; `tally` counts what is taken apart."""
+        """`errors` is the handler of bytes that are not UTF-8; `tally` counts what is taken apart."""
         self._body = body
         self._errors = errors
         self._tally = tally
@@ -217,7 +217,7 @@ class Reader:
         return False
 
     def _peek(self) -> str:
-        """The next character that is no space; '' at the end."""
+        """The next character that is not a space; '' at the end."""
         while True:
             match = _SPACE.match(self._text, self._at)
             if match is not None:
@@ -242,7 +242,7 @@ class Reader:
         return True
 
     def _fault(self, what: str) -> BadRequest:
-        return BadRequest(f"the body is no JSON: {what}, before byte {self._next}")
+        return BadRequest(f"the body is not JSON: {what}, before byte {self._next}")
 
 
 def _is_escape(text: str, at: int) -> bool:

@@ -79,7 +79,7 @@ def runs(data: bytes, at: int, end: int, most: int, tally: Tally) -> Iterator[tu
     itself: (its number, start and end of its content).
 
     Raises:
-        DecodeError: it is no message, or has a group, which OTLP never had and the engine cannot read.
+        DecodeError: it is not a message, or has a group, which OTLP never had and the engine cannot read.
         TooManyParts: it has more fields than `tally` has left.
     """
     start = at

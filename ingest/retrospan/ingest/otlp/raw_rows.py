@@ -1,7 +1,7 @@
 """From raw rows back to the OTLP request that they came from, in protobuf. Pure; the reverse of landing.
 
 What comes out means what was sent: every field, attribute and value with its type, order and repetition, every
-event and link, text that is no UTF-8 included. Gone are only the grouping (members of one resource and scope share
+event and link, text that is not UTF-8 included. Gone are only the grouping (members of one resource and scope share
 it again), repetition (what was sent twice is there once), the payload bits of a NaN, entity references of a
 resource, and fields that this release does not know. The write-ahead log has those too, byte by byte.
 """

@@ -46,7 +46,7 @@ def _rendered(message: type[Message], body: bytes) -> dict[str, Any]:
         request = message.FromString(body)
     except DecodeError as cause:
         raise PermanentError(
-            "JSON cannot hold this: it has text that is no UTF-8, or values nested more than 100 deep. "
+            "JSON cannot hold this: it has text that is not UTF-8, or values nested more than 100 deep. "
             "Use --format protobuf."
         ) from cause
     return MessageToDict(request, use_integers_for_enums=True)

@@ -15,19 +15,19 @@ from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar
 
 import grpc
 
+from retrospan.ingest.access.fair_executor import FairExecutor, Lane
 from retrospan.ingest.access.gate import Gate, bearer
 from retrospan.ingest.access.tls import grpc_credentials
 from retrospan.ingest.access.tokens import Grant
-from retrospan.ingest.access.turns import FairPool, Lane
 from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.logs import log_failure
 from retrospan.ingest.memory import keep_arenas_few
+from retrospan.ingest.port import bind, port_in_use
 from retrospan.ingest.receive.budget import Hold
-from retrospan.ingest.receive.intake import Intake, Receipt
-from retrospan.ingest.receive.patience import CONTENDED_SECONDS, MESSAGE_SECONDS, Patience
-from retrospan.ingest.receive.port import bind, port_in_use
+from retrospan.ingest.receive.call_deadline import CONTENDED_SECONDS, MESSAGE_SECONDS, ReadDeadline
+from retrospan.ingest.receive.intake import Acknowledgement, Intake
 from retrospan.ingest.receive.status import UNIMPLEMENTED, Status, partial_success, status_of
 from retrospan.ingest.receive.unpacking import unpack_message
-from retrospan.ingest.saying import say_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import RetrospanError
 
@@ -65,7 +65,7 @@ class Details(Protocol):
 class Take(Protocol):
     """`Intake.traces` or `Intake.logs`."""
 
-    def __call__(self, body: bytes, tenant: str, *, hold: Hold) -> Receipt: ...
+    def __call__(self, body: bytes, tenant: str, *, hold: Hold) -> Acknowledgement: ...
 
 
 class GrpcReceiver:
@@ -140,12 +140,12 @@ class GrpcReceiver:
         self._pool.shutdown(wait=True)
 
 
-class _Calls(FairPool):
+class _Calls(FairExecutor):
     """The server's thread pool: calls take turns, and none keeps a thread waiting for its message for long."""
 
     def __init__(self, threads: int, seconds: float, contended_seconds: float, intake: Intake) -> None:
         super().__init__(threads, "retrospan-grpc", _lane)
-        self.patience = Patience(
+        self.patience = ReadDeadline(
             lambda: self.waiting > 0,
             seconds,
             contended_seconds,
@@ -171,7 +171,7 @@ class _Calls(FairPool):
 class _Services:
     """What the server asks for each call, before it reads the request: the handler, or the refusal."""
 
-    def __init__(self, intake: Intake, gate: Gate, patience: Patience) -> None:
+    def __init__(self, intake: Intake, gate: Gate, patience: ReadDeadline) -> None:
         self._patience = patience
         self._intake = intake
         self._gate = gate
@@ -208,7 +208,7 @@ class _Export:
     intake: Intake
     gate: Gate
     grant: Grant
-    patience: Patience
+    patience: ReadDeadline
 
     def __call__(self, body: bytes, context: Context) -> bytes:
         self.patience.arrived(len(body))
@@ -229,7 +229,7 @@ class _Export:
         except RetrospanError as error:
             _abort(context, status_of(error))
         except Exception as error:  # noqa: BLE001 - the sender must be told to try again
-            say_failure("a gRPC request", error)
+            log_failure("a gRPC request", error)
             _abort(context, status_of(error))
         return partial_success(receipt.rejected_spans, receipt.message)
 

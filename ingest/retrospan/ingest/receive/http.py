@@ -14,9 +14,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
+from retrospan.ingest.access.fair_executor import FairExecutor
 from retrospan.ingest.access.gate import Gate, bearer, clickhouse_token
 from retrospan.ingest.access.tokens import Grant
-from retrospan.ingest.access.turns import FairPool
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.connection import HEADER_SECONDS, UNREAD_SECONDS
 from retrospan.ingest.http.messages import (
@@ -34,6 +34,7 @@ from retrospan.ingest.http.messages import (
 )
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.logs import log_event, log_failure
 from retrospan.ingest.memory import keep_arenas_few
 from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.encoding import CONTENT_TYPES, format_of
@@ -48,7 +49,6 @@ from retrospan.ingest.receive.status import (
     status_of,
 )
 from retrospan.ingest.receive.unpacking import unpack
-from retrospan.ingest.saying import say, say_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import (
     Forbidden,
@@ -71,7 +71,7 @@ _TYPE_OF: dict[Format, bytes] = {"protobuf": b"application/x-protobuf", "json": 
 class HttpReceiver:
     """An HTTP server over an intake. Start once, stop once.
 
-    `header_seconds` and `body_seconds` are how long the headers and the body of a request may take to arrive; `say`
+    `header_seconds` and `body_seconds` are how long the headers and the body of a request may take to arrive; `log_event`
     gets the hints about mistakes.
     Without a `gate` everybody may send. `host_names` are further names of this collector, `origins` the pages that may
     send from a browser. `pages` answer probes; without any there is `/health/live`.
@@ -92,7 +92,7 @@ class HttpReceiver:
         host_names: Sequence[str] = (),
         origins: Sequence[str] = (),
         pages: Pages | None = None,
-        say: Callable[[str], None] = say,
+        say: Callable[[str], None] = log_event,
     ) -> None:
         """Raises ConfigError when a file of `tls` cannot be used."""
         self._intake = intake
@@ -102,7 +102,7 @@ class HttpReceiver:
         self._say = say
         self._said: set[str] = set()
         self._gate = gate or Gate()
-        self._pool = FairPool(threads, "retrospan-http")
+        self._pool = FairExecutor(threads, "retrospan-http")
         self._pages = pages or _live
         self._server = HttpServer(
             self._answer,
@@ -157,7 +157,7 @@ class HttpReceiver:
                 self._intake.note_refused()
             await self._refuse(send, speaks, status_of(error))
         except Exception as error:  # noqa: BLE001 - the sender must be told to try again
-            say_failure("an HTTP request", error)
+            log_failure("an HTTP request", error)
             await self._refuse(send, speaks, status_of(error))
         finally:
             hold.release()

@@ -22,7 +22,7 @@ from retrospan.ingest.config import Limits
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.otlp import json as otlp_json
-from retrospan.ingest.otlp.split import (
+from retrospan.ingest.otlp.salvage import (
     LOGS,
     TRACES,
     Faults,
@@ -43,7 +43,7 @@ NOUNS: dict[Signal, str] = {"traces": "span", "logs": "log record"}
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Acknowledgement:
     """What became of a request that was not refused; for logs, read log records for spans.
 
     `spans` are on disk. `message` is '' on full success, else it names the reasons. `sequence` is the log record,
@@ -57,7 +57,7 @@ class Receipt:
 
 
 @dataclass(slots=True)
-class Counters:
+class IntakeCounters:
     """Since the start of the process. For each signal: received = acknowledged + rejected + refused."""
 
     requests: int = 0
@@ -102,11 +102,11 @@ class Intake:
         self.budget = Budget(self.limits.requests_bytes)
         self._redactor = redactor
         self._log = log
-        self._counters = Counters()
+        self._counters = IntakeCounters()
         self._counting = threading.Lock()
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> IntakeCounters:
         """A copy, consistent in itself."""
         budget = self.budget.counters
         with self._counting:
@@ -119,7 +119,7 @@ class Intake:
 
     def traces(
         self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
-    ) -> Receipt:
+    ) -> Acknowledgement:
         """Take an ExportTraceServiceRequest. `hold` is what it holds of the budget, and narrows as it becomes less.
 
         Raises:
@@ -131,7 +131,7 @@ class Intake:
 
     def logs(
         self, body: bytes, tenant: str = "default", *, format: Format = "protobuf", hold: Hold | None = None
-    ) -> Receipt:
+    ) -> Acknowledgement:
         """Take an ExportLogsServiceRequest. Raises as `traces` does."""
         return self._take("logs", body, tenant, format, hold)
 
@@ -141,7 +141,9 @@ class Intake:
             self._counters.requests += 1
             self._counters.requests_refused += 1
 
-    def _take(self, signal: Signal, body: bytes, tenant: str, format: Format, hold: Hold | None) -> Receipt:
+    def _take(
+        self, signal: Signal, body: bytes, tenant: str, format: Format, hold: Hold | None
+    ) -> Acknowledgement:
         if len(body) > self.limits.request_bytes:
             self.note_refused()
             raise PayloadTooLarge(
@@ -166,9 +168,9 @@ class Intake:
         rejected = read.faults.total
         self._count(signal, len(body), acknowledged=read.kept, rejected=rejected)
         if not rejected:
-            return Receipt(read.kept, 0, "", sequence)
+            return Acknowledgement(read.kept, 0, "", sequence)
         message = reasons_in_words(read.faults, NOUNS[signal], read.kept + rejected)
-        return Receipt(read.kept, rejected, message, sequence)
+        return Acknowledgement(read.kept, rejected, message, sequence)
 
     def _redact(self, signal: Signal, read: _Read) -> Redacted | None:
         """Take secrets out of what is to be stored; a reject's sample is of bytes that nothing has searched."""

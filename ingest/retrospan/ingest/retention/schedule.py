@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from retrospan.ingest.retention.policy import Policy
-from retrospan.ingest.retention.retention import Retention
+from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.retention.policy.policy import Policy
 from retrospan.schemas.errors import RetrospanError
 
 _LOG = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from retrospan.ingest.interpret.jsontext import read_value
+from retrospan.ingest.json_text import read_value
 
 #: Where a path begins. `each` is one element of the list that a rule goes through.
 ROOTS = ("arguments", "result", "each")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from retrospan.ingest.interpret.jsontext import Unreadable, read_json, read_value
+from retrospan.ingest.json_text import Unreadable, read_json, read_value
 from retrospan.ingest.rules.paths import MISSING, Path
 
 #: Elements of one call that a rule with `each` goes through; the rest is a problem.

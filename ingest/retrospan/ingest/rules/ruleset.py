@@ -20,9 +20,9 @@ from difflib import get_close_matches
 from pathlib import Path as File
 from typing import cast
 
-from retrospan.ingest.access.trusted import require_trusted
 from retrospan.ingest.rules.paths import Path
 from retrospan.ingest.rules.rule import Called, Missed, Rule, Statement
+from retrospan.ingest.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.hashing import hash_of
 
@@ -180,13 +180,13 @@ def _text(table: Mapping[str, object], key: str) -> str:
     if value is None:
         raise _Bad(key, "missing")
     if not isinstance(value, str) or not value.strip():
-        raise _Bad(key, f"{value!r} is no text")
+        raise _Bad(key, f"{value!r} is not text")
     return value
 
 
 def _parsed(key: str, value: object) -> Path:
     if not isinstance(value, str):
-        raise _Bad(key, f'{value!r} is no path such as "arguments.{key}"')
+        raise _Bad(key, f'{value!r} is not a path such as "arguments.{key}"')
     try:
         return Path.parse(value)
     except ValueError as error:
@@ -236,7 +236,8 @@ def _when(table: Mapping[str, object]) -> tuple[tuple[Path, object], ...]:
     for path, wanted in value.items():
         if not isinstance(wanted, str | bool | int | float):
             raise _Bad(
-                "when", f"{path!r}: {wanted!r} is no text, number, true or false: quote the path on the left"
+                "when",
+                f"{path!r}: {wanted!r} is not text, a number, true or false: quote the path on the left",
             )
     return tuple((_parsed("when", path), wanted) for path, wanted in value.items())
 
@@ -254,7 +255,8 @@ def _priority(table: Mapping[str, object]) -> int:
     value = table.get("priority", 0)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _HIGHEST_PRIORITY:
         raise _Bad(
-            "priority", f"{value!r} is no whole number from 0 to {_HIGHEST_PRIORITY}: corrections stand above"
+            "priority",
+            f"{value!r} is not a whole number from 0 to {_HIGHEST_PRIORITY}: corrections stand above",
         )
     return value
 

@@ -21,11 +21,11 @@ from typing import Any, Literal
 
 from retrospan.ingest import warehouse_process
 from retrospan.ingest.cli.main import main
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.ledger import Ledger
-from retrospan.ingest.log.files import Files
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.retention.burial import Burial
-from retrospan.ingest.retention.receipts import Receipts
+from retrospan.ingest.retention.deletion.deleter import Deleter
+from retrospan.ingest.retention.receipts.receipts import Receipts
 from retrospan.ingest.supervisor import Supervisor
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
@@ -73,10 +73,10 @@ FAILPOINTS: dict[str, Failpoint] = {
 RETENTION_FAILPOINTS: dict[str, Failpoint] = {
     "receipt unwritten": Failpoint(Receipts, "write", "before", ""),
     "receipt written": Failpoint(Receipts, "write", "after", ""),
-    "run hidden": Failpoint(Burial, "_hide", "after", ""),
-    "spans deleted": Failpoint(Burial, "_delete", "after", "raw_spans"),
-    "steps deleted": Failpoint(Burial, "_delete", "after", "canon_steps"),
-    "receipt carried out": Failpoint(Burial, "bury", "after", ""),
+    "run hidden": Failpoint(Deleter, "_hide", "after", ""),
+    "spans deleted": Failpoint(Deleter, "_delete", "after", "raw_spans"),
+    "steps deleted": Failpoint(Deleter, "_delete", "after", "canon_steps"),
+    "receipt carried out": Failpoint(Deleter, "apply", "after", ""),
     "removal noted": Failpoint(Files, "_rename", "after", "removed"),
     "archive not removed": Failpoint(Files, "_unlink", "before", _ARCHIVE),
     "archive unchanged": Failpoint(Files, "_rename", "before", _ARCHIVE),

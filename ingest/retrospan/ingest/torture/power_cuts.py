@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from retrospan.ingest.load.ledger import Batch, Ledger
-from retrospan.ingest.log.durable import Durable
+from retrospan.ingest.log.commit_future import CommitFuture
 from retrospan.ingest.log.record import decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.torture.simulated_disk import PowerLoss, SimulatedDisk
@@ -137,7 +137,7 @@ class Life:
 
     def _append(self, log: WriteAheadLog, count: int) -> None:
         """Append so that all but the first share one commit, and wait for every answer."""
-        pending: list[tuple[bytes, Durable]] = []
+        pending: list[tuple[bytes, CommitFuture]] = []
         self._disk.hold()
         try:
             for number in range(count):

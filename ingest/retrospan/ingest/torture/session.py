@@ -67,7 +67,7 @@ class Torture:
     """One session in one directory, which must not hold anything yet."""
 
     def __init__(self, directory: Path, seed: int, seconds: float, say: Say, *, least_kills: int = 0) -> None:
-        """Kill for so many seconds, and at least so many times. `say` gets a line now and then."""
+        """Kill for so many seconds, and at least so many times. `log_event` gets a line now and then."""
         self.verdict = Verdict(seed)
         self._directory = directory
         self._data = directory / "data"

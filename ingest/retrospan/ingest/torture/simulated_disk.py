@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retrospan.ingest.log.durable import Durable
-from retrospan.ingest.log.files import Files
+from retrospan.ingest.durable_files import Files
+from retrospan.ingest.log.commit_future import CommitFuture
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class SimulatedDisk(Files):
         self._held.clear()
         self._going.clear()
 
-    def wait_held(self, answer: Durable) -> bool:
+    def wait_held(self, answer: CommitFuture) -> bool:
         """Wait until a write waits, or the answer that it is for is there already; whether it waits."""
         deadline = time.monotonic() + 30
         while not self._held.wait(0.002) and not answer.done():

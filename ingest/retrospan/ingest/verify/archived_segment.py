@@ -7,10 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.log.segment import Segment
-from retrospan.ingest.verify.log_bytes import Attested, LogBytes, VerifiedLog, content_hash, known_hashes
+from retrospan.ingest.verify.log_bytes import (
+    Attested,
+    LogBytes,
+    VerifiedLog,
+    attested_segments,
+    content_hash,
+    known_hashes,
+)
 from retrospan.ingest.verify.told import Part
+from retrospan.schemas.store import Store
+
+
+def faults_in(
+    log: VerifiedLog, chains: Chains, log_number: int
+) -> Callable[[Store, Segment, Callable[[], None]], str]:
+    """Return the function that looks at one segment of this log."""
+
+    def fault(store: Store, segment: Segment, go_on: Callable[[], None]) -> str:
+        attested = attested_segments(store, log_number)
+        return fault_of(segment, log, chains.hashes, attested, chains.loaded_sequence, go_on)
+
+    return fault
 
 
 def fault_of(

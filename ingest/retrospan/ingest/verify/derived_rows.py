@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import cast
 
-from retrospan.ingest.interpret.asking import answer_from
-from retrospan.ingest.interpret.readings import Batch, Readings
 from retrospan.ingest.interpret.run import version_with
-from retrospan.ingest.interpret.worker import TABLES, Worker
+from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
+from retrospan.ingest.interpret.service.remote_store import answer_from
+from retrospan.ingest.interpret.service.worker import TABLES, Worker
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
 from retrospan.ingest.verify.scratch import SCRATCH, Scratch
-from retrospan.ingest.verify.statements import load
+from retrospan.ingest.verify.sql import load
 from retrospan.ingest.verify.told import MOST_NAMED, Part
 from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.schemas.migrate import DATABASE
@@ -71,7 +71,7 @@ class DerivedRows:
         self._part = part
         self._rules = rules
         self._owns = owns
-        self._readings = Readings(True, owns, rules)
+        self._readings = BatchRunner(True, owns, rules)
         self._reader = Worker(patience_seconds=READING_SECONDS)
         self._done: set[tuple[str, str]] = set()
         for table in TABLES.values():
@@ -147,7 +147,7 @@ class DerivedRows:
     def _make(self, tenant: str, newest: Mapping[str, Newest]) -> None:
         """Interpret these traces once more, into the scratch tables."""
         done = None
-        batch = Batch(tenant, dict(newest), [])
+        batch = TraceBatch(tenant, dict(newest), [])
         job = self._readings.job(self._store, batch)
         if job is not None and self._readings.send(job):
             done = self._readings.receive()

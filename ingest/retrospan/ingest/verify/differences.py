@@ -24,7 +24,7 @@ def paired(
 ) -> list[tuple[Row | None, Row | None]]:
     """Put rows that should be there beside those that are: the same place first, then what has most columns alike.
 
-    Rows that differ in the column `within` are no pair, nor are rows of different places with less than half of their
+    Rows that differ in the column `within` are not a pair, nor are rows of different places with less than half of their
     columns alike.
     """
     pairs: list[tuple[Row | None, Row | None]] = []

@@ -13,7 +13,7 @@ import re
 from typing import cast
 
 from retrospan.ingest.log.hashes import KnownHashes
-from retrospan.ingest.verify.statements import load
+from retrospan.ingest.verify.sql import load
 from retrospan.schemas.errors import BadRequest
 from retrospan.schemas.store import Store
 
@@ -32,7 +32,7 @@ def fault_of(expected: str, store: Store, log: int, hashes: KnownHashes) -> str:
     """Why an expected head is not one of those that the chains went through; '' when it is.
 
     Raises:
-        BadRequest: it is no head.
+        BadRequest: it is not a head.
     """
     match = _FORM.fullmatch(expected.strip())
     if match is None:

@@ -15,9 +15,9 @@ from typing import Protocol, cast
 
 from retrospan.ingest.log.archive import opened
 from retrospan.ingest.log.hashes import KnownHashes
-from retrospan.ingest.log.reading import Chunk, read_frames
 from retrospan.ingest.log.segment import Segment
-from retrospan.ingest.verify.statements import load
+from retrospan.ingest.log.segment_reader import Chunk, read_frames
+from retrospan.ingest.verify.sql import load
 from retrospan.ingest.verify.told import Part
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store

@@ -14,11 +14,11 @@ from typing import cast
 
 from retrospan.ingest.load.batches import Content, Frame, ReadableLog, next_content
 from retrospan.ingest.log.record import items_at
-from retrospan.ingest.retention.archive import cleanser_of
-from retrospan.ingest.retention.statements import load as load_of_retention
+from retrospan.ingest.retention.deletion.archive_compaction import cleanser_of
+from retrospan.ingest.retention.sql import load as load_of_retention
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
 from retrospan.ingest.verify.scratch import SCRATCH, Scratch
-from retrospan.ingest.verify.statements import load
+from retrospan.ingest.verify.sql import load
 from retrospan.ingest.verify.told import MOST_NAMED, Part
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.sequences import LOG_SHIFT, base_of

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from retrospan.ingest.load.chain import Chains
-from retrospan.ingest.precedence import ARCHIVING, give_way
+from retrospan.ingest.priority import ARCHIVING, set_thread_nice
 from retrospan.ingest.verify.log_bytes import LogBytes, VerifiedLog, attested_segments, known_hashes
 from retrospan.ingest.verify.told import Part
 from retrospan.schemas.errors import RetrospanError
@@ -46,7 +46,7 @@ class Rechecking:
             self._thread.join()
 
     def _run(self) -> None:
-        give_way(ARCHIVING)
+        set_thread_nice(ARCHIVING)
         while not self._stopping.wait(_LOOK_SECONDS):
             chains = self._chains
             if not chains.is_rechecked and chains.loaded_sequence >= self._log.durable_sequence:

@@ -9,7 +9,7 @@ from retrospan.schemas.errors import BadRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class VerifyRequest:
     """Without `full` or a `run` a sample is looked at, which the `seed` draws; 0 draws another each time."""
 
     full: bool = False
@@ -19,7 +19,7 @@ class Asked:
     seed: int = 0
 
     @classmethod
-    def of(cls, arguments: Mapping[str, object]) -> Asked:
+    def of(cls, arguments: Mapping[str, object]) -> VerifyRequest:
         """Read the arguments of the command.
 
         Raises:

@@ -9,7 +9,7 @@ from typing import Self
 from retrospan.ingest.load.batches import Content
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.quarantine import insert_piecemeal
-from retrospan.ingest.verify.statements import load
+from retrospan.ingest.verify.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import OutOfMemory, SqlError
 from retrospan.schemas.migrate import DATABASE, shipped

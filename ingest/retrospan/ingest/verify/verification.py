@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from retrospan.ingest.interpret.selection import EVERYTHING, Selection
+from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.load.chain import Chains
-from retrospan.ingest.retention.verifying import verify
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
+from retrospan.ingest.verify.chains import verify
 from retrospan.ingest.verify.derived_rows import DerivedRows
 from retrospan.ingest.verify.head import fault_of, head_of
 from retrospan.ingest.verify.log_bytes import (
@@ -30,9 +30,9 @@ from retrospan.ingest.verify.log_bytes import (
     known_hashes,
 )
 from retrospan.ingest.verify.raw_rows import RawRows
-from retrospan.ingest.verify.request import Asked
+from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.scratch import Scratch
-from retrospan.ingest.verify.statements import load
+from retrospan.ingest.verify.sql import load
 from retrospan.ingest.verify.told import Part, Report
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, WarehouseUnavailable
@@ -46,7 +46,7 @@ MOST_SAMPLED_TRACES = 200
 Ranges = list[tuple[int, int]]
 
 
-class Log(VerifiedLog, ReadableLog, Protocol):
+class LogToVerify(VerifiedLog, ReadableLog, Protocol):
     """The log, as far as it is verified."""
 
 
@@ -68,7 +68,7 @@ class Verification:
     def __init__(
         self,
         warehouse: Warehouse,
-        log: Log,
+        log: LogToVerify,
         chains: Chains,
         log_number: int,
         *,
@@ -85,7 +85,7 @@ class Verification:
         self._stopping = stopping
         self._shared = shared
 
-    def run(self, asked: Asked, report: Report) -> None:
+    def run(self, asked: VerifyRequest, report: Report) -> None:
         """Report what is wrong, what was covered and what was not; then the head.
 
         Raises:
@@ -98,7 +98,7 @@ class Verification:
         finally:
             store.close()
 
-    def _run(self, store: Store, asked: Asked, report: Report) -> None:
+    def _run(self, store: Store, asked: VerifyRequest, report: Report) -> None:
         traces = Selection(run=asked.run).traces(store) if asked.run else []
         if asked.run and not traces:
             raise BadRequest(f"verify: there is no run {asked.run[:80]!r}.")
@@ -113,7 +113,7 @@ class Verification:
                 self._check_derived(store, scratch, chosen, asked, how, report)
         report({"head": head_of(store, self._log_number, self._chains.hashes, self._chains.receipts.number)})
 
-    def _check_head(self, store: Store, asked: Asked, report: Report) -> bool:
+    def _check_head(self, store: Store, asked: VerifyRequest, report: Report) -> bool:
         if not asked.expect:
             return False
         part = Part("expected head", report)
@@ -141,7 +141,7 @@ class Verification:
             named = {"log": self._log_number, "epoch": chains.epoch}
             ((last,),) = store.rows(load("last_batch"), named)
             ((waiting,),) = store.rows(
-                load("waiting_receipts"), {"log": self._log_number, "buried": chains.buried}
+                load("waiting_receipts"), {"log": self._log_number, "buried": chains.applied}
             )
             state = _State(
                 chains.epoch,
@@ -172,7 +172,7 @@ class Verification:
         return state
 
     def _ranges(
-        self, store: Store, asked: Asked, state: _State, traces: Sequence[list[object]]
+        self, store: Store, asked: VerifyRequest, state: _State, traces: Sequence[list[object]]
     ) -> tuple[Ranges | None, str]:
         """The records to look at, None for all, and how they were chosen."""
         if asked.full:
@@ -299,7 +299,7 @@ class Verification:
         store: Store,
         scratch: Scratch,
         traces: Sequence[list[object]],
-        asked: Asked,
+        asked: VerifyRequest,
         how: str,
         report: Report,
     ) -> None:

@@ -181,7 +181,7 @@ class EmbeddedWarehouse:
         self._least = min(self._least, held)
         if held - self._least < _WASTE or not self._purging.acquire(blocking=False):
             return
-        # A kindness to the machine, so its failing is no failure: the statement itself went well.
+        # A kindness to the machine, so its failing is not a failure: the statement itself went well.
         try:
             if not self._open:
                 return  # closed meanwhile: a connection opened now would stay
@@ -276,7 +276,7 @@ class EmbeddedStore(Store):
     def rows(
         self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
     ) -> list[list[object]]:
-        """Run one SELECT; a list per row. Text that is no UTF-8 is surrogate-escaped; tuples are lists."""
+        """Run one SELECT; a list per row. Text that is not UTF-8 is surrogate-escaped; tuples are lists."""
         return parse_rows(
             self.query(statement, parameters, {**ROW_SETTINGS, **(settings or {})}, "JSONCompactEachRow")
         )
@@ -307,7 +307,7 @@ class EmbeddedStore(Store):
         except UnicodeDecodeError as cause:
             # chDB fails to decode its own message when that quotes binary data.
             raise SqlError(
-                "The engine refused the statement; its message quotes data that is no text."
+                "The engine refused the statement; its message quotes data that is not text."
             ) from cause
         except RuntimeError as cause:
             message = str(cause)

@@ -45,7 +45,7 @@ def insert_rows(
 def time_columns(store: Store, table: str) -> frozenset[str]:
     """Return the names of the columns that take nanoseconds."""
     if not table.isidentifier():
-        raise SqlError(f"{table!r} is no name of a table.")
+        raise SqlError(f"{table!r} is not a name of a table.")
     return frozenset(
         str(name) for name, kind, *_ in store.rows(f"DESCRIBE TABLE {table}") if "DateTime64" in str(kind)
     )

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from retrospan.ingest.server_address import ServerAddress
 from retrospan.ingest.warehouse.accompanying import bound, schema_settings
-from retrospan.ingest.warehouse.address import ServerAddress
 from retrospan.ingest.warehouse.rendering import parse_rows
 from retrospan.ingest.warehouse.statements import MEMORY_LIMIT_EXCEEDED, error_code
 from retrospan.ingest.warehouse.streamed import StreamedAnswer
@@ -301,7 +301,7 @@ class ServerStore(Store):
     def rows(
         self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
     ) -> list[list[object]]:
-        """Run one SELECT; a list per row. Text that is no UTF-8 is surrogate-escaped; tuples are lists."""
+        """Run one SELECT; a list per row. Text that is not UTF-8 is surrogate-escaped; tuples are lists."""
         return parse_rows(
             self._ask(statement, parameters, {**ROW_SETTINGS, **(settings or {})}, "JSONCompactEachRow")
         )

@@ -44,7 +44,7 @@ def settings_list(settings: Settings) -> str:
     parts: list[str] = []
     for name, value in settings.items():
         if not _SETTING_NAME.fullmatch(name):
-            raise SqlError(f"{name!r} is no name of a setting.")
+            raise SqlError(f"{name!r} is not a name of a setting.")
         if isinstance(value, str):
             quoted = value.replace("\\", "\\\\").replace("'", "\\'")
             parts.append(f"{name} = '{quoted}'")

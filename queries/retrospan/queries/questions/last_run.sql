@@ -1,7 +1,7 @@
 -- title: The run that arrived last
 -- params: none
 -- returns: at most one row: run_id
--- note: arrival is no column of the view runs, so this reads the table below it
+-- note: arrival is not a column of the view runs, so this reads the table below it
 SELECT run_id
 FROM canon_runs FINAL
 WHERE NOT deleted

@@ -5,7 +5,7 @@
 --   run_id String: the run
 --   origin_run_id String: the first run over resumes and retries
 --   step Nullable(UInt32): step of the call; NULL when it lies in none
---   tool_name String: the tool; of a span that is no tool call its name
+--   tool_name String: the tool; of a span that is not a tool call its name
 --   idempotency_key Nullable(String): equal for two calls that must have one effect
 --   effect LowCardinality(Nullable(String)): none, read, write or destructive; NULL when the call does not say
 --   effect_status LowCardinality(String): planned, executed, skipped, failed or unknown

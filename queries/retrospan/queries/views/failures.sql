@@ -12,7 +12,7 @@
 --   handled Bool: true when the agent went on after it, or the run ended well all the same
 --   at DateTime64(9, 'UTC'): when the span ended, by the producer's clock
 --   trace_id String: trace of the span
--- note: an interruption that waits for somebody is no failure.
+-- note: an interruption that waits for somebody is not a failure.
 -- example: SELECT step, origin, class, error_type, handled FROM failures WHERE run_id = {run_id:String} ORDER BY at
 -- example: SELECT origin, class, count() AS times FROM failures GROUP BY origin, class ORDER BY times DESC
 SELECT

@@ -11,7 +11,7 @@
 --   step_kind LowCardinality(String): model, tool, retrieval, memory, step or node
 --   name String: the tool of a tool step, the agent of a model step
 --   detail LowCardinality(String): of a prompt system, tools and messages, as they differ; of a state the keys that differ; order when the step only moved
---   known Bool: false when something here is known of one run only; that is no difference, but not equality either
+--   known Bool: false when something here is known of one run only; that is not a difference, but not equality either
 -- note: times, ids, token counts and instances are never compared. No rows when one of the runs does not exist.
 -- example: SELECT position, step_a, step_b, change, aspect, value_a, value_b FROM run_diff(a = {run_id:String}, b = {other_run_id:String}) WHERE change != 'same' ORDER BY position
 WITH

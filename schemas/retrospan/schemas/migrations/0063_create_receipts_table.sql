@@ -1,4 +1,4 @@
--- title: receipts of deletions; one row mirrors retrospan.schemas.kept.Receipt
+-- title: receipts of deletions; one row mirrors retrospan.schemas.retention_tables.Receipt
 -- What it says of the records is what a rebuild needs to leave out again what was deleted.
 CREATE TABLE IF NOT EXISTS receipts
 (

@@ -1,4 +1,4 @@
--- title: the batches of the log that were loaded, chained by hash; one row mirrors retrospan.schemas.kept.LoadedBatch
+-- title: the batches of the log that were loaded, chained by hash; one row mirrors retrospan.schemas.retention_tables.LoadedBatch
 CREATE TABLE IF NOT EXISTS loaded_batches
 (
     tenant LowCardinality(String),

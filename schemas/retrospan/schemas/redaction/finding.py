@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 Spans: TypeAlias = Iterator[tuple[int, int]]
 
-# What stands before a secret: nothing that could belong to the same word. `\n` as two characters is no word.
+# What stands before a secret: nothing that could belong to the same word. `\n` as two characters is not a word.
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[abfnrtv]))"
 
 

@@ -244,7 +244,7 @@ class _Reader:
         match = re.compile(r"\{(\d{1,4})(,?)(\d{0,4})\}").match(self._text, self._at)
         if match is None:
             if character == "{":
-                self._refuse("a brace that is no repeat; write \\{")
+                self._refuse("a brace that is not a repeat; write \\{")
             return 1, 1
         self._at = match.end()
         low = int(match[1])

@@ -44,7 +44,7 @@ def alike(name: str) -> str:
 @dataclass(frozen=True, slots=True)
 class KeyRule:
     """Takes out the value under a key. A glob without a dot is for the last name of a path, one with a dot for the
-    whole path; positions in arrays are no part of a path."""
+    whole path; positions in arrays are not part of a path."""
 
     rule: str
     globs: tuple[str, ...]
@@ -123,7 +123,7 @@ def _key_rule(table: Mapping[str, object]) -> KeyRule:
         try:
             re.compile(translate(alike(glob)))
         except re.error as error:
-            raise ValueError(f"rule {name!r}: {glob!r} is no glob: {error}") from error
+            raise ValueError(f"rule {name!r}: {glob!r} is not a glob: {error}") from error
     return KeyRule(name, globs)
 
 

@@ -22,7 +22,7 @@ _SIZES = {FIXED64: 8, FIXED32: 4}
 
 
 class NotWalkable(ValueError):
-    """The bytes are no message after all."""
+    """The bytes are not a message after all."""
 
 
 class Field(NamedTuple):

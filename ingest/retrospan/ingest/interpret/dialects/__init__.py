@@ -20,7 +20,7 @@ from retrospan.ingest.interpret.dialects import (
     vercel_ai,
 )
 from retrospan.ingest.interpret.dialects.dialect import Dialect
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.spans.span import Span
 
 #: In order of recognition: the special before the general.
 DIALECTS: tuple[Dialect, ...] = (

@@ -8,18 +8,18 @@ model is on no span. The manager that is handed the task is the workflow.
 from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, Producer, Source
-from retrospan.ingest.interpret.jsontext import read_value
-from retrospan.ingest.interpret.messages import Message, read_message
-from retrospan.ingest.interpret.places import whole
-from retrospan.ingest.interpret.reading import Reading, Tokens
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.normalize.messages import Message, read_message
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span_fields import whole
+from retrospan.ingest.json_text import read_value
 
 
 def _speaks(span: Span) -> bool:
     return span.scope == "autogen-core" or span.scope.startswith("autogen ")
 
 
-def _refine(reading: Reading) -> None:
+def _refine(reading: NormalizedSpan) -> None:
     attributes = reading.span.attributes
     if reading.operation != "other" or attributes.get("messaging.operation") != "process":
         return
@@ -36,7 +36,7 @@ def _refine(reading: Reading) -> None:
             reading.operation = "workflow"
 
 
-def _read_published(published: dict[str, object], reading: Reading) -> None:
+def _read_published(published: dict[str, object], reading: NormalizedSpan) -> None:
     used = published.get("models_usage")
     message = _message(published, "assistant" if isinstance(used, dict) else "tool")
     if message is None:
@@ -48,7 +48,7 @@ def _read_published(published: dict[str, object], reading: Reading) -> None:
     reading.operation, reading.is_told = "inference", True
     reading.agent_name = source if isinstance(source, str) else reading.agent_name
     reading.output = [message]
-    reading.tokens = Tokens(whole(used.get("prompt_tokens")), whole(used.get("completion_tokens")))
+    reading.tokens = TokenUsage(whole(used.get("prompt_tokens")), whole(used.get("completion_tokens")))
 
 
 def _message(published: dict[str, object], role: str) -> Message | None:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects import openinference
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, of_package
-from retrospan.ingest.interpret.jsontext import read_value
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.json_text import read_value
 
 
 def _speaks(span: Span) -> bool:
     return openinference.speaks(span) and span.scope.endswith("instrumentation.crewai")
 
 
-def _refine(reading: Reading) -> None:
+def _refine(reading: NormalizedSpan) -> None:
     tasks = read_value(reading.span.attributes.get("crew_tasks"))
     if isinstance(tasks, list) and reading.operation in ("agent", "workflow", "step"):
         asked = [task.get("description") for task in tasks if isinstance(task, dict)]

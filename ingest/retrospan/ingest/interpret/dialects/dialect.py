@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.span import Span
 
 Layer = Literal["messages", "results", "tools", "tokens", "conversation", "state", "steps", "spans"]
 """What an instrumentation may leave out of a run."""
 
 
-def _nothing(reading: Reading) -> None:
+def _nothing(reading: NormalizedSpan) -> None:
     """Leave the reading of the general rules as it is."""
 
 
@@ -78,5 +78,5 @@ class Dialect:
     name: str
     speaks: Callable[[Span], bool]
     page: Page
-    refine: Callable[[Reading], None] = _nothing
+    refine: Callable[[NormalizedSpan], None] = _nothing
     switches: tuple[Switch, ...] = ()

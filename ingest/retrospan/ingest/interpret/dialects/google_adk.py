@@ -6,15 +6,15 @@ Of its own: a tool that returns no object has its result under the one key `resu
 from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, Producer, Source, Switch
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def _speaks(span: Span) -> bool:
     return span.scope == "gcp.vertex.agent"
 
 
-def _refine(reading: Reading) -> None:
+def _refine(reading: NormalizedSpan) -> None:
     if reading.operation == "tool" and isinstance(reading.result, dict) and set(reading.result) == {"result"}:
         reading.result = reading.result["result"]
 

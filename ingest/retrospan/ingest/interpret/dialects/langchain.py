@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects import openinference
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, Source, Switch, of_package
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def _speaks(span: Span) -> bool:

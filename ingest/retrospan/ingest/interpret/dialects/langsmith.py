@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, Producer, Source, Switch
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def _speaks(span: Span) -> bool:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects import openinference
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, of_package
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def _speaks(span: Span) -> bool:
     return openinference.speaks(span) and span.scope.endswith("instrumentation.llama_index")
 
 
-def _refine(reading: Reading) -> None:
+def _refine(reading: NormalizedSpan) -> None:
     if reading.operation == "inference" and reading.span.name.endswith("_prepare_chat_with_tools"):
         reading.operation = "other"
     if reading.operation == "tool" and isinstance(reading.result, dict) and "raw_output" in reading.result:

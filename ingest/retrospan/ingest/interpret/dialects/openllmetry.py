@@ -6,17 +6,17 @@ Of its own: a LangChain tool's arguments are the text Python prints for them, in
 from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, Producer, Source, Switch, of_package
-from retrospan.ingest.interpret.jsontext import Unreadable, read_value
-from retrospan.ingest.interpret.pyrepr import read_repr
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.span import Span
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.json_text import Unreadable, read_value
 
 
 def _speaks(span: Span) -> bool:
     return any(key.startswith("traceloop.") for key in span.attributes)
 
 
-def _refine(reading: Reading) -> None:
+def _refine(reading: NormalizedSpan) -> None:
     given = reading.arguments
     if reading.operation == "tool" and isinstance(given, dict) and isinstance(given.get("input_str"), str):
         text = given["input_str"]

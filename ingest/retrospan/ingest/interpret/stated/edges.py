@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from retrospan.ingest.interpret.provenance import Edge
-from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.stated.events import Said
 from retrospan.ingest.interpret.stated.observations import Observation, Use
 from retrospan.schemas.attributes import DERIVATION, OBJECT, RELATION, ROLE, SUBJECT
@@ -23,7 +23,7 @@ RELATIONS = (
 KINDS = ("run", "span", "step", "message", "output", "observation", "entity", "document")
 
 
-def act_ref(run_id: str, step: int | None, reading: Reading) -> str:
+def act_ref(run_id: str, step: int | None, reading: NormalizedSpan) -> str:
     """Return the reference of the act that said something: its step, else its span."""
     if step is not None:
         return step_ref(run_id, step)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.calls import Calls
-from retrospan.ingest.interpret.jsontext import write_json
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.assembly.calls import Calls
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.events import Whereabouts, time_of
 from retrospan.ingest.interpret.stated.fields import Fields
-from retrospan.ingest.interpret.tree import Tree
+from retrospan.ingest.json_text import write_json
 from retrospan.schemas.attributes import ATTEMPT, COMPENSATES, EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY
 
 EFFECTS = ("none", "read", "write", "destructive")
@@ -19,7 +19,7 @@ STATUSES = ("planned", "executed", "skipped", "failed", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    reading: Reading
+    reading: NormalizedSpan
     step: int | None
     tool_call: int | None  # ordinal
     tool_name: str
@@ -31,7 +31,7 @@ class Effect:
     at: int
 
 
-def read_effects(tree: Tree, calls: Calls, whereabouts: Whereabouts, problems: Problems) -> list[Effect]:
+def read_effects(tree: Tree, calls: Calls, whereabouts: Whereabouts, problems: ParseIssues) -> list[Effect]:
     """Return the effects in the order of their spans.
 
     A span that says only what a span inside it says again, of the same key, is the same effect: the inner one counts.
@@ -64,11 +64,11 @@ def read_effects(tree: Tree, calls: Calls, whereabouts: Whereabouts, problems: P
     return found
 
 
-def _repeated(tree: Tree, telling: list[Reading]) -> set[int]:
+def _repeated(tree: Tree, telling: list[NormalizedSpan]) -> set[int]:
     """Return the spans that tell what one inside them tells again: of the spans with one key, those around others."""
     tells = {id(reading) for reading in telling}
     # The spans that are open on the way down and tell, by key: the innermost last.
-    open_spans: dict[str, list[Reading]] = {}
+    open_spans: dict[str, list[NormalizedSpan]] = {}
     repeated: set[int] = set()
     for reading, enters in tree.walk():
         if id(reading) not in tells:
@@ -84,7 +84,7 @@ def _repeated(tree: Tree, telling: list[Reading]) -> set[int]:
     return repeated
 
 
-def _status(reading: Reading) -> str:
+def _status(reading: NormalizedSpan) -> str:
     """Return what follows from the span alone: a call that ended well was executed, one that failed may have been."""
     ended = reading.span.ended_at and not reading.interrupted
     return "executed" if ended and not reading.failed else "unknown"

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.fields import Fields
 from retrospan.ingest.interpret.stated.inside import Inside
-from retrospan.ingest.interpret.steps import Step
-from retrospan.ingest.interpret.tree import Tree
 from retrospan.schemas.attributes import CONVENTIONS, STEP_INDEX, STEP_NAME
 
 _TASK = {STEP_INDEX, STEP_NAME}
@@ -23,7 +23,7 @@ class Said:
     """One event. `index` is its place among the events of its span, from 0; `at` is Unix nanoseconds."""
 
     name: str
-    reading: Reading
+    reading: NormalizedSpan
     index: int
     at: int
     step: int | None
@@ -40,7 +40,7 @@ class Whereabouts:
         self._ordered = steps
         self._starts = [step.reading.span.started_at for step in steps]
 
-    def step(self, reading: Reading, at: int) -> Step | None:
+    def step(self, reading: NormalizedSpan, at: int) -> Step | None:
         """Return the step that the span is or lies in; else the last step inside the span that had begun by then.
 
         What a task step says before its first act belongs to that act.
@@ -59,7 +59,7 @@ class Whereabouts:
         return Inside(self._tree, [step.reading for step in self._ordered])
 
 
-def read_events(tree: Tree, whereabouts: Whereabouts, problems: Problems) -> Iterator[Said]:
+def read_events(tree: Tree, whereabouts: Whereabouts, problems: ParseIssues) -> Iterator[Said]:
     """Yield the events of the conventions, in the order of the spans, within a span as they were sent."""
     for reading in tree.readings:
         if reading.is_told:
@@ -78,6 +78,6 @@ def read_events(tree: Tree, whereabouts: Whereabouts, problems: Problems) -> Ite
                 )
 
 
-def time_of(reading: Reading) -> int:
+def time_of(reading: NormalizedSpan) -> int:
     """Return when what a span did was done: its end, else its start."""
     return reading.span.ended_at or reading.span.started_at

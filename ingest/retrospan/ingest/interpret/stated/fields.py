@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-from retrospan.ingest.interpret.jsontext import Unreadable, read_json, write_json
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.span import Attributes
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.interpret.stated.times import NotATime, read_rfc3339
+from retrospan.ingest.json_text import Unreadable, read_json, write_json
 
 
 class Fields:
     """None means that the attribute is missing, empty, or no such value; the last is listed under `problems`."""
 
-    def __init__(self, attributes: Attributes, span_id: str, problems: Problems) -> None:
+    def __init__(self, attributes: Attributes, span_id: str, problems: ParseIssues) -> None:
         self._attributes = attributes
         self._span_id = span_id
         self._problems = problems
@@ -130,7 +130,7 @@ class Fields:
         return None
 
     def _json(self, name: str) -> object:
-        """Return the value of JSON text; a value that did not travel as text as it is. What is no JSON is a problem."""
+        """Return the value of JSON text; a value that did not travel as text as it is. What is not JSON is a problem."""
         value = self._attributes.get(name)
         if value is None or value == "" or not isinstance(value, str):
             return None if value == "" else value

@@ -5,15 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.reading import Reading
-from retrospan.ingest.interpret.tree import Tree
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 
 class Inside:
     """Steps by where they lie: a question takes the square of the logarithm of their number, all together its product
     with their number in memory."""
 
-    def __init__(self, tree: Tree, steps: Sequence[Reading]) -> None:
+    def __init__(self, tree: Tree, steps: Sequence[NormalizedSpan]) -> None:
         """`steps` are in order: their numbers count from 1."""
         numbers = {id(reading): number for number, reading in enumerate(steps, start=1)}
         # On the way down each span is met before those inside it, and left after them.
@@ -38,16 +38,16 @@ class Inside:
                 ]
             )
 
-    def last(self, reading: Reading, most: int) -> int | None:
+    def last(self, reading: NormalizedSpan, most: int) -> int | None:
         """Return the highest number up to `most` of a step inside a span."""
         found = [run[place - 1] for run in self._runs(reading) if (place := bisect_right(run, most))]
         return max(found, default=None)
 
-    def first(self, reading: Reading) -> int | None:
+    def first(self, reading: NormalizedSpan) -> int | None:
         """Return the lowest number of a step inside a span."""
         return min((run[0] for run in self._runs(reading)), default=None)
 
-    def _runs(self, reading: Reading) -> list[list[int]]:
+    def _runs(self, reading: NormalizedSpan) -> list[list[int]]:
         """Return sorted runs that together are the numbers of the steps inside."""
         begin, end = self._bounds.get(id(reading), (0, 0))
         runs: list[list[int]] = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from retrospan.ingest.interpret.jsontext import write_json
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.events import Said
+from retrospan.ingest.json_text import write_json
 from retrospan.schemas.attributes import (
     CHANGES,
     CONFIDENCE,
@@ -43,7 +43,7 @@ class Observation:
     valid_from: int
     said_at: int
     step: int | None
-    reading: Reading
+    reading: NormalizedSpan
     source: str | None = None
     confidence: float | None = None
     priority: int = 0
@@ -69,7 +69,7 @@ class Use:
     observation_id: str | None
     at: int
     step: int | None
-    reading: Reading
+    reading: NormalizedSpan
 
 
 def read_observation(said: Said) -> list[Observation]:
@@ -120,7 +120,7 @@ def observe(common: Observation, changes: Mapping[str, object]) -> Iterable[Obse
         )
 
 
-def settle(found: Iterable[Observation], problems: Problems) -> list[Observation]:
+def settle(found: Iterable[Observation], problems: ParseIssues) -> list[Observation]:
     """Return each (observation id, field) once: said again it is the one that arrived first.
 
     The same id with another value is a problem; the first in the order of the spans counts.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.calls import ModelCall
-from retrospan.ingest.interpret.jsontext import write_json
+from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.stated.events import Said
+from retrospan.ingest.json_text import write_json
 from retrospan.schemas.attributes import (
     APPROVAL,
     APPROVAL_APPROVER,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from retrospan.ingest.interpret.key import Key
-from retrospan.ingest.interpret.reading import Reading
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.key import Key
 from retrospan.ingest.interpret.stated.effects import Effect
 from retrospan.ingest.interpret.stated.events import Said
 from retrospan.ingest.interpret.stated.observations import Observation, Use
@@ -21,7 +21,7 @@ class _Place(TypedDict):
     span_id: str
 
 
-def _place(step: int | None, reading: Reading) -> _Place:
+def _place(step: int | None, reading: NormalizedSpan) -> _Place:
     return _Place(step=step, trace_id=reading.span.trace_id, span_id=reading.span.span_id)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from retrospan.ingest.interpret.calls import Calls
-from retrospan.ingest.interpret.memories import read_memories
-from retrospan.ingest.interpret.mutations import read_mutations
-from retrospan.ingest.interpret.problems import Problems
-from retrospan.ingest.interpret.provenance import Edge
+from retrospan.ingest.interpret.assembly.calls import Calls
+from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.edges import derived_edge, observed_edges, used_edge
 from retrospan.ingest.interpret.stated.effects import Effect, read_effects
 from retrospan.ingest.interpret.stated.events import Said, Whereabouts, read_events
+from retrospan.ingest.interpret.stated.memories import read_memories
+from retrospan.ingest.interpret.stated.mutations import read_mutations
 from retrospan.ingest.interpret.stated.observations import (
     Observation,
     Use,
@@ -29,8 +31,6 @@ from retrospan.ingest.interpret.stated.records import (
     read_compaction,
     read_decision,
 )
-from retrospan.ingest.interpret.steps import Step
-from retrospan.ingest.interpret.tree import Tree
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.schemas.attributes import (
     APPROVAL,
@@ -56,7 +56,7 @@ class Statements:
 
 
 def read_statements(
-    run_id: str, tree: Tree, calls: Calls, steps: list[Step], problems: Problems, rules: Ruleset
+    run_id: str, tree: Tree, calls: Calls, steps: list[Step], problems: ParseIssues, rules: Ruleset
 ) -> Statements:
     """Return what the events and attributes of the conventions state, and what memory operations and tool calls do.
 
@@ -79,7 +79,7 @@ def read_statements(
     return found
 
 
-def _read(said: Said, run_id: str, calls: Calls, found: Statements, problems: Problems) -> None:
+def _read(said: Said, run_id: str, calls: Calls, found: Statements, problems: ParseIssues) -> None:
     if said.name == OBSERVATION:
         found.observations += read_observation(said)
     elif said.name == USE:

@@ -13,7 +13,7 @@ _LAST = 2**63 - 1
 
 
 class NotATime(ValueError):
-    """The text is no RFC 3339 time; the message says why. Never leaves this package."""
+    """The text is not an RFC 3339 time; the message says why. Never leaves this package."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 -- title: a page of loaded batches of one epoch, in the order of their chain
 -- params: log UInt32, epoch UInt32, number UInt64 (the last of the page before), limit UInt64
--- returns: the fields of retrospan.schemas.kept.LoadedBatch, in order
+-- returns: the fields of retrospan.schemas.retention_tables.LoadedBatch, in order
 SELECT DISTINCT
     tenant,
     log,

@@ -1,6 +1,6 @@
 -- title: a page of receipts as they are stored, in the order of their chain
 -- params: log UInt32, number UInt64 (the last of the page before), limit UInt64
--- returns: the fields of retrospan.schemas.kept.Receipt, in order
+-- returns: the fields of retrospan.schemas.retention_tables.Receipt, in order
 SELECT DISTINCT
     tenant,
     log,

@@ -1,0 +1,75 @@
+"""Why an answer is empty: nothing stored at all, or nothing under these conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrospan.ingest.cli.client.collector_client import Row
+from retrospan.ingest.cli.client.rows import moment_of, texts_of, whole
+from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.terminal.moments import Moment
+from retrospan.ingest.cli.terminal.text import counted, nearest
+
+OPEN = Moment(0).clickhouse()
+"""A `since` that leaves nothing out."""
+
+
+def since_text(session: Session, since: Moment | None) -> str:
+    """` since 14:00:00`, or nothing."""
+    return "" if since is None else f" since {session.zone.exact(since)}"
+
+
+def no_runs_yet(session: Session) -> str:
+    """What to say when the warehouse holds no run at all."""
+    return nothing_yet(session.warehouse.address, session.warehouse.health())
+
+
+def nothing_yet(address: str, health: Mapping[str, object]) -> str:
+    """Why there is no run at the address, from what its `/health` says."""
+    received, rejects = _number(health, "durable_sequence"), _number(health, "rejects")
+    said = f"No runs yet in {address}"
+    if reading := being_read(health):
+        return f"{said}: {reading}"
+    if not received:
+        what = "" if received is None else ": nothing was received"
+        return (
+            f"{said}{what}. Send OTLP to the ports its ready line names (4317 gRPC, 4318 HTTP unless chosen "
+            "otherwise),\nor see what runs look like: retrospan demo"
+        )
+    refused = f", {counted(rejects, 'request')} could not be read (view rejects)" if rejects else ""
+    return (
+        f"{said}: {counted(received, 'request')} arrived{refused}, but no trace with a model or tool call.\n"
+        'What came: retrospan sql "SELECT service_name, name, count() FROM spans GROUP BY ALL"'
+    )
+
+
+def being_read(health: Mapping[str, object]) -> str | None:
+    """What has arrived and cannot be asked about yet, or None."""
+    records, traces = _number(health, "load_lag_records"), _number(health, "interpretation_lag_traces")
+    waiting = [counted(records, "request")] if records else []
+    waiting += [counted(traces, "trace")] if traces else []
+    return f"{' and '.join(waiting)} are still being read; ask again in a moment." if waiting else None
+
+
+def _number(health: Mapping[str, object], key: str) -> int | None:
+    value = health.get(key)
+    return value if isinstance(value, int) else None
+
+
+def no_runs_match(session: Session, counts: Row, since: Moment | None, outcome: str, agent: str) -> str:
+    """What to say when no run meets the conditions of `runs`."""
+    total = whole(counts, "total") or 0
+    if not total:
+        return no_runs_yet(session)
+    conditions = [f"outcome {outcome}"] if outcome else []
+    conditions += [f"agent {agent}"] if agent else []
+    what = f" with {' and '.join(conditions)}" if conditions else ""
+    said = f"No runs{what}{since_text(session, since)} among {counted(total, 'run')}."
+    agents = sorted(name for name in texts_of(counts, "agents") if name)
+    if agent and agent not in agents:
+        meant = nearest(agent, agents)
+        known = f" Agents: {', '.join(agents[:8])}{', …' if len(agents) > 8 else ''}." if agents else ""
+        said += f" Did you mean --agent {meant}?" if meant else known
+    elif since is not None:
+        said += f" The newest started {session.zone.exact(moment_of(counts, 'newest'))}."
+    return said

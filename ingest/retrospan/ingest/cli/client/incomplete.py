@@ -1,0 +1,35 @@
+"""What is missing from a run, in words, to be said before its data."""
+
+from __future__ import annotations
+
+from retrospan.ingest.cli.client.collector_client import Row
+from retrospan.ingest.cli.client.references import short
+from retrospan.ingest.cli.client.rows import text_of
+from retrospan.ingest.cli.client.session import Session
+
+_BECAUSE = {
+    "no_root": "its root span never came",
+    "missing_parent": "the parent of some of its spans never came",
+    "interrupted": "it was interrupted",
+    "not_interpreted": "it could not be read, and `interpretation_problems` says why",
+}
+
+
+def missing(run: Row) -> str | None:
+    """`run 4bf92f35 is incomplete: …`, or None for a run that ended."""
+    outcome = text_of(run, "outcome")
+    name = f"run {short(str(run['run_id']))}"
+    if outcome == "running":
+        return f"{name} is still running: what follows is what came so far."
+    if outcome == "incomplete":
+        reason = text_of(run, "incomplete_because") or ""
+        return f"{name} is incomplete: {_BECAUSE.get(reason, reason or 'spans are missing')}. Steps may be missing."
+    return None
+
+
+def warn_if_incomplete(session: Session, *runs: Row | None) -> None:
+    """Says on standard error which of the runs are incomplete, and why."""
+    for run in runs:
+        said = missing(run) if run is not None else None
+        if said is not None:
+            session.screen.warn(said)

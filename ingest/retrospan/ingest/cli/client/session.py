@@ -1,0 +1,71 @@
+"""What a question command works with: its flags, the screen, the collector, and the questions."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from retrospan.ingest.cli.client.collector_client import CollectorClient, Parameter, Row
+from retrospan.ingest.cli.client.questions import statement, with_values
+from retrospan.ingest.cli.terminal.moments import Moment, Zone
+from retrospan.ingest.cli.terminal.screen import Screen
+from retrospan.ingest.cli.terminal.values import dump, json_line
+
+Asked = tuple[str, dict[str, Parameter]]
+"""A question's name and its parameters."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One question command's run."""
+
+    arguments: argparse.Namespace
+    screen: Screen
+    warehouse: CollectorClient
+    zone: Zone
+    now: Moment = field(default_factory=Moment.now)
+
+    @classmethod
+    def open(cls, arguments: argparse.Namespace) -> Session:
+        """The session of a parsed command; raises ConfigError when RETROSPAN_URL is not an address."""
+        screen = Screen.open(
+            arguments.color,
+            wide=arguments.wide,
+            pager=not getattr(arguments, "no_pager", True) and not arguments.json,
+        )
+        return cls(arguments, screen, CollectorClient.from_environ(os.environ), Zone(arguments.utc))
+
+    def ask(self, question: str, **parameters: Parameter) -> list[Row]:
+        """The rows of a question of `queries/questions`."""
+        return self.warehouse.ask(statement(question), parameters).rows
+
+    def one(self, question: str, **parameters: Parameter) -> Row | None:
+        """The first row of a question, or None."""
+        rows = self.ask(question, **parameters)
+        return rows[0] if rows else None
+
+    def print_sql(self, *asked: Asked) -> int:
+        """Prints the statements of questions with their values, ready to paste; returns 0."""
+        for place, (question, parameters) in enumerate(asked):
+            if place:
+                self.screen.line()
+            lines = with_values(statement(question), parameters).split("\n")
+            if len(asked) > 1:
+                lines[-1] += ";"
+            for line in lines:
+                self.screen.line(line)
+        return 0
+
+    def print_json(self, rows: Sequence[Row], **extra: str) -> None:
+        """Prints each row as one JSON object; `extra` members come first."""
+        for row in rows:
+            self.screen.data(json_line({**extra, **row}) + "\n")
+
+    def print_object(self, value: dict[str, object]) -> None:
+        """Prints one JSON object that is not a row."""
+        self.screen.data(dump(value) + "\n")
+
+    def zone_note(self) -> str:
+        return f"times {self.zone.name()}"

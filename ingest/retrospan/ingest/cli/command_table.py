@@ -1,0 +1,75 @@
+"""The commands by name: their group and job for the top help, and the module that does them."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from retrospan.ingest.cli.terminal.arguments import Help, Parser
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What the top help says of a command. Its module is imported only when the command is run."""
+
+    group: str
+    job: str
+
+
+COLLECT, ASK, MEND = "collect", "ask", "keep and mend"
+COMMANDS = {
+    "serve": Command(COLLECT, "run the collector: receive OTLP, keep every span, answer questions"),
+    "demo": Command(COLLECT, "play recorded agent runs into a collector of its own, and ask what happened"),
+    "runs": Command(ASK, "list runs, newest first"),
+    "show": Command(ASK, "what a run did, step by step; or one step with all it was given and gave"),
+    "state": Command(ASK, "what the agent knew as a step began, at a time, or at the end"),
+    "entity": Command(ASK, "what changed on a thing that agents write to, who did it, or what it was"),
+    "trace": Command(ASK, "where an answer, a step or a value came from"),
+    "diff": Command(ASK, "where two runs part, and why"),
+    "loops": Command(ASK, "the same tool called again and again with equal arguments"),
+    "drift": Command(ASK, "whether runs behave otherwise than those before"),
+    "sql": Command(ASK, "any read-only SQL over the views"),
+    "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
+    "flag": Command(MEND, "mark a run as worth keeping"),
+    "hold": Command(MEND, "forbid that a run is deleted, for ever or until a time"),
+    "retention": Command(MEND, "what the policy would delete, or delete it"),
+    "verify": Command(MEND, "compare what is stored with what vouches for it"),
+    "rebuild": Command(MEND, "derive every row from the log again"),
+    "rules": Command(MEND, "what mutation rules would say of the tool calls that are stored"),
+    "migrate": Command(MEND, "bring tables and views to this release"),
+    "doctor": Command(MEND, "what is wrong here; or what a run's instrumentation leaves out"),
+    "torture": Command(MEND, "kill a collector again and again, and compare what it kept"),
+    "completion": Command(MEND, "a completion script for bash, zsh or fish"),
+}
+
+
+_ELSEWHERE = {"demo", "torture"}
+
+
+class Module(Protocol):
+    """What a command's module offers."""
+
+    HELP: Help
+
+    def add_arguments(self, parser: Parser) -> None: ...
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+def module_of(name: str) -> Module:
+    """Import the module of a command, which is in `cli/commands`, or beside what it runs."""
+    place = (
+        f"retrospan.ingest.{name}.command" if name in _ELSEWHERE else f"retrospan.ingest.cli.commands.{name}"
+    )
+    return cast(Module, import_module(place))
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of a command, with its flags."""
+    module = module_of(name)
+    parser = Parser(name, module.HELP)
+    module.add_arguments(parser)
+    parser.close()
+    return parser

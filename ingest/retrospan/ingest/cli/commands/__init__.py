@@ -1,0 +1,1 @@
+"""One module per command: its help, its flags, and `run`."""

@@ -1,0 +1,179 @@
+"""`retrospan drift`: whether an agent behaves otherwise than before."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from retrospan.ingest.cli.client.collector_client import Row
+from retrospan.ingest.cli.client.empty import no_runs_yet
+from retrospan.ingest.cli.client.references import short, short_length
+from retrospan.ingest.cli.client.rows import number_of, texts_of, whole
+from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_output_flags
+from retrospan.ingest.cli.terminal.moments import TIME_HELP, parse_time
+from retrospan.ingest.cli.terminal.table import Column, show_table
+from retrospan.ingest.cli.terminal.text import count, counted
+
+HELP = Help(
+    job="Compare two populations of runs: tools, steps, tokens, latency, failures and loops, run by run.",
+    exits="0 no drift; 1 drift; 2 wrong use, trouble, or too few runs for a verdict",
+    examples=(
+        "retrospan drift --baseline 7d..1d --candidate 1d.. --agent triage",
+        "retrospan drift --baseline version=1.4.1 --candidate 2d..,version=1.4.2",
+    ),
+    sql="SELECT * FROM drift(baseline_from = '', baseline_to = '', baseline_version = '1.4.1', ...)",
+    more=(
+        "SPAN is FROM..TO, version=VERSION, or both with a comma. Either TIME may be left out:\n"
+        f"{TIME_HELP}; '7d' is 7 days ago.\n"
+        "VERSION is that of the agent or of its service."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Which runs one side holds; '' is open. Times as the view takes them."""
+
+    start: str = ""
+    end: str = ""
+    version: str = ""
+
+
+def span(text: str) -> Period:
+    """An argparse type: a SPAN of the command line."""
+    start = end = version = ""
+    for part in text.split(","):
+        if part.startswith("version="):
+            version = part.removeprefix("version=")
+            if not version:
+                raise argparse.ArgumentTypeError(f"'{text}' names no version after 'version='")
+            continue
+        earliest, dots, latest = part.partition("..")
+        if not dots:
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is not a SPAN: use FROM..TO, version=VERSION, or both with a comma"
+            )
+        start, end = _time(earliest), _time(latest)
+    if start and end and start >= end:
+        raise argparse.ArgumentTypeError(f"'{text}' ends before it begins")
+    return Period(start, end, version)
+
+
+def _time(text: str) -> str:
+    if not text.strip():
+        return ""
+    try:
+        return parse_time(text).clickhouse()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def add_arguments(parser: Parser) -> None:
+    add = parser.flags.add_argument
+    add("--baseline", type=span, required=True, metavar="SPAN", help="the runs to compare with")
+    add("--candidate", type=span, required=True, metavar="SPAN", help="the runs in question")
+    add("--agent", default="", metavar="NAME", help="only of this agent")
+    add("--all", action="store_true", help="show what did not drift as well")
+    add_output_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    session = Session.open(arguments)
+    baseline, candidate = arguments.baseline, arguments.candidate
+    asked = {
+        "baseline_from": baseline.start,
+        "baseline_to": baseline.end,
+        "baseline_version": baseline.version,
+        "candidate_from": candidate.start,
+        "candidate_to": candidate.end,
+        "candidate_version": candidate.version,
+        "agent": arguments.agent,
+    }
+    if arguments.sql:
+        return session.print_sql(("drift", asked))
+    rows = session.ask("drift", **asked)
+    verdict = _verdict(rows)
+    if arguments.json:
+        session.print_json(rows)
+        return verdict
+    if verdict == 2:
+        session.screen.say(_too_few(session, rows))
+        return verdict
+    drifted = [row for row in rows if row["drifted"]]
+    shown = rows if arguments.all else drifted
+    if shown:
+        _show(session, shown)
+    sizes = rows[0]
+    tests = counted(len(rows), "metric")
+    session.screen.note(
+        (
+            f"{counted(len(drifted), 'metric')} of {len(rows)} drifted"
+            if drifted
+            else f"no drift in {tests}",
+            "yellow" if drifted else "green",
+        ),
+        (
+            f"; {count(whole(sizes, 'candidate_n'))} runs against {count(whole(sizes, 'baseline_n'))}"
+            + ("" if arguments.all or len(drifted) == len(rows) else "; --all shows the others"),
+            "dim",
+        ),
+    )
+    return verdict
+
+
+def _verdict(rows: list[Row]) -> int:
+    if not rows or any(row["statistic"] == "too_few_runs" for row in rows):
+        return 2
+    return 1 if any(row["drifted"] for row in rows) else 0
+
+
+def _too_few(session: Session, rows: list[Row]) -> str:
+    if not rows:
+        counts = session.one("count_runs", since="1970-01-01 00:00:00", outcome="", agent="")
+        if not counts or not whole(counts, "total"):
+            return no_runs_yet(session)
+        return "No verdict: no run is in either span. retrospan runs shows when runs were, and their agents."
+    row = rows[0]
+    return (
+        f"No verdict: the candidate has {counted(whole(row, 'candidate_n') or 0, 'run')}, the baseline "
+        f"{count(whole(row, 'baseline_n'))}; {number_of(row, 'threshold'):g} a side are needed. Widen the spans."
+    )
+
+
+def _show(session: Session, rows: list[Row]) -> None:
+    runs = [run for row in rows for run in texts_of(row, "examples")]
+    length = short_length(runs) if runs else 8
+    show_table(
+        session.screen,
+        [
+            Column("METRIC"),
+            Column("BASELINE", right=True),
+            Column("CANDIDATE", right=True),
+            Column("STATISTIC", priority=2),
+            Column("VALUE", right=True, priority=1),
+            Column("P", right=True, priority=1),
+            Column("THRESHOLD", right=True, priority=2),
+            Column("VERDICT", style="yellow"),
+            Column("RUNS", style="cyan", priority=1),
+        ],
+        [
+            [
+                str(row["metric"]),
+                _figure(row, "baseline_mean"),
+                _figure(row, "candidate_mean"),
+                str(row["statistic"]),
+                _figure(row, "value"),
+                _figure(row, "p_value"),
+                _figure(row, "threshold"),
+                "drifted" if row["drifted"] else "-",
+                " ".join(short(run, length) for run in texts_of(row, "examples")) or "-",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _figure(row: Row, name: str) -> str:
+    value = number_of(row, name)
+    return "-" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,0 +1,139 @@
+"""`retrospan retention plan|apply`: says what the policy would delete, or deletes it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from retrospan.ingest.cli.client.collector_client import CollectorClient
+from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_color_flag, moment
+from retrospan.ingest.cli.terminal.moments import Moment
+from retrospan.ingest.cli.terminal.progress import Progress
+from retrospan.ingest.cli.terminal.screen import Screen
+from retrospan.ingest.cli.terminal.table import Column, show_table
+from retrospan.ingest.cli.terminal.text import count, counted, size
+from retrospan.ingest.cli.terminal.values import dump
+from retrospan.ingest.cli.views.marking import who
+from retrospan.schemas.errors import ConfigError, PermanentError
+
+HELP = Help(
+    job="Say what the policy would delete (plan), or delete exactly that (apply), with a receipt for each deletion.",
+    exits="0 planned or done, 1 an altered segment of the log stays, 2 wrong use or trouble, such as a refused policy",
+    examples=(
+        "retrospan retention plan",
+        "retrospan retention plan --policy keep.toml --at 2026-12-24",
+        "retrospan retention apply --json",
+    ),
+    sql="SELECT deleted_at, what, subject, rule, spans FROM retention_log ORDER BY log, number",
+    more="Without --policy: the policy of the collector's settings, or the defaults (docs/retention.md). What is held,\n"
+    "and what held, flagged and golden runs rest on, stays. Safe to stop, and to begin again.",
+)
+
+
+_COLUMNS = (
+    Column("class"),
+    Column("rule", text=True, priority=1),
+    Column("runs", right=True),
+    Column("spans", right=True),
+    Column("size", right=True),
+    Column("last arrival", priority=2),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    parser.inputs.add_argument("action", choices=("plan", "apply"), metavar="ACTION", help="plan or apply")
+    add = parser.flags.add_argument
+    add("--policy", metavar="FILE", help="a TOML file of rules, instead of the collector's")
+    add("--at", type=moment, metavar="TIME", help="plan only: what would go at TIME (RFC 3339)")
+    parser.output.add_argument(
+        "--json", action="store_true", help="each run that goes, the progress and the summary, JSON lines"
+    )
+    add_color_flag(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    screen = Screen.open(arguments.color)
+    seen: dict[str, object] = {}
+    with Progress(screen) as progress:
+        for told in CollectorClient.from_environ(os.environ).admin("retention", _asked(arguments)):
+            if "error" in told:
+                raise PermanentError(f"retention {arguments.action}: {told['error']}")
+            if arguments.json:
+                screen.data(dump(told) + "\n")
+            else:
+                progress.tell(told)
+            if "wrong" in told and not arguments.json:
+                screen.line(("wrong", "red"), f"  {told['where']}: {told['wrong']}")
+            seen |= {name: told[name] for name in ("summary", "done") if name in told}
+    summary = seen.get("summary")
+    if seen.get("done") is not True or not isinstance(summary, dict):
+        raise PermanentError(
+            "the collector went away before it was done. What has a receipt is gone; ask again for the rest."
+        )
+    if not arguments.json:
+        _show(screen, summary, arguments.action)
+    return 1 if _whole(summary, "segments_altered") else 0
+
+
+def _asked(arguments: argparse.Namespace) -> dict[str, object]:
+    asked: dict[str, object] = {"action": arguments.action, "listed": bool(arguments.json)}
+    if arguments.policy:
+        try:
+            asked["policy"] = Path(arguments.policy).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read {arguments.policy}: {error}.") from error
+        asked["file"] = arguments.policy
+    if arguments.action == "apply":
+        asked["by"] = who()
+    if arguments.at:
+        asked["at"] = int(arguments.at)
+    return asked
+
+
+def _show(screen: Screen, summary: dict[str, object], action: str) -> None:
+    groups = summary["groups"]
+    rows = [group for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
+    if rows:
+        show_table(screen, _COLUMNS, [_cells(row) for row in rows])
+    verb = "would go" if action == "plan" else "deleted"
+    screen.line(f"{verb}: {counted(_whole(summary, 'runs'), 'run')} under {summary['policy']}")
+    for name, words in _NOTES:
+        if number := _whole(summary, name):
+            screen.line((f"  {count(number)} {words}", "dim"))
+    if freed := _whole(summary, "archive_bytes"):
+        screen.line((f"  {size(freed)} of the log's archive given back", "dim"))
+
+
+_NOTES = (
+    ("payloads", "runs stay, and what they say goes"),
+    ("pinned", "due runs stay: what is held, flagged or golden rests on them"),
+    ("returned", "runs that were due got new spans: they go later"),
+    ("partitions", "days of a table dropped as a whole"),
+    ("segments_removed", "segments of the log removed"),
+    ("segments_rewritten", "segments of the log rewritten"),
+    (
+        "segments_altered",
+        "segments of the log left as they are: somebody altered them (`retrospan verify --full`)",
+    ),
+)
+
+
+def _cells(group: dict[str, object]) -> list[str]:
+    return [
+        str(group["class"]),
+        str(group["rule"]),
+        count(_whole(group, "runs")),
+        count(_whole(group, "spans")),
+        size(_whole(group, "bytes")),
+        f"{_day(group, 'oldest')} … {_day(group, 'newest')}",
+    ]
+
+
+def _day(group: dict[str, object], name: str) -> str:
+    return Moment(_whole(group, name)).rfc3339()[:10]
+
+
+def _whole(told: dict[str, object], name: str) -> int:
+    value = told.get(name)
+    return value if isinstance(value, int) else 0

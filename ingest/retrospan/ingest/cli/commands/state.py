@@ -1,0 +1,218 @@
+"""`retrospan state`: what the agent knew as a step began, at a time, or after the last step."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass, replace
+
+from retrospan.ingest.cli.client.collector_client import Row
+from retrospan.ingest.cli.client.incomplete import warn_if_incomplete
+from retrospan.ingest.cli.client.pages import LAST
+from retrospan.ingest.cli.client.references import find_step, short, step_address
+from retrospan.ingest.cli.client.rows import moment_of, number_of, text_of, whole
+from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.terminal.arguments import (
+    RUN_HELP,
+    Help,
+    Parser,
+    UsageError,
+    add_output_flags,
+    moment,
+    number,
+)
+from retrospan.ingest.cli.terminal.moments import TIME_HELP, Moment
+from retrospan.ingest.cli.terminal.screen import Part
+from retrospan.ingest.cli.terminal.table import Column, last_column_width, show_table, show_wrapped
+from retrospan.ingest.cli.terminal.text import counted, duration, fitted
+from retrospan.ingest.cli.terminal.values import brief_json, parse
+from retrospan.ingest.cli.views.dialogue import as_dialogue
+from retrospan.schemas.errors import NotFound
+
+HELP = Help(
+    job="Show what the agent knew: the state as step N began, or after the last step.",
+    exits="0 answered; with --exit-code 1 if the state is not known; 2 wrong use or trouble",
+    examples=("retrospan state last", "retrospan state last --step 3", "retrospan state last/3 --json"),
+    sql="SELECT key, value FROM run_state(run_id = '…', step = 3)",
+    more="SINCE is the step that had ended when the value came; start: it was there from the start.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a run: as `step` began, or after the last step (0)."""
+
+    step: int
+    words: str
+    known: bool
+    source: str | None
+    at: Moment | None
+    schema: str | None = None
+
+
+def add_arguments(parser: Parser) -> None:
+    parser.inputs.add_argument("run", metavar="RUN[/N]", help=f"{RUN_HELP}; /N is the same as --step N")
+    parser.flags.add_argument(
+        "--step",
+        type=number(0),
+        metavar="N",
+        help="the state as step N began (0: after the last step, the default)",
+    )
+    parser.flags.add_argument("--at", type=moment, metavar="TIME", help=f"the state at TIME: {TIME_HELP}")
+    parser.flags.add_argument(
+        "--full", action="store_true", help="every value whole, over as many lines as it needs"
+    )
+    parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if the state is not known")
+    add_output_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    session = Session.open(arguments)
+    run_id, step = find_step(session, arguments.run)
+    given = [value for value in (step, arguments.step, arguments.at) if value is not None]
+    if len(given) > 1:
+        raise UsageError("give one of RUN/N, --step and --at.", "state")
+    steps = session.ask("show_steps", run_id=run_id, first=0, last=LAST)
+    place = find_place(
+        session, run_id, steps, step if arguments.step is None else arguments.step, arguments.at
+    )
+    if arguments.sql:
+        return session.print_sql(("state", {"run_id": run_id, "step": place.step}))
+    rows = session.ask("state", run_id=run_id, step=place.step) if place.known else []
+    unknown = 1 if arguments.exit_code and not place.known else 0
+    if arguments.json:
+        session.print_json(rows)
+        if not place.known:
+            session.screen.say(_not_known(run_id, steps, place))
+        return unknown
+    warn_if_incomplete(session, session.one("show_run", run_id=run_id))
+    if not place.known:
+        session.screen.say(_not_known(run_id, steps, place))
+        return unknown
+    when = "" if place.at is None else f", {session.zone.exact(place.at)} ({session.zone_note()})"
+    lead: list[Part] = ["run ", (short(run_id), "cyan"), ": "]
+    schema = "" if place.schema is None else f", schema {place.schema}"
+    show_wrapped(session.screen, lead, f"{place.words}{when}; source {place.source or '-'}{schema}")
+    if not rows:
+        session.screen.line("The state was empty there: no keys.")
+    elif arguments.full:
+        _show_full(session, rows)
+    else:
+        _show(session, rows, place)
+    return 0
+
+
+def find_place(session: Session, run_id: str, steps: list[Row], step: int | None, at: Moment | None) -> Place:
+    """The place meant by a step or a time. Raises NotFound when the run has no such step or had not begun."""
+    name = short(run_id)
+    if not steps:
+        raise NotFound(f"run {name} has no steps, so it has no states.")
+    if at is not None:
+        return _place_at(session, name, steps, at)
+    if not step:
+        return _after_last(steps)
+    if step > len(steps):
+        raise NotFound(f"run {name} has {counted(len(steps), 'step')}; there is no step {step}.")
+    return _before(steps[step - 1])
+
+
+def _describe(step: Row) -> str:
+    act = f"{step['step_kind']} {step['name']}".strip()
+    return f"step {step['step']} ({act})"
+
+
+def _before(step: Row) -> Place:
+    known = step["state_before_hash"] is not None
+    return Place(
+        whole(step, "step") or 0,
+        f"the state as {_describe(step)} began",
+        known,
+        text_of(step, "state_source"),
+        moment_of(step, "started_at"),
+        text_of(step, "state_schema"),
+    )
+
+
+def _after_last(steps: list[Row]) -> Place:
+    last = steps[-1]
+    known = last["state_after_hash"] is not None
+    return Place(
+        0,
+        f"the state after the last {_describe(last)}",
+        known,
+        text_of(last, "state_source"),
+        _ended(last),
+        text_of(last, "state_schema"),
+    )
+
+
+def _ended(step: Row) -> Moment | None:
+    started, took = moment_of(step, "started_at"), number_of(step, "duration_ms")
+    return None if started is None or took is None else Moment(started + round(took * 1e6))
+
+
+def _place_at(session: Session, name: str, steps: list[Row], at: Moment) -> Place:
+    """During a step: the state as it began; between two: the state as the next one began."""
+    begun = [
+        step for step in steps if (started := moment_of(step, "started_at")) is not None and started <= at
+    ]
+    if not begun:
+        first = session.zone.exact(moment_of(steps[0], "started_at"))
+        raise NotFound(f"run {name} had not begun at {session.zone.exact(at)}: its first step began {first}.")
+    current = begun[-1]
+    ended = _ended(current)
+    if ended is None or ended > at:
+        place, where = _before(current), f"during {_describe(current)}"
+    elif len(begun) < len(steps):
+        following = steps[len(begun)]
+        place, where = _before(following), f"between step {current['step']} and {_describe(following)}"
+    else:
+        place, where = (
+            _after_last(steps),
+            f"{duration((at - ended) / 1e6)} after the last {_describe(current)}",
+        )
+    return replace(place, words=f"the state at that time, {where}", at=at)
+
+
+def _not_known(run_id: str, steps: list[Row], place: Place) -> str:
+    before = steps if place.step == 0 else steps[: place.step - 1]
+    said = f"Not known: {place.words}. The producer did not record it, and it is not guessed."
+    known = [step for step in before if step["state_before_hash"] is not None]
+    if known:
+        return (
+            said
+            + f"\nLast known: as step {known[-1]['step']} began (retrospan state {step_address(run_id, known[-1]['step'])})."
+        )
+    return said + (" No step before it has a known state either." if before else "")
+
+
+def _since(row: Row, place: Place) -> str:
+    changed = whole(row, "changed_at_step") or 0
+    return "start" if not changed else f"step {changed}"
+
+
+def _show(session: Session, rows: list[Row], place: Place) -> None:
+    heads: list[list[str]] = []
+    texts: list[str] = []
+    for row in rows:
+        heads.append([str(row["key"]), _since(row, place)])
+        value = text_of(row, "value")
+        said = as_dialogue(value)
+        texts.append(brief_json(value) if said is None else counted(len(said), "message"))
+        for role, words in said or []:
+            heads.append(["", ""])
+            texts.append(f"{role:<9} {words}")
+    columns = [Column("KEY", style="cyan", limit=32), Column("SINCE"), Column("VALUE", text=True)]
+    room = last_column_width(session.screen, columns, heads)
+    values = [fitted(text, room, session.screen.mark) for text in texts]
+    show_table(session.screen, columns, [[*head, value] for head, value in zip(heads, values, strict=True)])
+
+
+def _show_full(session: Session, rows: list[Row]) -> None:
+    for row in rows:
+        session.screen.line(
+            (str(row["key"]), "cyan"), (f"  since {row['changed_at_step'] or 'start'}", "dim")
+        )
+        value = parse(row["value"])
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        show_wrapped(session.screen, ["  "], text)

@@ -1,0 +1,187 @@
+"""`retrospan trace`: where a thing came from, as a tree of provenance edges."""
+
+from __future__ import annotations
+
+import argparse
+from urllib.parse import unquote
+
+from retrospan.ingest.cli.client.collector_client import Row
+from retrospan.ingest.cli.client.references import find_reference, short
+from retrospan.ingest.cli.client.rows import text_of, whole
+from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_output_flags, number
+from retrospan.ingest.cli.terminal.screen import Part, Style
+from retrospan.ingest.cli.terminal.text import cells, counted, cut, safe
+
+HELP = Help(
+    job="Show where an answer, a step or a value came from; with --down, what came of it.",
+    exits="0 answered; with --exit-code 1 if no edge is found; 2 wrong use or trouble",
+    examples=(
+        "retrospan trace last",
+        "retrospan trace last/3 --depth 2",
+        "retrospan trace last/2 --down --json",
+    ),
+    sql="SELECT subject, relation, object, evidence FROM provenance(ref = 'step:…/3', depth = 6, direction = 'up')",
+    more="stated: the producer said so; matched: by id; inferred: by equal content.",
+)
+# The view cuts what was said to this many characters.
+VIEW_CUTS_AT = 120
+_EVIDENCE: dict[str, Style] = {"stated": "green", "matched": "green", "inferred": "yellow"}
+
+
+def add_arguments(parser: Parser) -> None:
+    parser.inputs.add_argument(
+        "ref",
+        metavar="REF",
+        help="a run, RUN/N (its step N), or a reference kind:id as this command prints it",
+    )
+    parser.flags.add_argument(
+        "--depth", type=number(1, 100), default=8, metavar="N", help="follow at most N edges (8)"
+    )
+    parser.flags.add_argument(
+        "--down", action="store_true", help="what came of it, instead of where it came from"
+    )
+    parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if nothing is known")
+    add_output_flags(parser, pager=True)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    session = Session.open(arguments)
+    ref = find_reference(session, arguments.ref)
+    direction = "down" if arguments.down else "up"
+    if arguments.sql:
+        return session.print_sql(("trace", {"ref": ref, "depth": arguments.depth, "direction": direction}))
+    rows = session.ask("trace", ref=ref, depth=arguments.depth, direction=direction)
+    edges = [row for row in rows if row["depth"] != 0]
+    none_found = 1 if arguments.exit_code and not edges else 0
+    if arguments.json:
+        session.print_json(rows)
+        return none_found
+    if not rows:
+        session.screen.say(
+            f"Nothing is known of {ref}: nothing stored has that reference.\n"
+            "References are kind:id (run, span, step, message, output, observation, entity, document)."
+        )
+        return none_found
+    with session.screen.paged():
+        ProvenanceTree(session, rows, arguments.down).show()
+    if not edges:
+        what = "came of it" if arguments.down else "it came from"
+        session.screen.note(f"Nothing recorded says what {what}: no provenance edge leads on.")
+    cut_off = sum(1 for row in rows if row["truncated"])
+    if cut_off:
+        session.screen.note(
+            (
+                f"{counted(cut_off, 'branch', 'branches')} went deeper than shown: --depth {arguments.depth * 2}",
+                "yellow",
+            )
+        )
+    return 0
+
+
+def shown(ref: str) -> str:
+    """A reference with its long ids cut to what other commands accept."""
+    kind, _, rest = ref.partition(":")
+    if kind == "step":
+        run_id, _, step = rest.rpartition("/")
+        return f"{short(unquote(run_id))}/{step}"
+    if kind == "run":
+        return f"run {short(unquote(rest))}"
+    if kind == "message":
+        return f"message:{short(rest)}"
+    return ref
+
+
+class ProvenanceTree:
+    """Draws edges as a tree: each thing is expanded once, where the walk reached it first.
+
+    The rows of depth 0 say where the walk starts; a run starts at its answer.
+    """
+
+    def __init__(self, session: Session, rows: list[Row], down: bool) -> None:
+        self._session = session
+        self._starts = [row for row in rows if row["depth"] == 0]
+        near, self._far = ("object", "subject") if down else ("subject", "object")
+        self._edges: dict[str, list[Row]] = {}
+        for row in rows:
+            if row["depth"] != 0:
+                self._edges.setdefault(str(row[near]), []).append(row)
+        for edges in self._edges.values():
+            edges.sort(key=lambda row: (self._made_in(str(row[self._far])), str(row[self._far])))
+        self._first: dict[str, int] = {str(row["object"]): id(row) for row in self._starts}
+        for row in sorted(rows, key=lambda row: whole(row, "depth") or 0):
+            self._first.setdefault(str(row[self._far]), id(row))
+
+    def _made_in(self, ref: str) -> int:
+        """The step that made a thing, as far as the rows tell; what nobody made comes first."""
+        kind, _, rest = ref.partition(":")
+        if kind == "step":
+            number = rest.rpartition("/")[2]
+            return int(number) if number.isdigit() else 0
+        made = [row for row in self._edges.get(ref, []) if row["relation"] == "wasGeneratedBy"]
+        return (whole(made[0], "step") or 0) if made else 0
+
+    def show(self) -> None:
+        for start in self._starts:
+            ref, asked = str(start["object"]), str(start["subject"])
+            lead = "" if asked == ref else f"{shown(asked)}: its answer, "
+            taken = cells(safe(lead + shown(ref))) + 2
+            self._session.screen.line(lead, (shown(ref), "cyan"), *self._label(start, taken))
+            self._branches(ref)
+
+    def _branches(self, ref: str) -> None:
+        """Depth first, with a stack of its own: chains may be longer than Python's."""
+        stack = self._children(ref, "")
+        while stack:
+            row, repeats, indent, is_last = stack.pop()
+            branch = indent + ("└─ " if is_last else "├─ ")
+            inner = indent + ("   " if is_last else "│  ")
+            if repeats:
+                things = counted(repeats, "thing")
+                self._session.screen.line(
+                    (branch, "dim"), (f"{row['relation']} {things} shown elsewhere", "dim")
+                )
+                continue
+            self._line(row, branch)
+            if self._first[str(row[self._far])] == id(row):
+                stack += self._children(str(row[self._far]), inner)
+
+    def _children(self, ref: str, indent: str) -> list[tuple[Row, int, str, bool]]:
+        """What to draw below a thing, last first: new things, then a count of those drawn elsewhere."""
+        edges = self._edges.get(ref, [])
+        children = [(row, 0) for row in edges if self._first[str(row[self._far])] == id(row)]
+        for relation in dict.fromkeys(str(row["relation"]) for row in edges):
+            again = [
+                row
+                for row in edges
+                if row["relation"] == relation and self._first[str(row[self._far])] != id(row)
+            ]
+            if len(again) == 1 and not str(again[0][self._far]).startswith("message:"):
+                children.append((again[0], 0))
+            elif again:
+                children.append((again[0], len(again)))
+        last = len(children) - 1
+        drawn = [(row, repeats, indent, place == last) for place, (row, repeats) in enumerate(children)]
+        return drawn[::-1]
+
+    def _label(self, row: Row, taken: int) -> list[Part]:
+        label = (text_of(row, "label") or "").rstrip()
+        if len(label) >= VIEW_CUTS_AT:
+            label += self._session.screen.mark
+        width = self._session.screen.width
+        room = None if width is None else width - taken
+        if not label or (room is not None and room < 20):
+            return []
+        return ["  ", cut(safe(label), room, self._session.screen.mark)]
+
+    def _line(self, row: Row, branch: str) -> None:
+        far, evidence = str(row[self._far]), str(row["evidence"])
+        tail = f"  ({evidence})" + ("  … goes on" if row["truncated"] else "")
+        taken = cells(safe(f"{branch}{row['relation']} {shown(far)}{tail}")) + 2
+        self._session.screen.line(
+            (branch, "dim"),
+            (f"{row['relation']} ", "dim"),
+            (shown(far), "cyan"),
+            *self._label(row, taken),
+            (tail, _EVIDENCE.get(evidence, "")),
+        )

@@ -1,0 +1,122 @@
+"""A data directory that no process is using: its log, its ledger, and its tables. Nothing of it is changed.
+
+The directory is claimed while it is looked at, so that no collector starts meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
+from retrospan.ingest.doctor.machine import check_arrival
+from retrospan.ingest.doctor.running import check_migrations, check_quarantine, check_tables
+from retrospan.ingest.load import checking
+from retrospan.ingest.load.ledger import Ledger
+from retrospan.ingest.log.directory import claim, require_own
+from retrospan.ingest.log.segment import segments_in, survey
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.schemas.errors import ConfigError, DirectoryInUse, RetrospanError, SchemaTooNew
+from retrospan.schemas.migrate import Migrations
+
+MOST_BYTES = 1 << 30
+"""So much of the log is read, from its end."""
+
+
+def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
+    """The findings about a directory; of one that a process uses, only that. `engine` opens the tables too."""
+    if not (data / "log").is_dir():
+        yield ok("data", f"nothing was stored in {data.absolute()} yet")
+        return
+    try:
+        require_own(data)
+    except ConfigError as error:
+        yield failed("data", str(error), "run doctor as the collector's user")
+        return
+    try:
+        claimed = claim(data)
+    except DirectoryInUse as error:
+        holder = f"pid {error.pid}" if error.pid else "another process"
+        yield warning(
+            "data",
+            f"{data.absolute()} is in use by {holder}, and was left alone",
+            "set RETROSPAN_URL to the sql= address of its ready line, as http://HOST:PORT",
+        )
+        return
+    except OSError as error:
+        yield failed(
+            "data", f"{data} cannot be opened: {error.strerror}", "run doctor as the collector's user"
+        )
+        return
+    with claimed:
+        yield ok("data", f"{data.absolute()} is in use by nobody")
+        yield from _log(data / "log")
+        ledger = Ledger.look(data / "log" / "batches.jsonl")
+        if ledger.damaged_lines:
+            yield warning(
+                "ledger",
+                f"{ledger.damaged_lines:,} lines are damaged",
+                "nothing: the next start loads the log again",
+            )
+        yield check_quarantine(len(ledger.quarantined))
+        if engine and (data / "warehouse").is_dir():
+            yield from _tables(data / "warehouse", ledger)
+
+
+def _log(directory: Path) -> Iterator[Finding]:
+    segments = segments_in(directory) if directory.is_dir() else []
+    archived = len(list(directory.glob("archive/*"))) if directory.is_dir() else 0
+    left = MOST_BYTES
+    read = records = damaged = cut = last_arrived = 0
+    for segment, before in reversed(list(zip_longest(segments, [later.first for later in segments[1:]]))):
+        if segment.size > left:
+            break
+        left -= segment.size
+        read += 1
+        descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            found = survey(descriptor, first=segment.first, before=before, size=segment.size)
+        finally:
+            os.close(descriptor)
+        records += found.records
+        last_arrived = max(last_arrived, found.last.arrived_at if found.last else 0)
+        torn = segment.size - found.end if before is None else 0
+        cut += torn
+        damaged += sum(end - start for start, end in found.bad) - torn
+    said = f"{read} of {len(segments)} segments read, {records:,} records; {archived} in the archive"
+    if damaged:
+        yield warning(
+            "log",
+            f"{said}; {damaged:,} bytes are damaged and will be skipped",
+            "look at the disk; the rest is loaded",
+        )
+    elif cut:
+        yield warning(
+            "log",
+            f"{said}; {cut:,} bytes at the end are not a whole record and will be cut off",
+            "nothing, if the machine or the collector was killed: no sender had been answered for them",
+        )
+    else:
+        yield ok("log", said)
+    yield check_arrival(last_arrived)
+
+
+def _tables(path: Path, ledger: Ledger) -> Iterator[Finding]:
+    warehouse = EmbeddedWarehouse(path)
+    try:
+        store = warehouse.connect()
+        pending = Migrations(store).pending()
+        yield check_migrations(len(pending))
+        if not pending:
+            found = checking.check_tables(store, ledger.counted, buried=ledger.buried)
+            yield check_tables(found.complaint, len(checking.detached_parts(store)))
+    except SchemaTooNew as error:
+        yield failed("migrations", str(error), "install the release that wrote it, or a later one")
+    except RetrospanError as error:
+        yield failed(
+            "tables", f"cannot be opened: {str(error)[:300]}", "retrospan rebuild, once a collector runs"
+        )
+    finally:
+        warehouse.close()

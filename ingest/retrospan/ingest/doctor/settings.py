@@ -1,0 +1,173 @@
+"""What a collector is told: its addresses, the file of tokens, TLS; and where exporters of this environment send."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+from retrospan.ingest.access.tls import server_context
+from retrospan.ingest.access.tokens import read_tokens
+from retrospan.ingest.config import Config
+from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
+from retrospan.ingest.metrics_target import require_foreign
+from retrospan.ingest.port import bind
+from retrospan.ingest.setting_values import Address, is_loopback, parse_address
+from retrospan.ingest.trusted_file import readable_by_others
+from retrospan.schemas.errors import ConfigError, PortInUse
+
+CONNECT_SECONDS = 2.0
+SOON = timedelta(days=14)
+_PORTS = ("grpc", "http", "sql")
+
+
+def check_free_ports(config: Config) -> Finding:
+    """Whether a collector with these settings could listen."""
+    for name in _PORTS:
+        address: Address = getattr(config, name)
+        try:
+            bind(address, flag=f"--{name}").close()
+        except PortInUse as error:
+            said, _, todo = str(error).partition(". ")
+            return failed("ports", said, todo)
+        except OSError as error:
+            return failed(
+                "ports",
+                f"{address} cannot be listened at: {error.strerror or error}",
+                f"choose another: retrospan serve --{name} 127.0.0.1:0",
+            )
+    return ok("ports", "free: " + " ".join(f"{name}={getattr(config, name)}" for name in _PORTS))
+
+
+def check_open_ports(page: Mapping[str, object]) -> Finding:
+    """Whether the ports of a collector on this machine answer."""
+    told = {name: str(page[name]) for name in _PORTS if page.get(name)}
+    for name, text in told.items():
+        address = parse_address(text)
+        if not _answers("127.0.0.1" if address.host in ("0.0.0.0", "::") else address.host, address.port):
+            return failed(
+                "ports", f"{name}={text} does not answer", "restart the collector, or look at the firewall"
+            )
+    return ok("ports", "answer: " + " ".join(f"{name}={text}" for name, text in told.items()))
+
+
+def check_exporters(environ: Mapping[str, str], page: Mapping[str, object]) -> Finding | None:
+    """Whether what exporters here would use leads somewhere; None when no variable names an endpoint."""
+    name = next(
+        (
+            name
+            for name in ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+            if environ.get(name, "").strip()
+        ),
+        None,
+    )
+    if name is None:
+        return None
+    url = environ[name].strip()
+    parts = urlsplit(url if "//" in url else f"//{url}")
+    try:
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        host, port = "", 0
+    if not host:
+        return failed("exporters", f"{name}={url} is not an address", f"export {name}=http://127.0.0.1:4318")
+    protocol = environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environ.get(
+        "OTEL_EXPORTER_OTLP_PROTOCOL", ""
+    )
+    is_port = {
+        kind: page.get(kind) and parse_address(str(page[kind])).port == port for kind in ("grpc", "http")
+    }
+    if is_port["grpc"] and protocol.startswith("http"):
+        return failed(
+            "exporters", f"{name}={url} is the gRPC port, and {protocol} is spoken", "use the HTTP port, 4318"
+        )
+    if is_port["http"] and protocol == "grpc":
+        return failed(
+            "exporters", f"{name}={url} is the HTTP port, and gRPC is spoken", "use the gRPC port, 4317"
+        )
+    if not _answers(host, port):
+        return failed(
+            "exporters",
+            f"nothing listens at {name}={url}",
+            "compare it with the ready line of retrospan serve",
+        )
+    return ok("exporters", f"{name}={url} answers")
+
+
+def check_tokens(config: Config) -> Finding:
+    """Whether the file of tokens can be used and only its owner can change it."""
+    if config.tokens is None:
+        if config.open:
+            return warning(
+                "tokens",
+                "none, and --open: whoever reaches a port may send and read everything",
+                "name a file: --tokens FILE",
+            )
+        return ok("tokens", "none: whoever is on this machine may send and ask")
+    try:
+        found = read_tokens(config.tokens)
+        readable = readable_by_others(config.tokens)
+    except (ConfigError, OSError) as error:
+        return failed("tokens", f"no collector of this user starts with this file: {error}", "mend the file")
+    if readable:
+        return warning(
+            "tokens",
+            f"{config.tokens} can be read by others (mode {readable}): it has hashes, and who sends how much",
+            f"chmod 600 {config.tokens}",
+        )
+    now = datetime.now(UTC)
+    ended = [grant.name for _, grant in found.entries if grant.expires is not None and grant.expires <= now]
+    ending = [
+        grant.name
+        for _, grant in found.entries
+        if grant.expires is not None and now < grant.expires <= now + SOON
+    ]
+    if ended or ending:
+        said = [f"expired: {', '.join(ended)}"] if ended else []
+        said += [f"expire within 14 days: {', '.join(ending)}"] if ending else []
+        return warning("tokens", f"{config.tokens}: {'; '.join(said)}", "renew or remove them")
+    return ok("tokens", f"{len(found.entries)} in force from {config.tokens}")
+
+
+def check_tls(config: Config) -> Finding | None:
+    """Whether certificate and key can be used; None without TLS."""
+    if config.tls.key is None:
+        return None
+    try:
+        server_context(config.tls)
+        readable = readable_by_others(config.tls.key)
+    except (ConfigError, OSError) as error:
+        return failed(
+            "tls", str(error), "name files in PEM that belong together, and that only you can write"
+        )
+    if readable:
+        return warning(
+            "tls",
+            f"{config.tls.key} can be read by others (mode {readable})",
+            f"chmod 600 {config.tls.key}",
+        )
+    return ok("tls", f"{config.tls.certificate} and its key can be used")
+
+
+def check_settings(read: Callable[[], Config]) -> tuple[Config, Finding]:
+    """The settings and what is wrong with them; the default ones when they cannot be used."""
+    try:
+        config = read()
+        require_foreign(config)
+    except ConfigError as error:
+        return Config(), failed("settings", str(error), "mend them; until then no collector starts")
+    return config, ok("settings", "flags, variables and file can be used")
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), CONNECT_SECONDS):
+            return True
+    except OSError:
+        return False
+
+
+def is_here(url: str) -> bool:
+    """Whether a URL leads to this machine by a loopback address."""
+    return is_loopback(urlsplit(url).hostname or "")

@@ -1,0 +1,119 @@
+"""Which spans are one run: a trace, unless its spans name a run or its root links into another trace's run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.operations import operation_of
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
+
+
+@dataclass(slots=True)
+class Trace:
+    """One trace as far as grouping needs it. `joins` is the trace it says it goes on, '' for none."""
+
+    trace_id: str
+    joins: str
+    claims: list[str]
+    has_operations: bool
+    readings: list[NormalizedSpan] = field(default_factory=list)
+
+
+def joined_trace(spans: Sequence[Span]) -> str:
+    """Return the trace that these spans of one trace join, '' when they stand alone.
+
+    A link of type `continues` says so; a link of the root span says so too when the root is neither an agent nor a
+    workflow, which begin something of their own.
+    """
+    own = {span.span_id for span in spans}
+    roots = sorted((span for span in spans if span.parent_span_id not in own), key=lambda span: span.order)
+    for span in sorted(spans, key=lambda span: span.order):
+        for link in span.links:
+            if link.attributes.get(LINK_TYPE) == "continues" and link.trace_id != span.trace_id:
+                return link.trace_id
+    for root in roots:
+        if not root.parent_span_id and operation_of(SpanFields(root), has_parent=False) not in (
+            "agent",
+            "workflow",
+        ):
+            for link in root.links:
+                if LINK_TYPE not in link.attributes and link.trace_id != root.trace_id:
+                    return link.trace_id
+    return ""
+
+
+def claimed_runs(spans: Iterable[Span]) -> list[str]:
+    """Return the run ids that spans name, sorted."""
+    return sorted(
+        {run_id for span in spans if isinstance(run_id := span.attributes.get(RUN_ID), str) and run_id}
+    )
+
+
+def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[NormalizedSpan]]:
+    """Return the readings of each run among traces that belong together, by run id; spans of no run are left out."""
+    runs: dict[str, list[NormalizedSpan]] = {}
+    there: set[tuple[str, str]] = set()
+    for trace in traces.values():
+        home = _home(trace, traces)
+        if home != trace.trace_id:
+            there = there or {(r.span.trace_id, r.span.span_id) for t in traces.values() for r in t.readings}
+            _hang_under_link(trace, there)
+        by_span = {reading.span.span_id: reading for reading in trace.readings}
+        claimed: dict[str, str] = {}
+        for reading in trace.readings:
+            runs.setdefault(_claimed(reading, by_span, claimed) or home, []).append(reading)
+    return {run_id: own for run_id, own in runs.items() if any(reading.is_work for reading in own)}
+
+
+def _home(trace: Trace, traces: Mapping[str, Trace]) -> str:
+    """Return the trace at the end of the joins that has operations: its id is the run's."""
+    home, at, seen = trace.trace_id, trace, {trace.trace_id}
+    while at.joins in traces and at.joins not in seen:
+        seen.add(at.joins)
+        at = traces[at.joins]
+        if at.has_operations:
+            home = at.trace_id
+    return home
+
+
+def _claimed(reading: NormalizedSpan, by_span: Mapping[str, NormalizedSpan], claimed: dict[str, str]) -> str:
+    """Return the run that a span or the nearest span above it names; `claimed` keeps it for those below."""
+    at: NormalizedSpan | None = reading
+    path: dict[str, None] = {}
+    found = ""
+    while at is not None and at.span.span_id not in path:
+        span_id, named = at.span.span_id, at.span.attributes.get(RUN_ID)
+        if span_id in claimed:
+            found = claimed[span_id]
+            break
+        path[span_id] = None
+        if isinstance(named, str) and named:
+            found = named
+            break
+        at = by_span.get(at.span.parent_span_id)
+    claimed.update(dict.fromkeys(path, found))
+    return found
+
+
+def _hang_under_link(trace: Trace, there: AbstractSet[tuple[str, str]]) -> None:
+    """Let the roots of a joined trace hang under the span they link to, where that is there."""
+    for reading in trace.readings:
+        span = reading.span
+        if not span.parent_span_id:
+            target = next(
+                (l for l in span.links if (l.trace_id, l.span_id) in there and l.trace_id != span.trace_id),
+                None,
+            )
+            if target is not None:
+                span.parent_trace_id, span.parent_span_id = target.trace_id, target.span_id
+
+
+def key_of(traces: Mapping[str, Trace]) -> str:
+    """Return the run by which traces that belong together are given to one interpreter."""
+    claims = [run_id for trace in traces.values() for run_id in trace.claims]
+    return min(claims) if claims else min(_home(trace, traces) for trace in traces.values())

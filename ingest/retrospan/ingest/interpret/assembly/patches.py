@@ -1,0 +1,195 @@
+"""State patches: `retrospan.state.patch` (RFC 6902) in the place of the state after.
+
+A patch applies to the state before of the same span; where that is not said, to the state that the last span with a
+stated state had left when this one began. What does not apply is a problem, and the state after stays unknown.
+"""
+
+from __future__ import annotations
+
+import copy
+from bisect import bisect_right, insort
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.json_text import Unreadable, read_json
+from retrospan.schemas.attributes import STATE_PATCH
+from retrospan.schemas.hashing import canonical_json
+
+
+class NoPatch(ValueError):
+    """The patch is none, or does not apply; the message says where. Never leaves this module but to tests."""
+
+
+def apply_patches(readings: Sequence[NormalizedSpan], problems: ParseIssues) -> None:
+    """Complete the state after of the readings, which are in order, from the patches on their spans."""
+    left = _Left()
+    for reading in readings:
+        raw = reading.span.attributes.get(STATE_PATCH)
+        if raw is not None and reading.state_after is None:
+            _apply(reading, raw, left, problems)
+        if reading.state_after is not None:
+            left.note(reading.span.ended_at, reading.state_after)
+
+
+class _Left:
+    """The states that spans left, by when they ended."""
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []
+        self._states: dict[int, dict[str, object]] = {}
+
+    def note(self, ended: int, state: dict[str, object]) -> None:
+        """Note what a span left; of several that ended at one time the first counts."""
+        if ended not in self._states:
+            self._states[ended] = state
+            insort(self._ends, ended)
+
+    def at(self, time: int) -> dict[str, object] | None:
+        """Return what was left last by then."""
+        place = bisect_right(self._ends, time)
+        return self._states[self._ends[place - 1]] if place else None
+
+
+def _apply(reading: NormalizedSpan, raw: object, left: _Left, problems: ParseIssues) -> None:
+    before = reading.state_before
+    if before is None:
+        before = left.at(reading.span.started_at)
+    try:
+        if before is None:
+            raise NoPatch("there is no state that it applies to")
+        patch = read_json(raw) if isinstance(raw, str) else raw
+        if isinstance(patch, Unreadable):
+            raise NoPatch(patch.reason)
+        after = patched(before, patch)
+        if not isinstance(after, dict):
+            raise NoPatch("leaves no JSON object")
+    except NoPatch as reason:
+        problems.add(reading.span.span_id, STATE_PATCH, raw, str(reason))
+        return
+    reading.state_before, reading.state_after = before, after
+
+
+def patched(document: object, patch: object) -> object:
+    """Return the document with the operations of the patch applied in order. Raises NoPatch; the document stays as it is."""
+    if not isinstance(patch, list):
+        raise NoPatch("not a JSON array of operations")
+    result = copy.deepcopy(document)
+    for number, operation in enumerate(patch, start=1):
+        try:
+            result = _operate(result, operation)
+        except NoPatch as reason:
+            raise NoPatch(f"operation {number}: {reason}") from None
+    return result
+
+
+def _operate(document: object, operation: object) -> object:
+    if not isinstance(operation, dict):
+        raise NoPatch("not an object")
+    op = operation.get("op")
+    path = _pointer(operation.get("path"), "path")
+    if op in ("add", "replace", "test") and "value" not in operation:
+        raise NoPatch(f"{op} without a value")
+    if op == "add":
+        return _add(document, path, copy.deepcopy(operation["value"]))
+    if op == "remove":
+        return _remove(document, path)[0]
+    if op == "replace":
+        if not path:
+            return copy.deepcopy(operation["value"])
+        place = _place(document, path)
+        place.get()
+        place.set(copy.deepcopy(operation["value"]))
+        return document
+    if op == "test":
+        if canonical_json(_value(document, path)) != canonical_json(operation["value"]):
+            raise NoPatch(f"test failed at {operation['path']!r}")
+        return document
+    if op in ("move", "copy"):
+        source = _pointer(operation.get("from"), "from")
+        if op == "copy":
+            return _add(document, path, copy.deepcopy(_value(document, source)))
+        if path[: len(source)] == source and path != source:
+            raise NoPatch("moves a value into itself")
+        rest, value = _remove(document, source)
+        return _add(rest, path, value)
+    raise NoPatch(f"no operation of RFC 6902: {op!r}")
+
+
+def _pointer(text: object, name: str) -> list[str]:
+    """Return the parts of a JSON pointer (RFC 6901)."""
+    if not isinstance(text, str) or (text and not text.startswith("/")):
+        raise NoPatch(f"{name} is not a JSON pointer: {text!r}")
+    return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a pointer leads: a member of an object, or a place in an array (its length: after the last)."""
+
+    inside: dict[str, object] | list[object]
+    key: str
+
+    def get(self) -> object:
+        if isinstance(self.inside, dict):
+            if self.key not in self.inside:
+                raise NoPatch(f"there is no {self.key!r}")
+            return self.inside[self.key]
+        return self.inside[self.index(len(self.inside) - 1)]
+
+    def set(self, value: object) -> None:
+        if isinstance(self.inside, dict):
+            self.inside[self.key] = value
+        else:
+            self.inside[self.index(len(self.inside) - 1)] = value
+
+    def index(self, most: int) -> int:
+        if self.key == "-":
+            place = len(self.inside)
+        elif self.key.isascii() and self.key.isdecimal() and (self.key == "0" or self.key[0] != "0"):
+            place = int(self.key) if len(self.key) < 10 else most + 1
+        else:
+            raise NoPatch(f"no index of an array: {self.key!r}")
+        if place > most:
+            raise NoPatch(f"the array has no place {self.key}")
+        return place
+
+
+def _place(document: object, path: list[str]) -> _Place:
+    at = document
+    for part in path[:-1]:
+        if not isinstance(at, dict | list):
+            raise NoPatch(f"nothing lies inside of what {part!r} is asked of")
+        at = _Place(at, part).get()
+    if not isinstance(at, dict | list):
+        raise NoPatch(f"nothing lies inside of what {path[-1]!r} is asked of")
+    return _Place(at, path[-1])
+
+
+def _value(document: object, path: list[str]) -> object:
+    return _place(document, path).get() if path else document
+
+
+def _add(document: object, path: list[str], value: object) -> object:
+    if not path:
+        return value
+    place = _place(document, path)
+    if isinstance(place.inside, list):
+        place.inside.insert(place.index(len(place.inside)), value)
+    else:
+        place.inside[place.key] = value
+    return document
+
+
+def _remove(document: object, path: list[str]) -> tuple[object, object]:
+    """Return the document without what the path leads to, and that."""
+    if not path:
+        return None, document
+    place = _place(document, path)
+    value = place.get()
+    if isinstance(place.inside, list):
+        del place.inside[place.index(len(place.inside) - 1)]
+    else:
+        del place.inside[place.key]
+    return document, value

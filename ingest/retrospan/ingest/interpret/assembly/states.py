@@ -1,0 +1,224 @@
+"""The state around the steps: stated by the agent, given by its framework, else the messages. Exact, or not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retrospan.ingest.interpret.assembly.patches import apply_patches
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.values import Values
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.key import text_of_attribute
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.schemas.attributes import STATE_SCHEMA
+from retrospan.schemas.hashing import hash_of
+
+if TYPE_CHECKING:
+    from retrospan.ingest.interpret.assembly.calls import ModelCall
+    from retrospan.ingest.interpret.assembly.steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Keys and the numbers of their values; `hash` compares it across runs."""
+
+    source: str  # explicit | framework | messages
+    keys: tuple[str, ...]
+    values: tuple[int, ...]
+    hash: str
+    schema: str | None = None  # name@version, where the agent states it
+
+
+class States:
+    """What spans say of the state, before any step is numbered."""
+
+    def __init__(self, tree: Tree, values: Values, problems: ParseIssues) -> None:
+        self._tree = tree
+        self._values = values
+        self._before: dict[int, dict[str, object]] = {}
+        self._after: dict[int, dict[str, object]] = {}
+        self._source: dict[int, str] = {}
+        self._schema: dict[int, str | None] = {}
+        self._read_nodes()
+        apply_patches(tree.readings, problems)
+        for reading in tree.readings:
+            if reading.state_before is not None or reading.state_after is not None:
+                self._schema[id(reading)] = text_of_attribute(reading.span.attributes.get(STATE_SCHEMA))
+                self._source[id(reading)] = "explicit"
+                self._hold(self._before, reading, reading.state_before)
+                self._hold(self._after, reading, reading.state_after)
+
+    def _hold(
+        self, side: dict[int, dict[str, object]], reading: NormalizedSpan, state: dict[str, object] | None
+    ) -> None:
+        if state is not None:
+            side[id(reading)] = state
+        else:
+            side.pop(id(reading), None)
+
+    def changed(self, reading: NormalizedSpan) -> bool:
+        """Tell whether a span's own state is known to differ after it."""
+        before, after = self._before.get(id(reading)), self._after.get(id(reading))
+        if before is None or after is None:
+            return False
+        return hash_of(self._values.comparable(before)) != hash_of(self._values.comparable(after))
+
+    def _read_nodes(self) -> None:
+        """Give each framework node its input as the state before, and the next node's input as the state after.
+
+        A node's input counts as the state only when it has the shape of the graph's state (a node started with its
+        own argument, such as a list of tool calls, has none). A superstep is what runs at one framework step.
+        """
+        graphs: dict[tuple[str, str], list[NormalizedSpan]] = {}
+        for reading in self._tree.readings:
+            if reading.is_node:
+                graphs.setdefault((reading.span.trace_id, reading.span.parent_span_id), []).append(reading)
+        for nodes in graphs.values():
+            graph = self._tree.parent(nodes[0])
+            keys = _keys(graph.framework_input if graph else None) | _keys(
+                graph.framework_output if graph else None
+            )
+            supersteps: dict[int, list[NormalizedSpan]] = {}
+            for position, node in enumerate(nodes):
+                step = node.node.step if node.node and node.node.step is not None else position
+                supersteps.setdefault(step, []).append(node)
+            order = sorted(supersteps)
+            for step, following in zip(order, [*order[1:], None], strict=True):
+                after = (
+                    self._state_in(supersteps[following], keys)
+                    if following is not None
+                    else _final(graph, keys)
+                )
+                for node in supersteps[step]:
+                    before = self._state_in([node], keys)
+                    if before is None and after is None:
+                        continue
+                    self._source[id(node)] = "framework"
+                    self._hold(self._before, node, before)
+                    self._hold(self._after, node, None if node.failed or node.interrupted else after)
+
+    def _state_in(self, nodes: list[NormalizedSpan], keys: set[str]) -> dict[str, object] | None:
+        """Return the state that one of the nodes began with."""
+        for node in nodes:
+            given = node.framework_input
+            if isinstance(given, dict) and given and (not keys or set(given) <= keys):
+                return given
+        return None
+
+    def assign(self, steps: list[Step]) -> None:
+        """Give the steps their states: from the nearest span around them that knows one, else from the messages.
+
+        The state before goes to every step inside that began while it held, the state after to the last.
+        """
+        holders: dict[int, list[Step]] = {}
+        nearest = self._tree.nearest(lambda reading: id(reading) in self._source)
+        for step in steps:
+            own = step.reading
+            holder = own if id(own) in self._source else nearest.get(id(own))
+            if holder is not None:
+                holders.setdefault(id(holder), []).append(step)
+        for key, inside in holders.items():
+            source = self._source[key]
+            before, after = self._before.get(key), self._after.get(key)
+            for step in inside if source == "framework" else inside[:1]:
+                step.before = self._state(source, before, self._schema.get(key))
+            inside[-1].after = self._state(source, after, self._schema.get(key))
+        if not self._source:
+            self._assign_messages(steps)
+
+    def _state(self, source: str, state: dict[str, object] | None, schema: str | None) -> State | None:
+        if state is None:
+            return None
+        numbers = tuple(self._values.other(value) for value in state.values())
+        return _make(source, tuple(state), numbers, self._values, schema)
+
+    def _assign_messages(self, steps: list[Step]) -> None:
+        """Make the messages the state: a model call began with its input and ended with its answer added; a tool began there."""
+        ended: dict[int, State] = {}
+        for step in steps:
+            if step.model is not None:
+                step.before = self._said(step.model, answered=False)
+                step.after = ended[step.model.ordinal] = self._said(step.model, answered=True)
+            elif step.tool is not None and step.tool.asked is not None:
+                step.before = ended.get(step.tool.asked.by)
+
+    def _said(self, call: ModelCall, answered: bool) -> State:
+        reading, values = call.reading, self._values
+        messages = [*call.input, *(reading.output if answered else [])]
+        keys, numbers = (
+            ["messages"],
+            [values.list([values.message(message, call.ordinal) for message in messages])],
+        )
+        if reading.system:
+            keys.append("system")
+            numbers.append(values.other(reading.system))
+        if reading.tool_definitions is not None:
+            keys.append("tools")
+            numbers.append(values.other(reading.tool_definitions))
+        return _make("messages", tuple(keys), tuple(numbers), values)
+
+
+def _make(
+    source: str, keys: tuple[str, ...], numbers: tuple[int, ...], values: Values, schema: str | None = None
+) -> State:
+    pairs = {key: values.hash(number) for key, number in zip(keys, numbers, strict=True)}
+    return State(source, keys, numbers, hash_of(pairs), schema)
+
+
+def _keys(value: object) -> set[str]:
+    return {key for key in value if isinstance(key, str)} if isinstance(value, dict) else set()
+
+
+def _final(graph: NormalizedSpan | None, keys: set[str]) -> dict[str, object] | None:
+    """Return the state a graph ended with: its output, unless it failed or waits for someone."""
+    if graph is None or graph.failed or graph.interrupted or not isinstance(graph.framework_output, dict):
+        return None
+    state = graph.framework_output
+    return None if any(key.startswith("__") for key in state) else state
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    step: int
+    key: str
+    value: int
+    changed_at_step: int
+    span_id: str
+
+
+def read_changes(steps: Iterable[Step], values: Values) -> list[Change]:
+    """Return, per key, where its value differs from the last state known; after the last step counts as one more step."""
+    changes: list[Change] = []
+    held: dict[str, tuple[str, int]] = {}
+    last: Step | None = None
+    for step in steps:
+        if step.before is not None:
+            changes += _differences(
+                held, step.before, step.number, step.number - 1, step.reading.span.span_id, values
+            )
+        last = step
+    if last is not None and last.after is not None:
+        changes += _differences(
+            held, last.after, last.number + 1, last.number, last.reading.span.span_id, values
+        )
+    return changes
+
+
+def _differences(
+    held: dict[str, tuple[str, int]], state: State, step: int, changed_at: int, span_id: str, values: Values
+) -> list[Change]:
+    now = dict(zip(state.keys, state.values, strict=True))
+    found = []
+    for key, number in now.items():
+        mark = (values.hash(number), number)
+        if held.get(key) != mark:
+            same = key in held and held[key][0] == mark[0]
+            held[key] = mark
+            if not same:
+                found.append(Change(step, key, number, changed_at, span_id))
+    for key in [key for key in held if key not in now]:
+        del held[key]
+        found.append(Change(step, key, 0, changed_at, span_id))
+    return found

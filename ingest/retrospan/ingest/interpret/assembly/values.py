@@ -1,0 +1,120 @@
+"""The values of a run, each stored once and named by a number, with the hash that compares it across runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from retrospan.ingest.interpret.normalize.messages import Message, read_message
+from retrospan.ingest.json_text import write_json
+from retrospan.schemas.hashing import hash_of
+
+
+@dataclass(slots=True)
+class Value:
+    kind: str  # message | json | list
+    hash: str
+    json: str
+    role: str = ""
+    first_call: int = 0
+    elements: list[int] = field(default_factory=list)
+
+
+class Values:
+    """Numbers count from 1 in the order in which things are first said.
+
+    Comparison hashes replace tool call ids by the ordinal of their first appearance in the run, so the order of the
+    calls decides them and nothing else: the same thing said in two runs is equal.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[Value] = []
+        self._messages: dict[str, int] = {}
+        self._seen: dict[int, tuple[Message, int]] = {}
+        self._others: dict[tuple[str, str], int] = {}
+        self._lists: dict[tuple[int, ...], int] = {}
+        self._call_ids: dict[str, int] = {}
+
+    def hash(self, number: int) -> str:
+        return self.all[number - 1].hash
+
+    def message(self, message: Message, call: int = 0) -> int:
+        """Return the number of a message; `call` is the model call that says it."""
+        seen = self._seen.get(id(message))
+        if seen is not None:
+            number = seen[1]
+        else:
+            compared = hash_of(self.comparable(message))
+            number = self._messages.get(compared) or self._put_message(message, compared, call)
+            # Kept with its object: an id is only good as long as that lives.
+            self._seen[id(message)] = (message, number)
+        if call and not self.all[number - 1].first_call:
+            self.all[number - 1].first_call = call
+        return number
+
+    def _put_message(self, message: Message, compared: str, call: int) -> int:
+        value = Value("message", compared, write_json(message), role=str(message["role"]), first_call=call)
+        number = self._messages[compared] = self._put(value)
+        return number
+
+    def other(self, value: object) -> int:
+        """Return the number of any other JSON value; lists are stored element by element."""
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            return self.list([self.other(item) for item in value])
+        text = write_json(value)
+        number = self._others.get(("json", text))
+        if number is None:
+            number = self._others[("json", text)] = self._put(
+                Value("json", hash_of(self.comparable(value)), text)
+            )
+        return number
+
+    def list(self, elements: Sequence[int]) -> int:
+        key = tuple(elements)
+        number = self._lists.get(key)
+        if number is None:
+            compared = hash_of([self.hash(element) for element in elements])
+            number = self._lists[key] = self._put(Value("list", compared, "", elements=[*elements]))
+        return number
+
+    def comparable(self, value: object) -> object:
+        """Return the value without what differs between two equal runs: call ids as ordinals, messages in one form."""
+        if isinstance(value, list):
+            return [self.comparable(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        kind = value.get("type")
+        if (
+            kind in ("tool_call", "tool_call_response")
+            and isinstance(value.get("id"), str)
+            and "args" not in value
+        ):
+            return {**value, "id": self._ordinal(value["id"])}
+        if "parts" in value and "role" in value:
+            return {**value, "parts": self.comparable(value["parts"])}
+        if _is_framework_message(value):
+            message = read_message(value)
+            return self.comparable(message) if message else {"role": kind, "parts": []}
+        return {key: self.comparable(item) for key, item in value.items()}
+
+    def _ordinal(self, call_id: str) -> int:
+        return self._call_ids.setdefault(call_id, len(self._call_ids) + 1)
+
+    def _put(self, value: Value) -> int:
+        self.all.append(value)
+        return len(self.all)
+
+
+def _is_framework_message(value: dict[str, object]) -> bool:
+    """Tell whether an object in a state is a serialised message (LangChain's forms, OpenAI's chat form)."""
+    for key in ("data", "kwargs"):
+        inner = value.get(key)
+        if isinstance(inner, dict) and "content" in inner and ("type" in inner or "type" in value):
+            return True
+    if (
+        value.get("type") in ("human", "ai", "system", "tool")
+        and "content" in value
+        and "additional_kwargs" in value
+    ):
+        return True
+    return value.get("role") in ("system", "developer", "user", "assistant", "tool") and "content" in value

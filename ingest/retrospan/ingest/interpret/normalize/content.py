@@ -1,0 +1,208 @@
+"""The messages of a span: from attributes, log records, indexed attributes, events, or a whole request and response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
+from retrospan.ingest.interpret.normalize.messages import (
+    Message,
+    Part,
+    read_message,
+    read_messages,
+    read_part,
+)
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.normalize.request import REQUESTS, RESPONSES
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.ingest.interpret.spans.unflatten import missing_indexes, unflatten
+from retrospan.ingest.json_text import Unreadable, read_json, read_value
+
+#: Older conventions: one event per message, by name; the answer is a choice.
+_MESSAGE_EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.content.prompt": "user",
+}
+_CHOICE_EVENTS = ("gen_ai.choice", "gen_ai.content.completion")
+
+
+def read_content(
+    span: Span, places: SpanFields, reading: NormalizedSpan, problems: ParseIssues, growing: PrefixCache
+) -> None:
+    """Read system instructions, input and output messages, in place."""
+    system = places.any("gen_ai.system_instructions")
+    if system is not None:
+        reading.system = _system(system, reading, problems)
+    reading.input = _messages(
+        places, "gen_ai.input.messages", "user", reading, problems, growing
+    ) or _indexed(span, ("llm.input_messages", "gen_ai.prompt", "llm.prompts"), "user", problems)
+    reading.output = _messages(
+        places, "gen_ai.output.messages", "assistant", reading, problems, growing
+    ) or _indexed(span, ("llm.output_messages", "gen_ai.completion", "llm.choices"), "assistant", problems)
+    if not reading.input and not reading.output:
+        said = list(_event_messages(span))
+        reading.input = [message for is_answer, message in said if not is_answer]
+        reading.output = [message for is_answer, message in said if is_answer]
+    _complete(span, places, reading)
+    leading: list[Part] = []
+    while reading.input and reading.input[0]["role"] == "system":
+        parts = reading.input.pop(0)["parts"]
+        leading += parts if isinstance(parts, list) else []
+    if not reading.system:
+        reading.system = leading
+    if not reading.system and reading.operation == "inference":
+        reading.system = next(
+            (found for value in places.each(*REQUESTS) if (found := parse_request(value).system)), []
+        )
+
+
+def _messages(
+    places: SpanFields,
+    key: str,
+    role: str,
+    reading: NormalizedSpan,
+    problems: ParseIssues,
+    growing: PrefixCache,
+) -> list[Message]:
+    value = places.any(key)
+    if not isinstance(value, str) or value[:1] not in ("[", "{"):
+        return read_messages(value, role)
+    read = growing.read(key, value, role)
+    if isinstance(read, Unreadable):
+        problems.add(reading.span.span_id, key, value, read.reason)
+        return []
+    return read
+
+
+def _system(system: object, reading: NormalizedSpan, problems: ParseIssues) -> list[Part]:
+    """Return the parts of system instructions; a plain text is one, half a list of parts is none."""
+    value = read_value(system)
+    if isinstance(value, str) and value.startswith(("[{", '{"')):
+        why = read_json(value)
+        reason = why.reason if isinstance(why, Unreadable) else "not a list of parts"
+        problems.add(reading.span.span_id, "gen_ai.system_instructions", value, reason)
+        return []
+    return [read_part(part) for part in (value if isinstance(value, list) else [value])]
+
+
+def _indexed(span: Span, prefixes: tuple[str, ...], role: str, problems: ParseIssues) -> list[Message]:
+    for prefix in prefixes:
+        missing = missing_indexes(span.attributes, prefix)
+        if missing:
+            problems.add(span.span_id, prefix, f"missing: {missing}", "indexes have holes: these never came")
+        said = [
+            message for element in unflatten(span.attributes, prefix) if (message := _element(element, role))
+        ]
+        if said:
+            return said
+    return []
+
+
+def _element(element: dict[str, object], role: str) -> Message | None:
+    """Read one indexed message; OpenInference wraps it, its calls and its contents once more."""
+    message = next((element[key] for key in ("message", "prompt", "completion") if key in element), element)
+    if not isinstance(message, dict):
+        return None
+    opened = dict(message)
+    for key, wrapper in (("tool_calls", "tool_call"), ("contents", "message_content")):
+        items = opened.get(key)
+        if isinstance(items, list):
+            opened[key] = [item.get(wrapper, item) if isinstance(item, dict) else item for item in items]
+    if not any(opened.get(key) for key in ("content", "contents", "tool_calls")):
+        # The results of several tools may stand beside the message, one text each.
+        beside = [
+            item
+            for key, items in element.items()
+            if key != "message" and isinstance(items, list)
+            for item in items
+        ]
+        opened["content"] = [read_value(item) for item in beside] or opened.get("content")
+    contents = opened.pop("contents", None)
+    if isinstance(contents, list) and not opened.get("content"):
+        # A call stands among the contents as well where the API mixes them: it is taken from the calls.
+        opened["content"] = [
+            item for item in contents if not isinstance(item, dict) or item.get("type") != "tool_use"
+        ]
+    return read_message(opened, role)
+
+
+def _complete(span: Span, places: SpanFields, reading: NormalizedSpan) -> None:
+    """Complete the content from whole requests and responses, and from vendors' keys for their parts."""
+    if reading.operation == "inference" and (not reading.input or span.dropped_attributes):
+        # Many attributes for many messages: the limit on attributes may have eaten the oldest.
+        for value in places.each("ai.prompt.messages", *REQUESTS):
+            request = parse_request(value)
+            if len(request.messages) > len(reading.input):
+                reading.input = request.messages
+                reading.tool_definitions = reading.tool_definitions or request.tools
+    if not reading.output and not reading.failed:
+        text = places.text("ai.response.text")
+        parts = [*([{"type": "text", "text": text}] if text else []), *_vercel_calls(places)]
+        answer = read_message({"role": "assistant", "content": parts})
+        reading.output = [answer] if answer else []
+    if reading.operation == "inference" and not reading.output and not reading.failed:
+        reading.output = next(
+            (said for value in places.each(*RESPONSES) if (said := parse_answer(value))), []
+        )
+
+
+def _vercel_calls(places: SpanFields) -> list[dict[str, object]]:
+    calls = places.value("ai.response.toolCalls")
+    return (
+        [{**call, "type": "tool_call"} for call in calls if isinstance(call, dict)]
+        if isinstance(calls, list)
+        else []
+    )
+
+
+def _event_messages(span: Span) -> Iterator[tuple[bool, Message]]:
+    """Yield (is it the answer, message) of the per-message events of a span and its log records, in their order."""
+    records = [(record.event, record.order, record.body, record.attributes) for record in span.logs]
+    records += [
+        (event.name, (event.time_ns, index, ""), None, event.attributes)
+        for index, event in enumerate(span.events)
+    ]
+    for name, _, body, attributes in sorted(records, key=lambda record: record[1]):
+        is_answer = name in _CHOICE_EVENTS
+        role = "assistant" if is_answer else _MESSAGE_EVENTS.get(name)
+        if role is None:
+            yield from _both_ways(body)
+            continue
+        whole = attributes.get("gen_ai.completion" if is_answer else "gen_ai.prompt")
+        if whole is not None:
+            yield from ((is_answer, message) for message in read_messages(whole, role))
+            continue
+        said = read_value(body)
+        if not isinstance(said, dict):
+            said = read_value(attributes.get("gen_ai.event.content"))
+        content = (
+            said
+            if isinstance(said, dict)
+            else {key.removeprefix("gen_ai."): value for key, value in attributes.items()}
+        )
+        inner = read_value(content.get("message"))
+        if isinstance(inner, list | str):
+            inner = {"content": inner}
+        nested = content.get("content")
+        if inner is None and isinstance(nested, dict) and "parts" in nested:
+            inner = nested
+        own = inner if isinstance(inner, dict) else content
+        message = read_message({**own, "role": own.get("role") or role}, role)
+        if message:
+            yield is_answer, message
+
+
+def _both_ways(body: object) -> Iterator[tuple[bool, Message]]:
+    """Yield the messages of a log record that holds a whole exchange, `{"input": {"messages": …}, "output": {…}}`."""
+    said = read_value(body)
+    if isinstance(said, dict):
+        for key, role in (("input", "user"), ("output", "assistant")):
+            inner = said.get(key)
+            if isinstance(inner, dict) and isinstance(inner.get("messages"), list):
+                yield from ((key == "output", message) for message in read_messages(inner, role))

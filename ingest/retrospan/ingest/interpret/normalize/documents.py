@@ -1,0 +1,119 @@
+"""The documents that retrievals returned, from whichever place an instrumentation puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.ingest.interpret.spans.unflatten import unflatten
+from retrospan.ingest.json_text import read_value, write_json
+from retrospan.schemas.hashing import hash_of
+
+#: Documents of one retrieval that are read.
+MOST_DOCUMENTS = 1_000
+#: Lists of documents as attributes, one attribute per leaf.
+_INDEXED = ("retrieval.documents", "reranker.output_documents")
+_RETURNED = (
+    "gen_ai.retrieval.documents",
+    "mlflow.spanOutputs",
+    "output.value",
+    "gen_ai.completion",
+    "traceloop.entity.output",
+)
+_IDS = ("id", "document_id", "doc_id", "document.id")
+_TOOL_IDS = ("doc_id", "document_id")
+_METADATA_IDS = ("id", "document_id", "doc_id", "chunk_id", "doc_uri", "source", "url")
+_CONTENTS = ("content", "page_content", "text", "document.content")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as one retrieval returned it. `named` is false where its id is the hash of its content."""
+
+    document_id: str
+    content: str
+    named: bool
+
+
+def documents_of(reading: NormalizedSpan) -> list[Document]:
+    """Return the documents that a retrieval, rerank or tool returned, each id once.
+
+    What a tool returned counts as documents only where each is called one: by `doc_id` or `document_id`.
+    """
+    found: dict[str, Document] = {}
+    if reading.operation == "tool":
+        for element in _of_result(reading.result)[:MOST_DOCUMENTS]:
+            value = read_value(element)
+            if isinstance(value, dict) and any(value.get(name) for name in _TOOL_IDS):
+                document = _document(value)
+                if document is not None:
+                    found.setdefault(document.document_id, document)
+    elif reading.operation in ("retrieval", "rerank"):
+        for listed in _lists(reading):
+            for element in listed[:MOST_DOCUMENTS]:
+                document = _document(element)
+                if document is not None:
+                    found.setdefault(document.document_id, document)
+            if found:
+                break
+    return list(found.values())
+
+
+def _of_result(result: object) -> list[object]:
+    value: object = read_value(result)
+    if isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        value = next((inner for inner in fields.values() if isinstance(inner, list)), [fields])
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _lists(reading: NormalizedSpan) -> Iterator[list[object]]:
+    places = SpanFields(reading.span)
+    for prefix in _INDEXED:
+        for attributes in places.all:
+            yield [*unflatten(attributes, prefix)]
+    for key in _RETURNED:
+        value = places.value(key)
+        while isinstance(value, dict):
+            # Frameworks wrap the list once or twice: {"output": {"documents": […]}}.
+            value = next(
+                (
+                    inner
+                    for name in ("documents", "output", "outputs")
+                    if (inner := read_value(value.get(name)))
+                ),
+                None,
+            )
+        if isinstance(value, list):
+            yield value
+
+
+def _document(element: object) -> Document | None:
+    value = read_value(element)
+    if isinstance(value, dict):
+        inner = next(
+            (value[key] for key in ("document", "node", "kwargs") if isinstance(value.get(key), dict)), None
+        )
+        value = {**value, **inner} if isinstance(inner, dict) else value
+        content = next((value[key] for key in _CONTENTS if value.get(key)), None)
+        metadata = read_value(value.get("metadata", value.get("document.metadata")))
+        named = _text(value, _IDS) or (_text(metadata, _METADATA_IDS) if isinstance(metadata, dict) else None)
+    else:
+        content, named = value, None
+    text = content if isinstance(content, str) else write_json(content) if content is not None else ""
+    if named is None and not text:
+        return None
+    return Document(named or hash_of(text), text, named is not None)
+
+
+def _text(value: dict[str, object], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        found = value.get(name)
+        if isinstance(found, int) and not isinstance(found, bool):
+            return str(found)
+        if isinstance(found, str) and found:
+            return found
+    return None

@@ -1,0 +1,40 @@
+"""When two names are one tool, and two values the same arguments: frameworks write both in their own ways."""
+
+from __future__ import annotations
+
+import re
+
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.json_text import read_value
+
+
+def is_same_tool(name: str, other: str) -> bool:
+    """Tell whether one name is the other with its origin before it: `mail-send`, `mail.send` and `mail__send` are `send`."""
+    long, short = (name, other) if len(name) > len(other) else (other, name)
+    return long == short or (
+        bool(short) and re.search(r"[^A-Za-z0-9]" + re.escape(short) + "$", long) is not None
+    )
+
+
+def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
+    """Tell whether an execution's arguments are those asked for, or hold them.
+
+    Frameworks unwrap the only argument (`"Oslo"` for `{"city": "Oslo"}`) or wrap all of them (`{"kwargs": {…}}`,
+    `{"input_str": "{'city': 'Oslo'}"}`).
+    """
+    if given == asked:
+        return True
+    if isinstance(asked, dict) and len(asked) == 1 and not isinstance(given, dict):
+        (only,) = asked.values()
+        if given == only or given == str(only):
+            return True
+    if not depth or not asked:
+        return False
+    if isinstance(given, str):
+        read = read_value(given)
+        if isinstance(read, str):
+            read = read_repr(given)
+        return not isinstance(read, str) and same_arguments(read, asked, 0)
+    return isinstance(given, dict) and any(
+        same_arguments(value, asked, depth - 1) for value in given.values()
+    )

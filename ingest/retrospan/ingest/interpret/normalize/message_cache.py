@@ -1,0 +1,86 @@
+"""Histories that grow: each request repeats the one before and adds to it, so only what is added is read.
+
+An agent that forgets its oldest messages repeats the others: each is one object however many requests repeat it. A run
+of 50,000 spans would else hold each message some twenty times.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+
+from retrospan.ingest.interpret.normalize.messages import Message, read_message, read_messages
+from retrospan.ingest.json_text import Unreadable, read_json
+
+#: Histories kept per attribute: agents that work side by side take turns.
+KEPT = 8
+#: Messages known by their text; beyond that the oldest are forgotten, and read anew when they come again.
+KNOWN = 200_000
+#: What was read from JSON has no cycles; and an encoder of one's own is not made anew for each message.
+_ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
+class PrefixCache:
+    """Reads JSON lists of messages; one that begins with a list read before shares its messages.
+
+    Spans must come in the order of their start for that to help; the result is the same in any order.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[str, list[tuple[str, list[Message]]]] = {}
+        self._known: dict[bytes, Message | None] = {}
+
+    def read(self, key: str, text: str, role: str) -> list[Message] | Unreadable:
+        """Return the messages in the text of an attribute, or why it cannot be read."""
+        kept = self._read.setdefault(key, [])
+        for place, (before, messages) in enumerate(kept):
+            added = _added(before, text)
+            if added is None:
+                continue
+            more = read_json(added)
+            if isinstance(more, list):
+                whole = [*messages, *self._messages(more, role)]
+                kept[place] = (text, whole)
+                return [*whole]
+        value = read_json(text)
+        if isinstance(value, Unreadable):
+            return value
+        found = self._messages(value, role)
+        if isinstance(value, list) and not any(isinstance(item, list) for item in value):
+            kept.append((text, found))
+            del kept[:-KEPT]
+        return [*found]
+
+    def _messages(self, value: object, role: str) -> list[Message]:
+        """Return what `read_messages` does; equal messages are one object."""
+        if not isinstance(value, list) or not all(
+            isinstance(item, dict) and "messages" not in item for item in value
+        ):
+            return read_messages(value, role)
+        found = (self._message(item, role) for item in value)
+        return [message for message in found if message is not None]
+
+    def _message(self, item: dict[str, object], role: str) -> Message | None:
+        text = _ENCODE(item)
+        key = blake2b(f"{role}\0{text}".encode(), digest_size=16).digest()
+        if key not in self._known:
+            if len(self._known) >= KNOWN:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = read_message(item, role)
+        return self._known[key]
+
+
+def _added(before: str, text: str) -> str | None:
+    """Return the list of what a text adds to an earlier list that it begins with, as JSON."""
+    end = len(before) - 1
+    if len(text) <= end or before[:1] != "[" or before[end] != "]" or text[end] not in ",]":
+        return None
+    if not text.startswith(before[:end]) or before[1:end].strip() == "":
+        return None
+    return (
+        "[]"
+        if text[end] == "]" and len(text) == len(before)
+        else f"[{text[end + 1 :]}"
+        if text[end] == ","
+        else None
+    )

@@ -1,0 +1,272 @@
+"""Messages in every form they are sent in, read to the parts format of the OTel GenAI conventions.
+
+A message is `{"role": …, "parts": […]}` with a `name` where one was given; roles are system, user, assistant and tool. The
+forms are told apart by their own shape, never by the instrumentation that sent them, so that a framework nobody
+has seen reads well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.json_text import read_value
+
+Part = dict[str, object]
+Message = dict[str, object]
+
+ROLES = {
+    "developer": "system",
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "function": "tool",
+    "tool-call": "assistant",
+    "tool-response": "user",
+}
+
+#: Types of OpenAI Responses items that are not messages themselves but one part of one.
+_ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
+
+
+def read_messages(value: object, role: str = "user") -> list[Message]:
+    """Return the messages in a value: a list of messages, of lists of messages, one message, or a plain text.
+
+    `role` is the role of whatever does not name one. Messages without content are left out.
+    """
+    value = read_value(value)
+    if isinstance(value, str):
+        return [{"role": role, "parts": [{"type": "text", "content": value}]}] if value else []
+    if isinstance(value, dict):
+        inner = value.get("messages")
+        if isinstance(inner, list | str) and "role" not in value:
+            return read_messages(inner, role)
+        message = read_message(value, role)
+        return [message] if message else []
+    if isinstance(value, list):
+        if value and all(isinstance(item, list) for item in value):
+            return [message for item in value for message in read_messages(item, role)]
+        return [message for item in value for message in read_messages(item, role)]
+    return []
+
+
+def read_message(value: dict[str, object], role: str = "user") -> Message | None:
+    """Return one message, or None when it says nothing."""
+    value = _opened(value)
+    kind = value.get("type")
+    if isinstance(kind, str) and kind in _ITEM_ROLES and "role" not in value:
+        role, parts = _ITEM_ROLES[kind], [read_part(value)]
+    else:
+        role = _role_of(value, role)
+        parts = _parts_of(value, role)
+    parts = [part for part in parts if part.get("type") != "text" or part.get("content")]
+    if not parts:
+        return None
+    # Chat APIs give text and calls apart, without an order between them: text stands first.
+    parts.sort(key=lambda part: part.get("type") == "tool_call")
+    if role == "user" and all(part["type"] == "tool_call_response" for part in parts):
+        role = "tool"
+    message: Message = {"role": role, "parts": parts}
+    name = value.get("name")
+    if isinstance(name, str) and name and role != "tool":
+        message["name"] = name
+    return message
+
+
+def _opened(value: dict[str, object]) -> dict[str, object]:
+    """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), or as it is."""
+    for key in ("data", "kwargs"):
+        inner = value.get(key)
+        if isinstance(inner, dict) and "content" in inner and "role" not in value:
+            return {"type": value.get("type"), **inner} if key == "data" else inner
+    message = value.get("message")
+    if isinstance(message, dict) and "role" not in value and "parts" not in value and "content" not in value:
+        return _opened(message)
+    return value
+
+
+def _role_of(value: dict[str, object], role: str) -> str:
+    for key in ("role", "type"):
+        said = value.get(key)
+        if isinstance(said, str) and said and (key == "role" or said in ROLES or said in ("system", "tool")):
+            return ROLES.get(said.lower(), said.lower())
+    return role
+
+
+def _parts_of(value: dict[str, object], role: str) -> list[Part]:
+    parts = value.get("parts")
+    if isinstance(parts, list):
+        return [read_part(part) for part in parts]
+    if "content" not in value and "blocks" in value:
+        value = {**_flattened(value), "content": value["blocks"]}
+    if value.get("content") is None and isinstance(value.get("text"), str):
+        value = {**value, "content": value["text"]}
+    content = read_value(value.get("content"))
+    if role == "tool" and not _is_tool_blocks(content):
+        response = response_of(content)
+        return [_tool_response(_text(value, "tool_call_id", "call_id", "id"), response, value)]
+    found: list[Part] = []
+    if isinstance(content, list) and all(isinstance(block, dict | str) for block in content):
+        found = [read_part(block) for block in content]
+    elif isinstance(value.get("content"), str):
+        found = [{"type": "text", "content": value["content"]}]
+    elif content is not None:
+        found = [{"type": "text", "content": content}]
+    known = {part.get("id") for part in found if part["type"] == "tool_call"}
+    calls = value.get("tool_calls") or _older_call(value)
+    for call in calls if isinstance(calls, list) else []:
+        call = read_repr(call) if isinstance(call, str) else call
+        if isinstance(call, dict):
+            part = _tool_call(call)
+            if part.get("id") is None or part["id"] not in known:
+                found.append(part)
+    return found
+
+
+def _older_call(value: dict[str, object]) -> list[object]:
+    """Return the one call of a chat message from before there were several; OpenInference spells it out."""
+    call = value.get("function_call")
+    if isinstance(call, dict):
+        return [call]
+    name = value.get("function_call_name")
+    return [{"name": name, "arguments": value.get("function_call_arguments_json")}] if name else []
+
+
+def _flattened(value: dict[str, object]) -> dict[str, object]:
+    """Return a message with the keys its framework keeps apart (`additional_kwargs`) beside its own."""
+    extra = value.get("additional_kwargs")
+    return {**extra, **value} if isinstance(extra, dict) else value
+
+
+def _is_tool_blocks(content: object) -> bool:
+    """Tell whether a tool's message holds blocks that say themselves which call they answer."""
+    return isinstance(content, list) and any(
+        isinstance(block, dict)
+        and (
+            block.get("type") in ("tool_result", "tool-result", "tool_call_response")
+            or "toolResult" in block
+            or "toolResponse" in block
+            or "functionResponse" in block
+            or "function_response" in block
+            or "origin" in block
+            or ("call_id" in block and "content" in block)
+        )
+        for block in content
+    )
+
+
+def read_part(part: object) -> Part:
+    """Return one part of a message in the conventions' form; what is not known stays as it was sent."""
+    if not isinstance(part, dict):
+        return {"type": "text", "content": part if isinstance(part, str) else read_value(part)}
+    kind = part.get("type")
+    if kind in ("text", "input_text", "output_text"):
+        return {"type": "text", "content": part.get("content", part.get("text"))}
+    if kind in ("tool_call", "tool_use", "function_call", "function", "tool-call"):
+        return _tool_call(part)
+    if kind in ("tool_call_response", "tool_result", "function_call_output", "tool-result"):
+        said = _first(part, "response", "result", "output", "content")
+        call_id = _text(part, "id", "tool_use_id", "call_id", "tool_call_id", "toolCallId")
+        if isinstance(said, dict) and set(said) == {"type", "value"}:
+            how = {"is_error": str(said["type"]).startswith("error")}
+            return _tool_response(call_id, response_of(said["value"]), how)
+        return _tool_response(call_id, response_of(said), part)
+    if kind in ("reasoning", "thinking"):
+        return {"type": "reasoning", "content": _first(part, "content", "thinking", "text", "summary")}
+    if kind is None:
+        return _untyped(part)
+    return part
+
+
+def _untyped(part: dict[str, object]) -> Part:
+    """Read Gemini's and Bedrock's parts, which name their kind by a key."""
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "content": part["text"]}
+    for key in ("functionCall", "function_call", "toolUse", "toolRequest"):
+        call = part.get(key)
+        if isinstance(call, dict):
+            return _tool_call(call)
+    for key in ("functionResponse", "function_response", "toolResult", "toolResponse"):
+        answer = part.get(key)
+        if isinstance(answer, dict):
+            return _tool_response(
+                _text(answer, "id", "toolUseId", "ref"),
+                response_of(_first(answer, "response", "result", "content", "output")),
+                answer,
+            )
+    if "tool_name" in part and ("tool_kwargs" in part or "arguments" in part):
+        return _tool_call({**part, "id": part.get("tool_call_id", part.get("id"))})
+    if isinstance(part.get("name"), str) and "arguments" in part:
+        return _tool_call(part)
+    if isinstance(part.get("call_id"), str) and "content" in part:
+        return _tool_response(_text(part, "call_id"), response_of(part["content"]), part)
+    origin = part.get("origin")
+    if isinstance(origin, dict) and "result" in part:
+        return _tool_response(_text(origin, "id"), response_of(part["result"]), part)
+    return {"type": "unknown", **part}
+
+
+def _tool_call(call: dict[str, object]) -> Part:
+    function = call.get("function")
+    inner = function if isinstance(function, dict) else call
+    part: Part = {"type": "tool_call"}
+    call_id = _text(call, "call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "ref")
+    if call_id is not None:
+        part["id"] = call_id
+    part["name"] = _text(inner, "name", "toolName", "tool_name") or ""
+    part["arguments"] = read_value(_first(inner, "arguments", "args", "input", "tool_kwargs"))
+    return part
+
+
+def _tool_response(call_id: str | None, response: object, source: Mapping[str, object]) -> Part:
+    """Return the result of a tool; `is_error` stands with it where the source says that the tool failed."""
+    part: Part = {"type": "tool_call_response"}
+    if call_id is not None:
+        part["id"] = call_id
+    part["response"] = response
+    if source.get("is_error") is True or source.get("error") is True or source.get("status") == "error":
+        part["is_error"] = True
+    return part
+
+
+def response_of(value: object) -> object:
+    """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON."""
+    if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
+        texts = [
+            block.get("text")
+            for block in value
+            if block.get("type") in ("text", "output_text", "input_text", None)
+        ]
+        if len(texts) == len(value) and all(
+            isinstance(text, str) and len(block) <= 2 for text, block in zip(texts, value, strict=True)
+        ):
+            return read_value("".join(map(str, texts)))
+        if all(set(block) == {"json"} for block in value):
+            return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
+    return read_value(value)
+
+
+def _first(value: dict[str, object], *keys: str) -> object:
+    return next((value[key] for key in keys if value.get(key) is not None), None)
+
+
+def _text(value: dict[str, object], *keys: str) -> str | None:
+    found = _first(value, *keys)
+    return found if isinstance(found, str) and found else None
+
+
+def text_of(message: Message) -> str:
+    """Return the text of a message, its parts joined by line breaks."""
+    parts = message["parts"]
+    texts = (
+        [part.get("content") for part in parts if part.get("type") == "text"]
+        if isinstance(parts, list)
+        else []
+    )
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def parts_of(message: Message, kind: str) -> list[Part]:
+    """Return the parts of one type."""
+    parts = message["parts"]
+    return [part for part in parts if part.get("type") == kind] if isinstance(parts, list) else []

@@ -1,0 +1,87 @@
+"""What one span says, in our words: the result of the general rules and of the span's dialect.
+
+None means that the span does not say it. Nothing here has looked at another span.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from retrospan.ingest.interpret.normalize.messages import Message
+from retrospan.ingest.interpret.spans.span import Span
+
+
+@dataclass(slots=True)
+class TokenUsage:
+    """Token counts; `input` includes cached ones, `reasoning` is part of `output`."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+@dataclass(slots=True)
+class FrameworkNode:
+    """A framework's node that a span runs in, such as a LangGraph node; `place` tells two executions of it apart."""
+
+    name: str
+    place: str | None
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the agent's own code calls a step: 6 of 9, "send the mail"."""
+
+    step: int | None
+    name: str | None
+    total: int | None
+
+
+@dataclass(slots=True)
+class NormalizedSpan:
+    span: Span
+    operation: str = "other"
+    dialect: str = ""
+    agent_name: str | None = None
+    agent_version: str | None = None
+    conversation: str | None = None
+    provider: str | None = None
+    request_model: str | None = None
+    response_model: str | None = None
+    response_id: str | None = None
+    previous_response_id: str | None = None
+    stores_history: bool = False  # the API may keep the history itself, so that requests are only what is new
+    parameters: dict[str, object] = field(default_factory=dict)
+    system: list[dict[str, object]] = field(default_factory=list)
+    input: list[Message] = field(default_factory=list)
+    output: list[Message] = field(default_factory=list)
+    tool_definitions: object = None
+    finish_reasons: list[str] = field(default_factory=list)
+    tokens: TokenUsage = field(default_factory=TokenUsage)
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    arguments: object = None
+    has_arguments: bool = False
+    result: object = None
+    has_result: bool = False
+    failed: bool = False
+    interrupted: bool = False
+    error_type: str | None = None
+    error_message: str | None = None
+    node: FrameworkNode | None = None
+    is_node: bool = False  # the span of the node itself, not of something inside it
+    task: Task | None = None
+    framework_input: object = None
+    framework_output: object = None
+    is_part: bool = False  # tells of the same request as a span above it
+    is_told: bool = False  # a model call without a span of its own: another span tells of it
+    state_before: dict[str, object] | None = None
+    state_after: dict[str, object] | None = None
+    states: bool = False  # tells of an agent's work by our conventions, whatever its operation
+
+    @property
+    def is_work(self) -> bool:
+        """Tell whether the span is part of what a run is made of: others alone are none."""
+        return self.operation != "other" or self.states

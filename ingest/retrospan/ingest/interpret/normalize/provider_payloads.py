@@ -1,0 +1,184 @@
+"""Whole requests and responses of model APIs that travel in one value: OpenAI, Anthropic, Gemini and frameworks around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from retrospan.ingest.interpret.normalize.messages import Message, Part, read_messages, read_part
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.span_fields import whole
+from retrospan.ingest.json_text import Unreadable, read_value
+
+_MESSAGES = ("messages", "contents", "chat_history", "input", "prompt", "msgs")
+_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
+_ASKED = ("task", "query", "question", "user_input", "user_message", "user_msg", "input_text", "text")
+_ANSWERS = (
+    "generations",
+    "choices",
+    "candidates",
+    "output",
+    "replies",
+    "message",
+    "response",
+    "result",
+    "content",
+)
+_USAGES = ("usage", "usage_metadata", "usageMetadata", "token_usage", "models_usage")
+_MODELS = ("model", "model_version", "modelVersion", "model_name")
+_INNER = ("raw", "response", "llm_output", "message", "result", "meta", "response_metadata")
+
+
+@dataclass(slots=True)
+class ProviderRequest:
+    """What a value says of a request; empty where it does not."""
+
+    system: list[Part] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    tools: object = None
+    model: str | None = None
+
+
+def parse_request(value: object) -> ProviderRequest:
+    """Return the request in a value: an object with messages among other things, or the messages themselves."""
+    value = _opened(value)
+    if isinstance(value, dict):
+        config = value.get("config")
+        places = [value, config] if isinstance(config, dict) else [value]
+        model = value.get("model")
+        return ProviderRequest(
+            system=_system(places),
+            messages=next((said for key in _MESSAGES if (said := _read(value.get(key)))), []),
+            tools=next((place["tools"] for place in places if place.get("tools")), None),
+            model=model if isinstance(model, str) else None,
+        )
+    return ProviderRequest(messages=_read(value))
+
+
+def parse_question(value: object, depth: int = 2) -> list[Message]:
+    """Return what a root was asked: its messages, the text under one of the usual names, or either of them further inside."""
+    value = _opened(value)
+    if isinstance(value, dict):
+        said = parse_request(value).messages
+        if said:
+            return said
+        asked = next((_read(value[key]) for key in _ASKED if isinstance(value.get(key), str)), [])
+        inner = (
+            parse_question(item, depth - 1) for item in value.values() if isinstance(item, dict) and depth
+        )
+        return asked or next((messages for messages in inner if messages), [])
+    return _read(value)
+
+
+def _opened(value: object) -> object:
+    """Return the value inside `{"inputs": …}` and `{"kwargs": …}`."""
+    value = read_value(value)
+    for key in ("inputs", "kwargs"):
+        if isinstance(value, dict) and isinstance(value.get(key), dict) and "messages" not in value:
+            value = value[key]
+    return value
+
+
+def _read(value: object, role: str = "user") -> list[Message]:
+    """Read messages, also those printed by Python, one by one."""
+    value = read_value(value)
+    if isinstance(value, list):
+        return [message for item in value for message in _read(item, role)]
+    if isinstance(value, str) and value.endswith(")"):
+        printed = read_repr(value)
+        if not isinstance(printed, Unreadable):
+            return read_messages(printed, role)
+    return read_messages(value, role)
+
+
+def _system(places: list[dict[str, object]]) -> list[Part]:
+    for place in places:
+        for key in _SYSTEM:
+            said = place.get(key)
+            if isinstance(said, dict) and "parts" in said:
+                said = said["parts"]
+            if said:
+                return [read_part(part) for part in (said if isinstance(said, list) else [said])]
+    return []
+
+
+def parse_answer(value: object) -> list[Message]:
+    """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
+    value = read_value(value)
+    if isinstance(value, str):
+        printed = read_repr(value) if value.endswith(")") else value
+        return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
+    if isinstance(value, dict) and "role" not in value and "parts" not in value:
+        for key in _ANSWERS:
+            if value.get(key):
+                inner = value[key]
+                said = [message for item in _flat(inner) for message in _read(item, "assistant")]
+                if said:
+                    return said
+    return [message for item in _flat(value) for message in _read(item, "assistant")]
+
+
+def _flat(value: object) -> Iterator[object]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a response says of itself beside its answer."""
+
+    model: str | None = None
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+
+
+def parse_usage(value: object) -> Usage:
+    """Return model and token counts of a response, wherever in it they stand."""
+    found = Usage()
+    for place in _responses(read_value(value)):
+        usage = next((inner for key in _USAGES if isinstance(inner := place.get(key), dict)), None)
+        model = next((named for key in _MODELS if isinstance(named := place.get(key), str)), None)
+        found.model = found.model or model
+        if usage is not None and found.input is None:
+            found.input = _first(
+                usage,
+                "input_tokens",
+                "prompt_tokens",
+                "prompt_token_count",
+                "promptTokenCount",
+                "inputTokens",
+                "input",
+            )
+            found.output = _first(
+                usage,
+                "output_tokens",
+                "completion_tokens",
+                "candidates_token_count",
+                "candidatesTokenCount",
+                "outputTokens",
+                "output",
+            )
+            found.cached = _first(
+                usage, "cache_read_input_tokens", "cached_content_token_count", "cachedContentTokenCount"
+            )
+    return found
+
+
+def _responses(value: object, depth: int = 3) -> Iterator[dict[str, object]]:
+    """Yield the value and the responses inside it that frameworks keep beside their own form."""
+    if isinstance(value, str) and value.endswith(")") and depth:
+        value = read_repr(value)
+    if not isinstance(value, dict):
+        return
+    yield value
+    if depth:
+        for key in _INNER:
+            yield from _responses(value.get(key), depth - 1)
+
+
+def _first(usage: dict[str, object], *keys: str) -> int | None:
+    return next((number for key in keys if (number := whole(usage.get(key))) is not None), None)

@@ -1,0 +1,1 @@
+"""A run as canonical rows. `rows.Rows` is the entry."""

@@ -1,0 +1,166 @@
+"""A run as canonical rows: the last pure step before the tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from retrospan.ingest.interpret.assembly.attempts import Attempt
+from retrospan.ingest.interpret.assembly.failures import Failure
+from retrospan.ingest.interpret.assembly.states import Change
+from retrospan.ingest.interpret.assembly.values import Value
+from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.rows.act_rows import model_call_row, step_row, tool_call_row
+from retrospan.ingest.interpret.rows.run_row import run_row
+from retrospan.ingest.interpret.rows.shared_refs import crossings_of
+from retrospan.ingest.interpret.run import Run
+from retrospan.ingest.interpret.spans.key import Key
+from retrospan.ingest.interpret.stated import rows as stated_rows
+from retrospan.schemas import canonical as rows
+from retrospan.schemas import stated
+
+
+@dataclass(slots=True)
+class Rows:
+    """The canonical rows of some runs, by table, in the order in which they are written: the pointer last."""
+
+    values: list[rows.ValueRow] = field(default_factory=list)
+    model_calls: list[rows.ModelCallRow] = field(default_factory=list)
+    tool_calls: list[rows.ToolCallRow] = field(default_factory=list)
+    steps: list[rows.StepRow] = field(default_factory=list)
+    state_changes: list[rows.StateChangeRow] = field(default_factory=list)
+    edges: list[rows.EdgeRow] = field(default_factory=list)
+    failures: list[rows.FailureRow] = field(default_factory=list)
+    attempts: list[rows.AttemptRow] = field(default_factory=list)
+    crossings: list[rows.CrossingRow] = field(default_factory=list)
+    observations: list[stated.ObservationRow] = field(default_factory=list)
+    uses: list[stated.UseRow] = field(default_factory=list)
+    decisions: list[stated.DecisionRow] = field(default_factory=list)
+    effects: list[stated.EffectRow] = field(default_factory=list)
+    checkpoints: list[stated.CheckpointRow] = field(default_factory=list)
+    approvals: list[stated.ApprovalRow] = field(default_factory=list)
+    compactions: list[stated.CompactionRow] = field(default_factory=list)
+    problems: list[rows.ProblemRow] = field(default_factory=list)
+    spans: list[rows.SpanRow] = field(default_factory=list)
+    traces: list[rows.TraceRow] = field(default_factory=list)
+    runs: list[rows.RunRow] = field(default_factory=list)
+
+
+def rows_of(run: Run, tenant: str, generation: int, history_run_id: str | None) -> Rows:
+    """Return all rows of a run but those of its spans and traces."""
+    key = Key(tenant=tenant, run_id=run.run_id, generation=generation)
+    out = Rows()
+    _add_acts(out, key, run)
+    out.state_changes = [_change(key, change) for change in run.changes]
+    out.edges = [_edge(key, edge) for edge in run.edges]
+    out.crossings = _crossings(key, run)
+    out.failures = [_failure(key, failure) for failure in run.failures]
+    out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
+    _add_statements(out, key, run)
+    out.problems = [
+        rows.ProblemRow(**key, span_id=p.span_id, field=p.field, raw=p.raw, reason=p.reason)
+        for p in run.problems
+    ]
+    final = [run.values.message(message) for message in run.final_history]
+    out.runs = [run_row(key, run, final, history_run_id)]
+    # Last: building the rows above may still have numbered values.
+    out.values = [_value(key, number, value) for number, value in enumerate(run.values.all, start=1)]
+    return out
+
+
+def _crossings(key: Key, run: Run) -> list[rows.CrossingRow]:
+    ends = [(edge.subject, edge.object) for edge in run.edges]
+    return [
+        rows.CrossingRow(**key, reference=reference, side=side)
+        for reference, side in crossings_of(run.run_id, ends)
+    ]
+
+
+def _add_acts(out: Rows, key: Key, run: Run) -> None:
+    step_of_model = {step.model.ordinal: step.number for step in run.steps if step.model is not None}
+    step_of_tool = {id(step.tool): step.number for step in run.steps if step.tool is not None}
+    out.model_calls = [
+        model_call_row(key, call, use, step_of_model[call.ordinal], run.values)
+        for call, use in zip(run.calls.models, run.context, strict=True)
+    ]
+    out.tool_calls = [
+        tool_call_row(key, ordinal, tool, step_of_tool.get(id(tool)), run)
+        for ordinal, tool in enumerate(run.calls.tools, start=1)
+    ]
+    tool_ordinals = {id(tool): ordinal for ordinal, tool in enumerate(run.calls.tools, start=1)}
+    out.steps = [step_row(key, step, tool_ordinals) for step in run.steps]
+
+
+def _add_statements(out: Rows, key: Key, run: Run) -> None:
+    said = run.statements
+    out.observations = [stated_rows.observation_row(key, one) for one in said.observations]
+    out.uses = [stated_rows.use_row(key, use) for use in said.uses]
+    out.decisions = [stated_rows.decision_row(key, decision) for decision in said.decisions]
+    out.effects = [stated_rows.effect_row(key, effect) for effect in said.effects]
+    out.checkpoints = [stated_rows.checkpoint_row(key, checkpoint) for checkpoint in said.checkpoints]
+    out.approvals = [stated_rows.approval_row(key, approval) for approval in said.approvals]
+    out.compactions = [stated_rows.compaction_row(key, compaction) for compaction in said.compactions]
+
+
+def _change(key: Key, change: Change) -> rows.StateChangeRow:
+    return rows.StateChangeRow(
+        **key,
+        step=change.step,
+        key=change.key,
+        value=change.value,
+        changed_at_step=change.changed_at_step,
+        span_id=change.span_id,
+    )
+
+
+def _edge(key: Key, edge: Edge) -> rows.EdgeRow:
+    return rows.EdgeRow(
+        **key,
+        subject=edge.subject,
+        relation=edge.relation,
+        object=edge.object,
+        role=edge.role,
+        evidence=edge.evidence,
+        step=edge.step,
+        at=edge.at,
+    )
+
+
+def _failure(key: Key, failure: Failure) -> rows.FailureRow:
+    return rows.FailureRow(
+        **key,
+        step=failure.step,
+        trace_id=failure.reading.span.trace_id,
+        span_id=failure.reading.span.span_id,
+        origin=failure.origin,
+        error_class=failure.error_class,
+        error_type=failure.error_type,
+        error_message=failure.error_message,
+        handled=failure.handled,
+        at=failure.at,
+    )
+
+
+def _attempt(key: Key, attempt: Attempt) -> rows.AttemptRow:
+    return rows.AttemptRow(
+        **key,
+        step=attempt.step.number,
+        tool_name=attempt.step.tool.name if attempt.step.tool else None,
+        attempt=attempt.number,
+        of_step=attempt.of_step,
+        backoff_ms=attempt.backoff_ms,
+        error_type=attempt.step.reading.error_type,
+        status=attempt.step.status,
+    )
+
+
+def _value(key: Key, number: int, value: Value) -> rows.ValueRow:
+    return rows.ValueRow(
+        **key,
+        number=number,
+        kind=value.kind,
+        hash=value.hash,
+        role=value.role,
+        first_call=value.first_call,
+        json=value.json,
+        elements=value.elements,
+    )

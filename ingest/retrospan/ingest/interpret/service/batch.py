@@ -1,0 +1,312 @@
+"""Interpreting some traces of one tenant: raw rows read once, rows of all their runs returned together."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from retrospan.ingest.interpret.assembly.grouping import Trace, claimed_runs, joined_trace, key_of, runs_of
+from retrospan.ingest.interpret.conversations import Conversations, Past
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.rows.placeholders import broken_run
+from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.run import Run, interpret, is_run, read_spans, version_with
+from retrospan.ingest.interpret.spans.decode import render_deep, spans_of
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.json_text import TOO_DEEP
+from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
+from retrospan.schemas import canonical
+from retrospan.schemas.raw import RawLog, RawSpan
+from retrospan.schemas.sequences import Newest, newest_of
+
+
+@dataclass(slots=True)
+class InterpretedTraces:
+    """What came of a batch: rows to write, and what each trace cost."""
+
+    rows: Rows = field(default_factory=Rows)
+    runs: list[Run] = field(default_factory=list)
+    effort: dict[str, float] = field(default_factory=dict)
+    spans: int = 0
+    broken: int = 0
+    rules: Ruleset = NO_RULES
+    foreign: dict[str, str] = field(
+        default_factory=dict
+    )  # trace id → the run whose interpreter is to read it
+    needs_warehouse: bool = (
+        False  # somewhere another trace or run must be looked up: these rows are not whole
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedTraces:
+    """What the raw rows of some traces say, by trace id; the rows themselves are needed no more.
+
+    `deep` are the JSON texts of attributes that SQL does not decode, by span id and key; `rows` is how many span rows
+    there were, variants included.
+    """
+
+    spans: dict[str, list[Span]]
+    deep: dict[str, dict[str, dict[str, str]]]
+    sequences: dict[str, list[int]]
+    rows: dict[str, int]
+
+
+def decode_traces(
+    trace_ids: Iterable[str], raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]
+) -> DecodedTraces:
+    """Take in the raw rows of these traces; pure."""
+    raws: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in trace_ids}
+    logs: dict[str, list[RawLog]] = {trace_id: [] for trace_id in raws}
+    for raw in raw_spans:
+        raws[raw.trace_id].append(raw)
+    for log in raw_logs:
+        logs[log.trace_id].append(log)
+    return DecodedTraces(
+        {trace_id: spans_of(own, logs[trace_id]) for trace_id, own in raws.items()},
+        {
+            trace_id: {raw.span_id: deep for raw in own if (deep := render_deep(raw))}
+            for trace_id, own in raws.items()
+        },
+        {
+            trace_id: [raw.sequence for raw in own] + [log.sequence for log in logs[trace_id]]
+            for trace_id, own in raws.items()
+        },
+        {trace_id: len(own) for trace_id, own in raws.items()},
+    )
+
+
+def interpret_traces(
+    tenant: str,
+    newest: Mapping[str, Newest],
+    given: DecodedTraces,
+    next_generation: Callable[[], int],
+    conversations: Conversations | None,
+    owns: Callable[[str], bool] = lambda run_id: True,
+    rules: Ruleset = NO_RULES,
+    *,
+    at_once: bool = True,
+) -> InterpretedTraces:
+    """Return the rows of the traces in `newest` (trace id → newest record of each log known to hold some of it).
+
+    The traces must be complete groups: with each trace all that join it or that it joins. Runs are read in the order of
+    their start, so that a run finds the one before it in its conversation. A run whose interpretation fails is
+    listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
+    when something had to be. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the
+    user's mutation rules. Without `at_once` the rows were read one after the other: that one of a record is among them
+    does not tell that all of that record are.
+    """
+    batch = InterpretedTraces(rules=rules)
+    spans = given.spans
+    problems: dict[str, ParseIssues] = {trace_id: ParseIssues() for trace_id in newest}
+    _note_depth(given, problems)
+    groups = _groups(spans, problems, batch, tenant, next_generation)
+    if conversations is None and any(
+        trace.joins or trace.claims for group in groups for trace in group.values()
+    ):
+        batch.needs_warehouse = True
+        return batch
+    for group in groups:
+        if not owns(key := key_of(group)):
+            batch.foreign.update(dict.fromkeys(group, key))
+            continue
+        began = time.perf_counter()
+        generation = next_generation()
+        homes = _interpret_group(batch, tenant, generation, group, problems, conversations)
+        for trace_id, trace in group.items():
+            seen = list(newest[trace_id])
+            if at_once:
+                seen += given.sequences[trace_id]
+            batch.rows.traces.append(
+                canonical.TraceRow(
+                    tenant=tenant,
+                    trace_id=trace_id,
+                    run_ids=sorted({run_id for run_id in homes.get(trace_id, {}).values() if run_id}),
+                    joins=trace.joins,
+                    claims=trace.claims,
+                    generation=generation,
+                    through_sequence=max(seen, default=0),
+                    interpreted_by=version_with(rules),
+                    through=list(newest_of(seen)),
+                )
+            )
+            _add_spans(
+                batch,
+                tenant,
+                generation,
+                spans[trace_id],
+                given.deep[trace_id],
+                trace,
+                homes.get(trace_id, {}),
+            )
+            batch.spans += given.rows[trace_id]
+            batch.effort[trace_id] = (time.perf_counter() - began) / len(group)
+    return batch
+
+
+def _groups(
+    spans: Mapping[str, list[Span]],
+    problems: Mapping[str, ParseIssues],
+    batch: InterpretedTraces,
+    tenant: str,
+    next_generation: Callable[[], int],
+) -> list[dict[str, Trace]]:
+    """Return the traces in groups that belong together, earliest first."""
+    traces: dict[str, Trace] = {}
+    for trace_id, own in spans.items():
+        try:
+            readings = read_spans(own, problems[trace_id])
+        except Exception:  # noqa: BLE001 (whatever one trace holds, the others go on)
+            batch.broken += 1
+            _extend(batch.rows, broken_run(tenant, trace_id, next_generation(), own, traceback.format_exc()))
+            readings = []
+        traces[trace_id] = Trace(trace_id, joined_trace(own), claimed_runs(own), is_run(readings), readings)
+    home = {trace_id: trace_id for trace_id in traces}
+
+    def find(trace_id: str) -> str:
+        while home[trace_id] != trace_id:
+            home[trace_id] = home[home[trace_id]]
+            trace_id = home[trace_id]
+        return trace_id
+
+    claimed: dict[str, str] = {}
+    for trace_id, trace in traces.items():
+        for other in [trace.joins, *(claimed.setdefault(run_id, trace_id) for run_id in trace.claims)]:
+            if other in traces:
+                home[find(trace_id)] = find(other)
+    groups: dict[str, dict[str, Trace]] = {}
+    for trace_id, trace in traces.items():
+        groups.setdefault(find(trace_id), {})[trace_id] = trace
+
+    def began(group: dict[str, Trace]) -> tuple[int, str]:
+        starts = [span.started_at for trace_id in group for span in spans[trace_id]]
+        return (min(starts, default=0), min(group))
+
+    return sorted(groups.values(), key=began)
+
+
+def _note_depth(given: DecodedTraces, problems: Mapping[str, ParseIssues]) -> None:
+    """List the attributes whose values are nested too deeply to be read whole."""
+    for trace_id, deep in given.deep.items():
+        for span_id, texts in deep.items():
+            for key, text in texts.items():
+                if TOO_DEEP in text:
+                    problems[trace_id].add(span_id, key, "", "nested too deeply")
+
+
+def _interpret_group(
+    batch: InterpretedTraces,
+    tenant: str,
+    generation: int,
+    group: Mapping[str, Trace],
+    problems: Mapping[str, ParseIssues],
+    conversations: Conversations | None,
+) -> dict[str, dict[str, str]]:
+    """Add the rows of a group's runs to the batch; return the run of each span, by trace and span id."""
+    homes: dict[str, dict[str, str]] = {}
+    for run_id, readings in sorted(runs_of(group).items()):
+        found = ParseIssues()
+        for trace_id in {reading.span.trace_id for reading in readings}:
+            found.found.update(problems[trace_id].found)
+        try:
+            run, history_run_id = _interpret_run(batch, run_id, readings, found, conversations)
+            batch.runs.append(run)
+            _extend(batch.rows, rows_of(run, tenant, generation, history_run_id))
+        except Exception:  # noqa: BLE001 (whatever one run does, the others go on)
+            batch.broken += 1
+            own = [reading.span for reading in readings]
+            _extend(batch.rows, broken_run(tenant, run_id, generation, own, traceback.format_exc()))
+        for reading in readings:
+            homes.setdefault(reading.span.trace_id, {})[reading.span.span_id] = run_id
+    return homes
+
+
+def _add_spans(
+    batch: InterpretedTraces,
+    tenant: str,
+    generation: int,
+    spans: Sequence[Span],
+    rendered: Mapping[str, dict[str, str]],
+    trace: Trace,
+    homes: Mapping[str, str],
+) -> None:
+    """Add what interpretation knows of each span: nothing of spans outside runs but their deep attributes."""
+    said = {reading.span.span_id: reading for reading in trace.readings}
+    for span in spans:
+        reading, run_id = said.get(span.span_id), homes.get(span.span_id, "")
+        if run_id or span.span_id in rendered:
+            batch.rows.spans.append(
+                canonical.SpanRow(
+                    tenant=tenant,
+                    trace_id=span.trace_id,
+                    span_id=span.span_id,
+                    generation=generation,
+                    run_id=run_id,
+                    operation=reading.operation if reading else "other",
+                    dialect=reading.dialect if reading else "",
+                    rendered=rendered.get(span.span_id, {}),
+                )
+            )
+
+
+def _interpret_run(
+    batch: InterpretedTraces,
+    run_id: str,
+    readings: list[NormalizedSpan],
+    problems: ParseIssues,
+    conversations: Conversations | None,
+) -> tuple[Run, str | None]:
+    """Return the run and the run its history leans on: '' when there is none, None when its API keeps no history."""
+    run = interpret(run_id, readings, problems, None, batch.rules)
+    started_at = min(reading.span.started_at for reading in readings)
+    if conversations is not None and run.conversation:
+        conversations.note_start(run.conversation, run_id, started_at)
+    if not (run.stores_history or run.resumes) or not run.conversation:
+        return run, None
+    if conversations is None:
+        batch.needs_warehouse = True
+        return run, None
+    if run.resumes:
+        run.resumed_run_id = conversations.run_before(run.conversation, run_id, started_at)
+    if not run.stores_history:
+        return run, None
+    history_run_id = ""
+    if run.wants_previous_run:
+        past = conversations.previous(run.conversation, run_id, started_at)
+        if past is not None and past.history:
+            history_run_id = past.run_id
+            resumed_run_id = run.resumed_run_id
+            run = interpret(run_id, readings, problems, past.history, batch.rules)
+            run.resumed_run_id = resumed_run_id
+    conversations.note(run.conversation or "", Past(run_id, started_at, run.final_history))
+    return run, history_run_id
+
+
+def _extend(rows: Rows, more: Rows) -> None:
+    for name in Rows.__slots__:
+        getattr(rows, name).extend(getattr(more, name))
+
+
+def broken_trace(
+    tenant: str, newest: Mapping[str, Newest], generation: int, trace: str, rules: Ruleset = NO_RULES
+) -> Rows:
+    """Return the rows of a trace that could not even be read or written: marked as read, with the reason."""
+    ((trace_id, through),) = newest.items()
+    rows = broken_run(tenant, trace_id, generation, [], trace)
+    rows.traces = [
+        canonical.TraceRow(
+            tenant=tenant,
+            trace_id=trace_id,
+            run_ids=[trace_id],
+            joins="",
+            claims=[],
+            generation=generation,
+            through_sequence=max(through, default=0),
+            interpreted_by=version_with(rules),
+            through=list(through),
+        )
+    ]
+    return rows

@@ -1,0 +1,38 @@
+"""Runs that lean on the run before them in their conversation: when its final history changes, they are read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from retrospan.ingest.interpret.conversations import Conversations
+from retrospan.ingest.interpret.service.worker import RunSummary
+from retrospan.ingest.interpret.sql import load
+from retrospan.schemas.store import Store
+
+
+def final_histories(store: Store, tenant: str, run_ids: list[str]) -> dict[str, str]:
+    """Return the hash of the final history of each of these runs that is known already."""
+    if not run_ids:
+        return {}
+    rows = store.rows(load("histories_of"), {"tenant": tenant, "run_ids": run_ids})
+    return {cast(str, run_id): cast(str, history) for run_id, _, history in rows}
+
+
+def dependent_runs(
+    store: Store, tenant: str, runs: Iterable[RunSummary], before: Mapping[str, str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield run id and trace ids of the runs, these apart, that lean on one whose final history was another `before`."""
+    runs = list(runs)
+    changed: dict[str, int] = {}
+    for run in runs:
+        if run.conversation_id is not None and before.get(run.run_id) != run.final_history_hash:
+            earliest = changed.get(run.conversation_id, run.started_at)
+            changed[run.conversation_id] = min(earliest, run.started_at)
+    if not changed:
+        return
+    here = {run.run_id for run in runs}
+    # One look for the whole batch: a look takes ten milliseconds, whatever it is for.
+    for run_id, trace_ids in Conversations(store, tenant).leaning(changed):
+        if run_id not in here:
+            yield run_id, trace_ids

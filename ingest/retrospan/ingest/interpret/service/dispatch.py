@@ -1,0 +1,241 @@
+"""Turning raw rows into canonical ones, in another process where that can be: while it has one batch, the next is read.
+
+What lies elsewhere in the warehouse (other traces of a run, the run before it) the other process asks for. Only where
+there is none is everything done here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.service.remote_store import answer_from
+from retrospan.ingest.interpret.service.run_queue import Trace
+from retrospan.ingest.interpret.service.worker import (
+    TABLES,
+    BatchResult,
+    Job,
+    Worker,
+    WorkerGone,
+    interpret_whole,
+)
+from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, log_rows, span_pages, store_fetch
+from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.warehouse.rows import insert_rows, time_columns
+from retrospan.schemas.errors import OutOfMemory
+from retrospan.schemas.sequences import Newest
+from retrospan.schemas.store import Store
+
+_LOG = logging.getLogger("retrospan.interpret")
+
+#: The most traces of one batch, and about how many bytes of raw rows: a batch is held twice or three times.
+BATCH_TRACES = 200
+BATCH_BYTES = 24 << 20
+#: What a trace is taken to hold as long as none was read, in bytes.
+FIRST_GUESS_BYTES = BATCH_BYTES // 50
+#: A trace with more rows, or more bytes, is long: it is read by itself, while others go on.
+LONG_ROWS = 4_096
+LONG_BYTES = 32 << 20
+#: Of a long trace so many bytes are read at a time, about.
+LONG_PAGE_BYTES = 16 << 20
+#: A process that says nothing of a batch for so long has traces that are read one by one, by themselves, in seconds.
+PATIENCE_SECONDS = 60.0
+#: How fast a guess falls: by half with each batch. It rises at once.
+_FALL = 0.5
+#: Generations set aside for a batch, of which each run takes one: the next batch begins above them.
+_GENERATIONS = 1 << 20
+
+
+@dataclass(slots=True)
+class TraceBatch:
+    """Traces of one tenant on their way, with their newest records; `seconds` is the work on them so far.
+
+    `stale`: rows of theirs were deleted since they were read. `whole`: all that belongs to them is to be read with them.
+    `page_spans`: how many of their spans are read at a time.
+    """
+
+    tenant: str
+    newest: dict[str, Newest]
+    rebuilt: list[Trace]
+    seconds: float = 0.0
+    stale: bool = False
+    whole: bool = False
+    page_spans: int = PAGE_SPANS
+
+    def part(self, trace_ids: Iterable[str], whole: bool | None = None) -> TraceBatch:
+        """Return a batch of some of the traces; the work on them so far stays with this one."""
+        kept = {trace_id: self.newest[trace_id] for trace_id in trace_ids}
+        rebuilt = [trace for trace in self.rebuilt if trace[1] in kept]
+        return TraceBatch(self.tenant, kept, rebuilt, whole=self.whole if whole is None else whole)
+
+    def halves(self) -> list[TraceBatch]:
+        """Return the traces in two batches, each read with all that belongs to it."""
+        trace_ids = list(self.newest)
+        middle = len(trace_ids) // 2
+        return [self.part(some, whole=True) for some in (trace_ids[:middle], trace_ids[middle:])]
+
+
+class BatchRunner:
+    """Belongs to the interpreter's thread."""
+
+    def __init__(
+        self, own_process: bool, owns: Callable[[str, str], bool], rules: Ruleset, memory_bytes: int = 0
+    ) -> None:
+        """`owns(tenant, run_id)` tells whether a run is this interpreter's; the other process may take `memory_bytes`."""
+        self.rules = rules
+        """By which tool calls are read; may be changed at any time, for the batches that come."""
+        self._worker = Worker(memory_bytes, PATIENCE_SECONDS) if own_process else None
+        self._is_busy = False  # the other process has a job
+        self._owns = owns
+        self._generation = 0
+        self._timed: dict[str, frozenset[str]] = {}
+        self._trace_bytes = float(FIRST_GUESS_BYTES)
+
+    @property
+    def room(self) -> int:
+        """How many traces a batch may hold, going by the size of those that were read last."""
+        return max(1, min(BATCH_TRACES, int(BATCH_BYTES / self._trace_bytes)))
+
+    def begin(self, store: Store) -> None:
+        """Go on with the generations that are in the warehouse."""
+        if not self._generation:
+            rows = store.rows(load("newest_generation"))
+            self._generation = cast(int, rows[0][0]) if rows else 0
+
+    def next_generation(self) -> int:
+        """A generation above all before it."""
+        self._generation = max(self._generation + 1, time.time_ns())
+        return self._generation
+
+    @property
+    def has_process(self) -> bool:
+        """Whether there is another process for the work."""
+        return self._worker is not None
+
+    def sizes(self, store: Store, batch: TraceBatch) -> dict[str, tuple[int, int]]:
+        """Rows and bytes of each trace of a batch."""
+        rows = store.rows(load("sizes_of_traces"), {"tenant": batch.tenant, "trace_ids": list(batch.newest)})
+        return {cast(str, trace_id): (cast(int, count), cast(int, size)) for trace_id, count, size in rows}
+
+    def job(self, store: Store, batch: TraceBatch) -> Job | None:
+        """Read a batch for the other process; None when more belongs to it, or it has to be done here."""
+        if self._worker is None or batch.whole or self.joined(store, batch):
+            return None
+        trace_ids = list(batch.newest)
+        generation = self._free_generations()
+        fetch = store_fetch(store)
+        pages = span_pages(fetch, batch.tenant, trace_ids)
+        # The first is read now, while the other process has another batch; of most batches it is the only one.
+        first = next(pages)
+        logs = log_rows(fetch, batch.tenant, trace_ids)
+        self._trace_bytes = max((len(first) + len(logs)) / len(trace_ids), self._trace_bytes * _FALL, 1.0)
+        timed = self._time_columns(store)
+        return Job(
+            batch.tenant,
+            batch.newest,
+            logs,
+            generation,
+            timed,
+            self.rules,
+            self._counted(first, pages, trace_ids),
+        )
+
+    def asking_job(self, store: Store, batch: TraceBatch, most_rows: int = 0) -> Job:
+        """A job for which another process reads by itself, asking for it."""
+        return Job(
+            batch.tenant,
+            batch.newest,
+            b"",
+            self._free_generations(),
+            self._time_columns(store),
+            self.rules,
+            asks=True,
+            most_rows=most_rows,
+            page_spans=batch.page_spans,
+        )
+
+    def _free_generations(self) -> int:
+        # From before the rows are read: of two readings the one that saw more wins.
+        generation = self.next_generation()
+        self._generation += _GENERATIONS
+        return generation
+
+    def _counted(self, first: bytes, rest: Iterator[bytes], trace_ids: Sequence[str]) -> Iterator[bytes]:
+        """Pass the pages on, and learn from them how large traces are."""
+        size = len(first)
+        yield first
+        del first
+        for page in rest:
+            size += len(page)
+            self._trace_bytes = max(self._trace_bytes, size / len(trace_ids))
+            yield page
+
+    def joined(self, store: Store, batch: TraceBatch) -> bool:
+        """Whether traces of other batches are known to belong to these."""
+        asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest), "run_ids": []}
+        return bool(store.rows(load("traces_joined"), asked))
+
+    def send(self, job: Job) -> bool:
+        """Give a job to the other process, which has none; False when it is gone, or a page of spans does not fit."""
+        assert self._worker is not None
+        try:
+            self._worker.send(job)
+        except (WorkerGone, OutOfMemory) as error:
+            _LOG.warning("%s; its work is done again", error)
+            return False
+        self._is_busy = True
+        return True
+
+    def receive(self) -> BatchResult | None:
+        """Wait for what came of the job that was sent; None when it has to be done again, with all that belongs to it."""
+        assert self._worker is not None
+        self._is_busy = False
+        try:
+            return self._worker.receive()
+        except WorkerGone as error:
+            _LOG.warning("%s; its work is done again", error)
+        except Exception:  # noqa: BLE001 (done again, in halves, it shows which trace it was)
+            _LOG.exception("the interpreting process could not do a batch; its work is done again")
+        return None
+
+    def whole(self, store: Store, batch: TraceBatch) -> BatchResult:
+        """Interpret traces with all that belong to them, in the other process where there is one.
+
+        What that has under way is lost, and done again.
+
+        Raises:
+            TooLong: what belongs to them is long.
+            WorkerGone: the other process came to an end over them.
+        """
+        job = self.asking_job(store, batch, LONG_ROWS if self._worker is not None else 0)
+        if self._worker is None:
+            return interpret_whole(job, store, lambda run_id: self._owns(batch.tenant, run_id))
+        if self._is_busy:
+            self._worker.stop()
+            self._is_busy = False
+        self._worker.send(job)
+        done = self._worker.receive(answer_from(store, lambda run_id: self._owns(batch.tenant, run_id)))
+        assert done is not None
+        return done
+
+    def stop(self) -> None:
+        """End the other process, whatever it does. Safe to call twice; the next job starts another."""
+        if self._worker is not None:
+            self._worker.stop()
+
+    def _time_columns(self, store: Store) -> dict[str, frozenset[str]]:
+        if not self._timed:
+            self._timed = {table: time_columns(store, table) for table in TABLES.values()}
+        return self._timed
+
+
+def write_rows(store: Store, rows: Rows) -> None:
+    """Write canonical rows, the pointers to them last."""
+    for name, table in TABLES.items():
+        if of_table := getattr(rows, name):
+            insert_rows(store, table, of_table)

@@ -1,0 +1,162 @@
+"""What is asked of interpretation and what comes of it, as it travels between two processes. Pure but for what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from retrospan.ingest.interpret.conversations import Conversations
+from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.service.batch import InterpretedTraces, decode_traces, interpret_traces
+from retrospan.ingest.interpret.service.related_traces import read_members
+from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans, read_logs
+from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
+from retrospan.schemas.raw import RawSpan
+from retrospan.schemas.sequences import Newest
+from retrospan.schemas.store import Store
+
+#: Row list → table, in the order of writing: the pointer last.
+TABLES = {name: f"canon_{name}" for name in Rows.__slots__}
+
+#: How much is sent back in one piece, in characters.
+PIECE_CHARACTERS = 8_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Traces to interpret: generations free from `generation` on, the rules to read them by, and their raw rows.
+
+    `pages` are those of their spans, read as they are sent, and stay behind when a job is pickled. With `asks` there are
+    none: the child asks for whatever it needs, for all that belongs to these traces as well, for up to `most_rows` rows
+    of spans (0 is without end) and `page_spans` at a time.
+    """
+
+    tenant: str
+    newest: dict[str, Newest]
+    logs: bytes
+    generation: int
+    timed: Mapping[str, frozenset[str]]
+    rules: Ruleset
+    pages: Iterable[bytes] = ()
+    asks: bool = False
+    most_rows: int = 0
+    page_spans: int = PAGE_SPANS
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What the parent must know of a run to keep its neighbours right."""
+
+    run_id: str
+    generation: int
+    conversation_id: str | None
+    started_at: int
+    final_history_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What came of a job. `last_generation` is the highest used.
+
+    `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
+    before the next job is sent.
+    """
+
+    runs: list[RunSummary]
+    homes: dict[str, list[str]]
+    effort: dict[str, float]
+    spans: int
+    broken: int
+    last_generation: int
+    foreign: dict[str, str]
+    rows: Iterable[Encoded] = ()
+    is_large: bool = False
+
+
+def interpret_job(job: Job) -> BatchResult | None:
+    """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages."""
+    raw_spans: list[RawSpan] = []
+    pages = 0
+    for page in job.pages:
+        raw_spans += parse_spans(page)
+        pages += 1
+    given = decode_traces(job.newest, raw_spans, parse_logs(job.logs))
+    del raw_spans  # of a long run they take as much as all the rest
+    used = job.generation
+
+    def next_generation() -> int:
+        nonlocal used
+        used += 1
+        return used
+
+    batch = interpret_traces(
+        job.tenant,
+        job.newest,
+        given,
+        next_generation,
+        None,
+        rules=job.rules,
+        at_once=pages <= 1,
+    )
+    return None if batch.needs_warehouse else pack(batch, job.timed, used)
+
+
+def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> BatchResult:
+    """Return what came of a job whose traces are read from the warehouse, with all that belong to them.
+
+    Raises TooLong when those have more rows than the job may read, and whatever the warehouse does.
+    """
+    used = job.generation
+
+    def next_generation() -> int:
+        nonlocal used
+        used += 1
+        return used
+
+    newest, raw_spans, at_once = read_members(store, job.tenant, job.newest, job.most_rows, job.page_spans)
+    raw_logs = read_logs(store, job.tenant, list(newest))
+    arrived = {raw.trace_id for raw in raw_spans} | {log.trace_id for log in raw_logs}
+    given = decode_traces(newest, raw_spans, raw_logs)
+    del raw_spans, raw_logs
+    batch = interpret_traces(
+        job.tenant,
+        newest,
+        given,
+        next_generation,
+        Conversations(store, job.tenant),
+        owns,
+        job.rules,
+        at_once=at_once,
+    )
+    del given
+    # A trace that nothing has arrived of is only named by a link: it is known once it comes.
+    batch.rows.traces = [row for row in batch.rows.traces if row.trace_id in arrived]
+    return pack(batch, job.timed, used)
+
+
+def pack(batch: InterpretedTraces, timed: Mapping[str, frozenset[str]], last_generation: int) -> BatchResult:
+    """Return a batch ready to be written; it is used up with the rows."""
+    runs = [
+        RunSummary(row.run_id, row.generation, row.conversation_id, row.started_at, row.final_history_hash)
+        for row in batch.rows.runs
+    ]
+    homes = {row.trace_id: row.run_ids for row in batch.rows.traces}
+    batch.runs = []
+    return BatchResult(
+        runs,
+        homes,
+        batch.effort,
+        batch.spans,
+        batch.broken,
+        last_generation,
+        batch.foreign,
+        _encoded(batch.rows, timed),
+    )
+
+
+def _encoded(rows: Rows, timed: Mapping[str, frozenset[str]]) -> Iterator[Encoded]:
+    for name, table in TABLES.items():
+        if of_table := getattr(rows, name):
+            setattr(rows, name, [])
+            yield from encode_in_pieces(table, of_table, timed[table], PIECE_CHARACTERS)

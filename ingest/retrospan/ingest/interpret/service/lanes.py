@@ -1,0 +1,163 @@
+"""The ways that batches go: most to the interpreting process, one ahead of the other; long runs by themselves.
+
+What the process cannot do the quick way it does again with all that belongs to it, in halves until the one trace is
+found that cannot be done; that goes the way of the long runs, where it is read or listed as broken.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from retrospan.ingest.interpret.service.dispatch import LONG_BYTES, LONG_ROWS, BatchRunner, TraceBatch
+from retrospan.ingest.interpret.service.long_runs import LongRuns
+from retrospan.ingest.interpret.service.related_traces import TooLong
+from retrospan.ingest.interpret.service.result_writer import ResultWriter
+from retrospan.ingest.interpret.service.worker import BatchResult, Job, WorkerGone
+from retrospan.schemas.errors import OutOfMemory, PermanentError, RetryableError
+from retrospan.schemas.store import Store
+
+_LOG = logging.getLogger("retrospan.interpret")
+
+
+class Lanes:
+    """Belongs to the interpreter's thread, which holds the turn whenever it asks something of this."""
+
+    def __init__(
+        self,
+        readings: BatchRunner,
+        settling: ResultWriter,
+        long_runs: LongRuns,
+        finished: Callable[[TraceBatch], None],
+    ) -> None:
+        """`finished` gets batches whose traces are done."""
+        self._readings = readings
+        self._settling = settling
+        self._long = long_runs
+        self._finished = finished
+        self._under_way: TraceBatch | None = None  # what the other process has
+        self._again: deque[TraceBatch] = deque()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a batch is with the other process."""
+        return self._under_way is not None
+
+    def again(self) -> list[TraceBatch]:
+        """A batch that waits for its turn, if there is one."""
+        return [self._again.popleft()] if self._again else []
+
+    def forget(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        """Have traces that are being read just now read anew before they are written: rows of them are gone."""
+        gone = set(trace_ids)
+        batch = self._under_way
+        if batch is not None and batch.tenant == tenant and not batch.newest.keys().isdisjoint(gone):
+            batch.stale = True
+        self._long.forget(tenant, gone)
+
+    def drop(self) -> None:
+        """Forget what waits and what is under way: it is found again with the next connection."""
+        self._readings.stop()
+        self._long.drop()
+        self._under_way = None
+        self._again.clear()
+
+    def advance(self, store: Store, batch: TraceBatch | None) -> None:
+        """Read a batch and pass it on; write the one before it, which was interpreted meanwhile.
+
+        Raises:
+            WarehouseUnavailable: the warehouse is away.
+        """
+        batch = self._admitted(store, batch) if batch is not None else None
+        job = self._job(store, batch) if batch is not None else None
+        before, self._under_way = self._under_way, None
+        done: BatchResult | None = None
+        if before is not None:
+            began = time.perf_counter()
+            done = self._readings.receive()
+            before.seconds += time.perf_counter() - began
+            if done is not None and (before.stale or self._readings.joined(store, before)):
+                done = None  # rows are gone since, or the batch before it told that others belong to these
+            if done is None or done.is_large:
+                self._settle(store, before, done)
+                before = None
+            if done is not None and done.is_large:
+                self._readings.stop()  # it would keep the memory that a long run took
+        if batch is not None and job is not None and self._readings.send(job):
+            self._under_way, batch = batch, None
+        if before is not None:
+            self._settle(store, before, done)
+        if batch is not None:
+            self._settle(store, batch, None)
+
+    def _admitted(self, store: Store, batch: TraceBatch) -> TraceBatch | None:
+        """Return what of a batch is read now. Long runs are set aside, and what is too much at once waits."""
+        if not self._readings.has_process:
+            return batch
+        for trace_id in [*batch.newest]:
+            if self._long.holds((batch.tenant, trace_id)):
+                self._long.add(batch.part([trace_id]))
+                del batch.newest[trace_id]
+        sizes = self._sizes(store, batch)
+        now: list[str] = []
+        later: list[str] = []
+        rows, size = 0, 0
+        for trace_id in batch.newest:
+            of_trace = sizes.get(trace_id, (0, 0))
+            rows, size = rows + of_trace[0], size + of_trace[1]
+            if of_trace[0] > LONG_ROWS or of_trace[1] > LONG_BYTES:
+                rows, size = rows - of_trace[0], size - of_trace[1]
+                self._long.add(batch.part([trace_id]), *of_trace)
+            elif now and (rows > 2 * LONG_ROWS or size > 2 * LONG_BYTES):
+                later.append(trace_id)
+            else:
+                now.append(trace_id)
+        if later:
+            self._again.append(batch.part(later))
+        return batch.part(now) if now else None
+
+    def _sizes(self, store: Store, batch: TraceBatch) -> dict[str, tuple[int, int]]:
+        try:
+            return self._readings.sizes(store, batch) if batch.newest else {}
+        except (OutOfMemory, PermanentError) as error:
+            _LOG.warning("how much %d traces hold is not known: %.300s", len(batch.newest), error)
+            return {}
+
+    def _job(self, store: Store, batch: TraceBatch) -> Job | None:
+        began = time.perf_counter()
+        try:
+            return self._readings.job(store, batch)
+        except OutOfMemory as error:
+            _LOG.warning("reading %d traces at once: %s", len(batch.newest), error)
+        except PermanentError:
+            _LOG.exception("%d traces cannot be read together", len(batch.newest))
+        finally:
+            batch.seconds += time.perf_counter() - began
+        return None
+
+    def _settle(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> None:
+        """Write what a batch gave, or all that belongs to it, and count it as done."""
+        try:
+            self._settling.write(store, batch, done or self._readings.whole(store, batch))
+        except (OutOfMemory, WorkerGone, TooLong) as error:
+            self._take_apart(store, batch, str(error))
+        except RetryableError:
+            raise
+        except Exception:  # noqa: BLE001 (whatever one trace does, the others go on)
+            self._take_apart(store, batch, traceback.format_exc())
+        else:
+            self._finished(batch)
+
+    def _take_apart(self, store: Store, batch: TraceBatch, reason: str) -> None:
+        """Find the trace that cannot be done; alone, it goes the way of the long runs."""
+        if len(batch.newest) > 1:
+            self._again += batch.halves()
+        elif self._readings.has_process:
+            _LOG.warning("trace %s is read by itself: %.1000s", next(iter(batch.newest)), reason.strip())
+            self._long.add(batch)
+        else:
+            self._settling.give_up(store, batch, reason)
+            self._finished(batch)

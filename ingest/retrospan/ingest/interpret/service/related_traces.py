@@ -1,0 +1,83 @@
+"""The traces that must be read together with some traces: those they join, those that join them, those of the same runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
+from retrospan.ingest.interpret.spans.decode import spans_of
+from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_spans, span_pages, store_fetch
+from retrospan.schemas.attributes import RUN_ID
+from retrospan.schemas.errors import PermanentError
+from retrospan.schemas.raw import RawSpan
+from retrospan.schemas.sequences import Newest
+from retrospan.schemas.store import Store
+
+#: A chain of joins longer than this is cut: each round is one more look at the warehouse.
+MAX_ROUNDS = 50
+
+
+class TooLong(PermanentError):
+    """Traces that belong together have more spans than were to be read now."""
+
+
+def read_members(
+    store: Store,
+    tenant: str,
+    newest: Mapping[str, Newest],
+    most_rows: int = 0,
+    page_spans: int = PAGE_SPANS,
+) -> tuple[dict[str, Newest], list[RawSpan], bool]:
+    """Return the traces with all that belong to them (trace id → newest records), and the raw spans of them all.
+
+    Last, whether the spans of each trace were read at one time. Raises TooLong when there are more than `most_rows` raw
+    spans; 0 is without end.
+    """
+    found = dict(newest)
+    raw_spans: list[RawSpan] = []
+    at_once = True
+    fresh: Sequence[str] = list(newest)
+    for _ in range(MAX_ROUNDS):
+        if not fresh:
+            break
+        read: list[RawSpan] = []
+        for number, page in enumerate(span_pages(store_fetch(store), tenant, fresh, page_spans), start=1):
+            read += parse_spans(page)
+            at_once &= number == 1
+            if most_rows and len(raw_spans) + len(read) > most_rows:
+                raise TooLong(f"what belongs together has more than {most_rows:,} spans")
+        raw_spans += read
+        by_trace: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in fresh}
+        for raw in read:
+            by_trace[raw.trace_id].append(raw)
+        wanted: set[str] = set()
+        claims: set[str] = set()
+        for raws in by_trace.values():
+            if not any(raw.links for raw in raws) and not any(_names_run(raw) for raw in raws):
+                continue
+            spans = spans_of(raws, [])
+            wanted.add(joined_trace(spans))
+            claims.update(claimed_runs(spans))
+        rows = store.rows(
+            load("traces_joined"), {"tenant": tenant, "trace_ids": list(fresh), "run_ids": sorted(claims)}
+        )
+        joined: dict[str, Newest] = {
+            cast(str, trace_id): tuple(cast("list[int]", through)) for trace_id, through in rows
+        }
+        joined.update({trace_id: () for trace_id in wanted if trace_id})
+        fresh = [trace_id for trace_id in joined if trace_id not in found]
+        found.update({trace_id: joined[trace_id] for trace_id in fresh})
+    return found, raw_spans, at_once
+
+
+def _names_run(raw: RawSpan) -> bool:
+    return any(key == RUN_ID for key, _, _ in raw.attributes)
+
+
+def orphaned_runs(store: Store, tenant: str, homes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return runs that these traces (trace id → their runs now) held when they were read last and none holds now."""
+    rows = store.rows(load("traces_known"), {"tenant": tenant, "trace_ids": list(homes)})
+    before = {run_id for row in rows for run_id in cast("list[str]", row[1])}
+    return sorted(before - {run_id for run_ids in homes.values() for run_id in run_ids})

@@ -1,0 +1,164 @@
+"""What came of a batch goes into the warehouse: rows first, the row of `canon_runs` last.
+
+Rows of one reading may be written a piece at a time, with other work in between; what readers see changes at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from retrospan.ingest.interpret.rows.placeholders import deleted_run
+from retrospan.ingest.interpret.service.arrivals import ArrivalFeed
+from retrospan.ingest.interpret.service.batch import broken_trace
+from retrospan.ingest.interpret.service.dependents import final_histories
+from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch, write_rows
+from retrospan.ingest.interpret.service.partition_lease import PartitionLease
+from retrospan.ingest.interpret.service.related_traces import orphaned_runs
+from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
+from retrospan.ingest.interpret.service.worker import BatchResult, RunSummary
+from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.warehouse.rows import Encoded, insert_encoded
+from retrospan.schemas.errors import PermanentError
+from retrospan.schemas.store import Store
+
+_LOG = logging.getLogger("retrospan.interpret")
+
+
+@dataclass(slots=True)
+class InterpretationCounters:
+    """What the interpreter has done since it started."""
+
+    runs: int = 0
+    spans: int = 0
+    broken: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    long_runs: int = 0
+    set_aside: int = 0
+
+    @property
+    def not_interpreted(self) -> int:
+        """How often a run could not be interpreted."""
+        return self.broken + self.set_aside
+
+    @property
+    def all_failures(self) -> int:
+        """The same, and how often interpretation as a whole had to be tried again."""
+        return self.failures + self.not_interpreted
+
+
+class ResultWriter:
+    """Belongs to the interpreter's thread."""
+
+    def __init__(
+        self,
+        readings: BatchRunner,
+        arrivals: ArrivalFeed,
+        share: PartitionLease | None,
+        counters: InterpretationCounters,
+        superseded: StaleGenerations,
+        *,
+        finished: Callable[[str, Mapping[str, float]], None],
+        remark: Callable[[Store, str, list[RunSummary], dict[str, str]], None],
+    ) -> None:
+        """`finished` gets what each trace of a tenant cost, in seconds; `remark` runs and their histories before."""
+        self.counters = counters
+        self._readings = readings
+        self._arrivals = arrivals
+        self._share = share
+        self._superseded = superseded
+        self._finished = finished
+        self._remark = remark
+
+    def write(self, store: Store, batch: TraceBatch, done: BatchResult) -> None:
+        """Write what these traces gave, whole."""
+        began = time.perf_counter()
+        writing = self.begin(store, batch, done)
+        for rows in done.rows:
+            self.piece(store, writing, rows)
+        self.end(store, writing)
+        self.counters.seconds += time.perf_counter() - began + batch.seconds
+        batch.seconds = 0.0
+
+    def begin(self, store: Store, batch: TraceBatch, done: BatchResult) -> Writing:
+        """Begin to write what these traces gave: before any of its rows."""
+        tenant = batch.tenant
+        self._arrivals.pass_on(
+            store, tenant, {t: run for t, run in done.foreign.items() if t in batch.newest}
+        )
+        before = final_histories(store, tenant, [run.run_id for run in done.runs])
+        self._require()
+        for run_id in orphaned_runs(store, tenant, done.homes):
+            write_rows(store, deleted_run(tenant, run_id, self._readings.next_generation()))
+        return Writing(tenant, done, before)
+
+    def piece(self, store: Store, writing: Writing, rows: Encoded) -> None:
+        """Write rows, in the order in which they come."""
+        self._require()
+        insert_encoded(store, rows)
+
+    def end(self, store: Store, writing: Writing) -> None:
+        """Note what was written: after the last of its rows."""
+        done = writing.done
+        self._remark(store, writing.tenant, done.runs, writing.before)
+        self._finished(writing.tenant, done.effort)
+        for run in done.runs:
+            if run.run_id in writing.before:
+                self._superseded.note(writing.tenant, run.run_id, run.generation)
+        self.counters.runs += len(done.runs)
+        self.counters.spans += done.spans
+        self.counters.broken += done.broken
+
+    def overtaken(self, store: Store, writing: Writing) -> bool:
+        """Whether something of what was written is not the last word: it was read while others were written."""
+        asked: dict[str, str | int | Sequence[str]] = {
+            "tenant": writing.tenant,
+            "trace_ids": list(writing.done.homes),
+            "run_ids": sorted({run_id for runs in writing.done.homes.values() for run_id in runs}),
+            "generation": writing.done.last_generation,
+        }
+        return bool(store.rows(load("traces_overtaken"), asked))
+
+    def give_up(self, store: Store, batch: TraceBatch, reason: str) -> None:
+        """List the one trace of a batch as one that cannot be interpreted.
+
+        Where not even that can be written, it is left aside: what comes of the trace later, and the next start, are
+        reasons to try again.
+        """
+        rows = broken_trace(
+            batch.tenant, batch.newest, self._readings.next_generation(), reason, self._readings.rules
+        )
+        _LOG.error("trace %s cannot be interpreted: %.2000s", next(iter(batch.newest)), reason.strip())
+        try:
+            asked = {"tenant": batch.tenant, "trace_id": next(iter(batch.newest))}
+            began, ended, arrived = store.rows(load("starts_of_trace"), asked)[0]
+        except PermanentError as error:
+            _LOG.warning("when it began is not known either: %.300s", error)
+        else:
+            (run,) = rows.runs
+            run.started_at, run.newest_ended_at = cast(int, began), cast(int, ended)
+            run.arrived_at = cast(int, arrived)
+        try:
+            write_rows(store, rows)
+        except PermanentError as error:
+            self.counters.set_aside += 1
+            _LOG.error("trace %s is left aside: %.500s", next(iter(batch.newest)), error)
+        else:
+            self.counters.broken += 1
+
+    def _require(self) -> None:
+        if self._share is not None:
+            self._share.require()
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What is being written: the histories of its runs as they were `before`."""
+
+    tenant: str
+    done: BatchResult
+    before: dict[str, str]

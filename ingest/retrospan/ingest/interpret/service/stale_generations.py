@@ -1,0 +1,67 @@
+"""Rows of generations that a newer reading of their run has replaced: kept a while, then deleted."""
+
+from __future__ import annotations
+
+import time
+
+from retrospan.ingest.interpret.service.worker import TABLES
+from retrospan.ingest.interpret.sql import load
+from retrospan.schemas.engines import Form
+from retrospan.schemas.store import Store
+
+#: Superseded rows stay this long, for queries that began with them.
+KEEP_SECONDS = 120.0
+
+#: Tables whose superseded rows must be deleted; the others replace them by themselves.
+GENERATIONAL = (
+    "values",
+    "model_calls",
+    "tool_calls",
+    "steps",
+    "state_changes",
+    "edges",
+    "failures",
+    "attempts",
+    "crossings",
+    "observations",
+    "uses",
+    "decisions",
+    "effects",
+    "checkpoints",
+    "approvals",
+    "compactions",
+    "problems",
+)
+
+
+class StaleGenerations:
+    """What is to be deleted once nobody reads it any more. Belongs to one thread."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[float, str, str, int]] = []
+
+    def note(self, tenant: str, run_id: str, generation: int) -> None:
+        """From now on this is the newest generation of the run; those before it have been replaced."""
+        self._waiting.append((time.monotonic(), tenant, run_id, generation))
+
+    def collect(self, store: Store, form: Form) -> None:
+        """Delete the rows of generations that were superseded long enough ago."""
+        now = time.monotonic()
+        due = [entry for entry in self._waiting if now - entry[0] >= KEEP_SECONDS]
+        if not due:
+            return
+        self._waiting = [entry for entry in self._waiting if now - entry[0] < KEEP_SECONDS]
+        by_tenant: dict[str, dict[str, int]] = {}
+        for _, tenant, run_id, generation in due:
+            by_tenant.setdefault(tenant, {})[run_id] = generation
+        for tenant, generations in by_tenant.items():
+            for name in GENERATIONAL:
+                store.command(
+                    form.everywhere(load("delete_superseded")),
+                    {
+                        "table": form.local(TABLES[name]),
+                        "tenant": tenant,
+                        "run_ids": list(generations),
+                        "generations": list(generations.values()),
+                    },
+                )

@@ -1,0 +1,1 @@
+"""Raw rows as spans: attributes decoded, fields found, what cannot be read listed."""

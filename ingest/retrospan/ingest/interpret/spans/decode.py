@@ -1,0 +1,90 @@
+"""Raw rows as spans: variants settled, attribute values decoded, log records put beside the span they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
+from retrospan.ingest.json_text import bounded, write_json
+from retrospan.ingest.load.attributes import value_of
+from retrospan.schemas.raw import RawLog, RawSpan
+
+Triples = Sequence[tuple[str, str, str]]
+
+_STATUS = {1: "ok", 2: "error"}
+
+
+def spans_of(raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> list[Span]:
+    """Return one span per identity, with its log records in their order. Of several variants the last to arrive counts."""
+    shown: dict[tuple[str, str], RawSpan] = {}
+    for raw in raw_spans:
+        key = (raw.trace_id, raw.span_id)
+        held = shown.get(key)
+        if held is None or _freshness(raw) > _freshness(held):
+            shown[key] = raw
+    spans = {key: _span(raw) for key, raw in shown.items()}
+    for log in raw_logs:
+        span = spans.get((log.trace_id, log.span_id))
+        if span is not None:
+            span.logs.append(_log(log))
+    for span in spans.values():
+        span.logs.sort(key=lambda record: record.order)
+    return list(spans.values())
+
+
+def _freshness(raw: RawSpan) -> tuple[int, int, int]:
+    return (raw.sequence, raw.ended_ns, raw.content_hash)
+
+
+def decode(triples: Triples) -> dict[str, object]:
+    """Return attributes by key, bytes as base64; of duplicates the last."""
+    return {key: text if kind == "string" else bounded(value_of(kind, text)) for key, kind, text in triples}
+
+
+def _span(raw: RawSpan) -> Span:
+    return Span(
+        trace_id=raw.trace_id,
+        span_id=raw.span_id,
+        parent_span_id=raw.parent_span_id,
+        name=raw.name,
+        kind=raw.kind,
+        flags=raw.flags,
+        started_at=raw.started_ns,
+        ended_at=raw.ended_ns,
+        status=_STATUS.get(raw.status_code, "unset"),
+        status_message=raw.status_message,
+        scope=raw.scope_name,
+        scope_version=raw.scope_version,
+        attributes=decode(raw.attributes),
+        resource=decode(raw.resource_attributes),
+        events=[
+            Event(name=name, time_ns=time_ns, attributes=decode(triples))
+            for time_ns, name, triples, _ in raw.events
+        ],
+        links=[Link(trace_id=link[0], span_id=link[1], attributes=decode(link[4])) for link in raw.links],
+        dropped_attributes=raw.dropped_attributes,
+        sequence=raw.sequence,
+        arrived_at=raw.arrived_at,
+    )
+
+
+def _log(raw: RawLog) -> LogRecord:
+    attributes = decode(raw.attributes)
+    named = attributes.get("event.name")
+    time_ns = raw.time_ns or raw.observed_ns
+    return LogRecord(
+        event=raw.event_name or (named if isinstance(named, str) else ""),
+        time_ns=time_ns,
+        body=bounded(value_of(*raw.body)),
+        attributes=attributes,
+        order=(time_ns, raw.observed_ns, f"{raw.content_hash:032x}"),
+    )
+
+
+def render_deep(raw: RawSpan) -> dict[str, str]:
+    """Return the JSON of the attributes that are nested deeper than SQL decodes, by key."""
+    return {
+        key: write_json(bounded(value_of(kind, text)))
+        for key, kind, text in raw.attributes
+        if kind.endswith("*")
+    }

@@ -1,0 +1,209 @@
+"""The warehouse of a collector, and what being embedded or on a server changes for its parts.
+
+embedded   one directory, one tenant, one interpreter; it is there or the collector does not start
+server     may be away for as long as the log has room; many logs, tenants and interpreters share it
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import replace
+from typing import Protocol
+
+from retrospan.ingest.config import Config
+from retrospan.ingest.interpret.service.partition_lease import PartitionLease
+from retrospan.ingest.load.identity import LogIdentity
+from retrospan.ingest.server_address import parse_server
+from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.server import ServerWarehouse
+from retrospan.ingest.warehouse.tenants import TenantReaders
+from retrospan.ingest.warehouse.warehouse import Warehouse
+from retrospan.queries import catalogue
+from retrospan.schemas.engines import Form
+from retrospan.schemas.migrate import DATABASE, Migrations, shipped
+from retrospan.schemas.store import Settings, Store
+
+PROBE_SECONDS = 2.0
+"""How long /health waits for a server that says nothing."""
+_CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
+_REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE|ADD COLUMN IF NOT EXISTS")
+
+
+class OpenWarehouse(Warehouse, Protocol):
+    """A warehouse as a collector uses it: connections are to tables that are as this release needs them."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other collectors and tenants use it as well."""
+        ...
+
+    @property
+    def log_number(self) -> int:
+        """Which of the logs that fill it is this process's."""
+        ...
+
+    @property
+    def share(self) -> PartitionLease | None:
+        """Which runs are this process's to interpret; None for all of them."""
+        ...
+
+    @property
+    def probe(self) -> Warehouse:
+        """The same warehouse for a look that must not wait long."""
+        ...
+
+    def prepare(self) -> None:
+        """Bring tables and views to this release."""
+        ...
+
+    def reader_of(self, tenant: str) -> Store:
+        """Open a connection that sees what is a tenant's."""
+        ...
+
+
+def open_warehouse(config: Config, engine_bytes: int, *, guarded: bool) -> OpenWarehouse:
+    """The warehouse that the configuration means. `guarded`: who asks has a token, and so a tenant.
+
+    An embedded engine has `engine_bytes` of memory.
+
+    Raises:
+        ConfigError: the data directory's number of its log cannot be read, or others could have written the file of
+            authorities.
+    """
+    return _Embedded(config, engine_bytes) if config.warehouse is None else _Server(config, guarded)
+
+
+class _Embedded:
+    shared = False
+    share = None
+    log_number = 0
+
+    def __init__(self, config: Config, engine_bytes: int) -> None:
+        self._warehouse = EmbeddedWarehouse(
+            config.data / "warehouse",
+            memory_bytes=engine_bytes,
+            query_memory_bytes=min(engine_bytes, config.loader.memory_bytes),
+        )
+
+    @property
+    def form(self) -> Form:
+        return self._warehouse.form
+
+    @property
+    def probe(self) -> Warehouse:
+        return self._warehouse
+
+    def connect(self, limits: Settings | None = None) -> Store:
+        return self._warehouse.connect(limits)
+
+    def prepare(self) -> None:
+        # The engine ends with its last connection, and would load every table again for the next: this one stays.
+        self._warehouse.connect()
+        _prepare(self._warehouse)
+
+    def reader_of(self, tenant: str) -> Store:
+        return self._warehouse.connect()
+
+    def close(self) -> None:
+        self._warehouse.close()
+
+
+class _Server:
+    shared = True
+
+    def __init__(self, config: Config, guarded: bool) -> None:
+        self._identity = LogIdentity.of(config.data) if config.role != "interpret" else None
+        self.log_number = self._identity.number if self._identity else 0
+        if config.server.ca is not None:
+            require_trusted(config.server.ca)
+        server = _server_of(config, self.log_number)
+        self._warehouse = server
+        self.probe: Warehouse = _server_of(
+            replace(config, server=replace(config.server, timeout_seconds=PROBE_SECONDS))
+        )
+        self._readers = TenantReaders(server) if guarded else None
+        self._preparing = threading.Lock()
+        self._prepared = False
+        # A collector comes back under the name it had, and to the parts it had.
+        name = f"log {self._identity.name}" if self._identity else ""
+        self.share = PartitionLease(self.connect, name) if config.role != "receive" else None
+
+    @property
+    def form(self) -> Form:
+        return self._warehouse.form
+
+    def connect(self, limits: Settings | None = None) -> Store:
+        with self._preparing:
+            if not self._prepared:
+                self._prepare()
+        return self._warehouse.connect(limits)
+
+    def prepare(self) -> None:
+        with self._preparing:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        _prepare(self._warehouse)
+        if self._identity is not None:
+            store = self._warehouse.connect()
+            try:
+                self._identity.enter(store)
+            finally:
+                store.close()
+        self._prepared = True
+
+    def reader_of(self, tenant: str) -> Store:
+        if self._readers is None:
+            return self.connect()
+        with self._preparing:
+            if not self._prepared:
+                self._prepare()
+        return self._readers.connect(tenant)
+
+    def close(self) -> None:
+        if self._readers is not None:
+            self._readers.close()
+        self.probe.close()
+        self._warehouse.close()
+
+
+def _server_of(config: Config, log_number: int = 0) -> ServerWarehouse:
+    server = config.server
+    return ServerWarehouse(
+        parse_server(config.warehouse or "", user=server.user, password=server.password),
+        cluster_name=server.cluster,
+        timeout_seconds=server.timeout_seconds,
+        limits={"max_memory_usage": config.loader.memory_bytes},
+        log_number=log_number,
+        ca=server.ca,
+    )
+
+
+def _prepare(warehouse: Warehouse) -> None:
+    form = warehouse.form
+    store = warehouse.connect()
+    try:
+        Migrations(store, form=form).apply()
+        _restore(store, form)
+        catalogue.install(store, form)
+    finally:
+        store.close()
+
+
+def _restore(store: Store, form: Form) -> None:
+    """Create again what somebody dropped: the log fills it, so a missing table is no loss."""
+    statements = [statement for _, _, statement in shipped()]
+    wanted = {name for statement in statements for name in _CREATED.findall(statement)}
+    there = {
+        str(row[0])
+        for row in store.rows(
+            "SELECT name FROM system.tables WHERE database = {database:String}", {"database": DATABASE}
+        )
+    }
+    if wanted - there:
+        for statement in statements:
+            if _REPEATABLE.search(statement):
+                for shaped in form.shaped(statement):
+                    store.command(shaped)

@@ -1,0 +1,169 @@
+"""Takes the bytes of what was deleted, and of payloads that went, out of the log's archive, segment by segment.
+
+A segment of which nothing is kept goes; any other is written anew without them. The receipt, with the hash
+of the content before and after, is durable before the file changes. A segment that is not what was loaded from it stays
+as it is, and is named: a receipt would vouch for what somebody altered. The newest part of the log, which is not
+archived yet, is left for the next time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from retrospan.ingest.durable_files import Files
+from retrospan.ingest.log.archive import DIRECTORY, opened
+from retrospan.ingest.log.rewrite import Rewritten, drop, rewrite
+from retrospan.ingest.log.segment import Segment
+from retrospan.ingest.log.segment_reader import read_frames
+from retrospan.ingest.retention.deletion.record_content import without_deleted
+from retrospan.ingest.retention.receipts.receipts import Receipts
+from retrospan.ingest.retention.sql import load
+from retrospan.schemas.retention_tables import Receipt
+from retrospan.schemas.sequences import base_of
+from retrospan.schemas.store import Store
+
+Report = Callable[[Mapping[str, object]], None]
+FaultOf = Callable[[Store, Segment, Callable[[], None]], str]
+"""Why a segment is not what was loaded from it, '' where nothing says so. Calls the last argument now and then."""
+Told = tuple[int, str, str]
+"""What receipts say of a segment: the newest's time (Unix ns), and its hashes before and after."""
+_AT_ONCE = 4 << 20
+
+
+class ArchivedLog(Protocol):
+    """What is asked of the write-ahead log."""
+
+    def archived(self, loaded_sequence: int) -> list[Segment]: ...
+
+    def put_back(self, rewritten: Rewritten) -> None: ...
+
+
+class ArchiveCompaction:
+    """Goes over the archive of one log."""
+
+    def __init__(
+        self, log: ArchivedLog, receipts: Receipts, fault_of: FaultOf, files: Files | None = None
+    ) -> None:
+        self._log = log
+        self._receipts = receipts
+        self._fault_of = fault_of
+        self._files = files or Files()
+
+    def run(
+        self,
+        store: Store,
+        loaded: int,
+        before: int,
+        now: int,
+        by: str,
+        report: Report,
+        go_on: Callable[[], None],
+    ) -> dict[str, int]:
+        """Cleanse every segment whose last record arrived before a time (Unix ns) and that holds what was deleted.
+
+        Returns how many segments were removed, rewritten, and left because somebody altered them, and how many bytes of
+        disk that gave back. Those that were altered are reported, with what is wrong.
+        """
+        done = {"segments_removed": 0, "segments_rewritten": 0, "segments_altered": 0, "archive_bytes": 0}
+        log_number = self._receipts.log_number
+        told = {
+            cast(str, row[0]): (cast(int, row[1]), cast(str, row[2]), cast(str, row[3]))
+            for row in store.rows(load("receipts_of_segments"), {"log": log_number})
+        }
+        segments = self._log.archived(loaded)
+        for place, segment in enumerate(segments):
+            go_on()
+            report({"phase": "archive", "done": place, "total": len(segments), "unit": "segments"})
+            base = base_of(log_number)
+            rows = store.rows(
+                load("graves_between"), {"first": base + segment.first, "last": base + segment.last}
+            )
+            known = told.get(segment.path.name)
+            if not rows or not self._is_due(segment, max(cast(int, row[3]) for row in rows), known, before):
+                continue
+            rewritten = rewrite(segment, cleanser_of(rows), self._files)
+            if not rewritten.changed:
+                continue
+            if fault := self._fault_of(store, segment, go_on):
+                drop(rewritten, self._files)
+                done["segments_altered"] += 1
+                report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
+                continue
+            self._put_back(rewritten, known, now, by, done)
+        return done
+
+    def _is_due(self, segment: Segment, newest: int, known: Told | None, before: int) -> bool:
+        """Whether something was deleted since the segment was cleansed last, or its receipt waits to be carried out."""
+        digest, last_arrival = _looked_at(segment)
+        if last_arrival >= before:
+            return False
+        return known is None or newest > known[0] or digest == known[1]
+
+    def _put_back(
+        self, rewritten: Rewritten, known: Told | None, now: int, by: str, done: dict[str, int]
+    ) -> None:
+        segment = rewritten.segment
+        try:
+            # A process that died in between has written this receipt already.
+            if known is None or known[1:] != (rewritten.hash_before, rewritten.hash_after):
+                self._receipts.write("default", [_receipt(rewritten, now, by)])
+            before = segment.disk_bytes
+            self._log.put_back(rewritten)
+        finally:
+            drop(rewritten, self._files)
+        done["segments_removed" if rewritten.path is None else "segments_rewritten"] += 1
+        left = segment.path.stat().st_size if rewritten.path is not None else 0
+        done["archive_bytes"] += before - left
+
+
+def cleanser_of(rows: list[list[object]]) -> Callable[[bytes], bytes | None]:
+    """What is to be done with each record, by the rows of `graves_between`."""
+    graves: dict[tuple[str, bytes], int] = {}
+    bared: dict[tuple[str, bytes], int] = {}
+    for tenant, trace_id, last_arrival, _, payloads in rows:
+        found = bared if payloads else graves
+        found[cast(str, tenant), bytes.fromhex(cast(str, trace_id))] = cast(int, last_arrival)
+    return lambda data: without_deleted(data, graves, bared)
+
+
+def _looked_at(segment: Segment) -> tuple[str, int]:
+    """The hash of a segment's content, and when its last record arrived (Unix ns)."""
+    digest, newest, at = hashlib.sha256(), 0, 0
+    with opened(segment) as descriptor:
+        while at < segment.size:
+            chunk, _ = read_frames(descriptor, at, segment.size, None, _AT_ONCE)
+            if chunk is None:
+                break
+            digest.update(chunk.data)
+            newest = max([newest, *(frame.arrived_at for frame in chunk.frames())])
+            at += len(chunk.data)
+    return digest.hexdigest(), newest
+
+
+def _receipt(rewritten: Rewritten, now: int, by: str) -> Receipt:
+    segment = rewritten.segment
+    return Receipt(
+        tenant="",
+        log=0,
+        number=0,
+        what="segment",
+        subject=segment.path.name,
+        run_class="",
+        rule="what it held was deleted" if rewritten.path is None else "part of what it held was deleted",
+        deleted_at=now,
+        by=by,
+        last_arrival=0,
+        trace_ids=(),
+        first_records=(segment.first,),
+        last_records=(segment.last,),
+        spans=0,
+        log_records=0,
+        arrivals=0,
+        rows=0,
+        bytes=segment.size - rewritten.size,
+        content_hash=rewritten.hash_before,
+        hash_after=rewritten.hash_after,
+        previous_hash="",
+    )

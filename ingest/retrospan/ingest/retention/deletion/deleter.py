@@ -1,0 +1,132 @@
+"""Deletes from the tables what receipts name. Safe to repeat: what is gone already stays gone.
+
+The row of the run goes first, so that every view of runs loses it at once; then what was sent, then what was derived.
+Where only payloads go, bare rows are put beside those that were sent first, and the run is read again from them.
+What arrived after the receipt's last arrival is not what was deleted: it stays, and is read as a run of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from retrospan.ingest.interpret.rows.placeholders import deleted_run
+from retrospan.ingest.interpret.service.worker import TABLES
+from retrospan.ingest.retention.deletion.strip import KEPT, MARK
+from retrospan.ingest.retention.receipts.evidence import key_of
+from retrospan.ingest.retention.sql import load
+from retrospan.ingest.warehouse.rows import insert_rows
+from retrospan.ingest.warehouse.warehouse import Warehouse
+from retrospan.schemas.store import Settings, Store
+
+SENT = ("raw_spans", "raw_logs", "arrivals")
+"""Tables of what was sent, by trace."""
+_WITH_PAYLOADS = {"raw_spans": "insert_bare_spans", "raw_logs": "insert_bare_logs"}
+#: The same rows may be put back after a rebuild, and histories are long: no block is skipped, and blocks are small.
+_PUT: Settings = {"insert_deduplicate": 0, "max_block_size": 256, "min_insert_block_size_bytes": 32 << 20}
+#: Rows are masked at once and leave the disk when parts are merged or rewritten; the default would rewrite them now.
+MASK: Settings = {"lightweight_delete_mode": "lightweight_update"}
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What one receipt names. `run_id` is '' for a trace without a run. `last_arrival` is Unix nanoseconds."""
+
+    tenant: str
+    run_id: str
+    trace_ids: tuple[str, ...]
+    last_arrival: int
+    payloads: bool = False
+    """Only payloads go."""
+
+
+class Interpreting(Protocol):
+    """What is asked of the interpreter."""
+
+    turn: threading.Lock
+
+    def forget(self, tenant: str, trace_ids: Iterable[str]) -> None: ...
+
+    def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None: ...
+
+
+class Deleter:
+    """Carries receipts out, one at a time, while nobody writes rows of runs."""
+
+    def __init__(self, warehouse: Warehouse, interpreter: Interpreting) -> None:
+        self._warehouse = warehouse
+        self._interpreter = interpreter
+
+    def apply(self, store: Store, tenant: str, graves: Sequence[Deletion]) -> None:
+        """Delete what these receipts of one tenant name; it is gone from every view when this returns."""
+        run_ids = sorted({grave.run_id for grave in graves if grave.run_id})
+        whole = _arrivals(grave for grave in graves if not grave.payloads)
+        bared = _arrivals(grave for grave in graves if grave.payloads)
+        trace_ids = sorted({*whole, *bared})
+        with self._interpreter.turn:
+            generation = self._hide(store, tenant, run_ids, trace_ids)
+            if bared:
+                self._bare(store, tenant, bared)
+            for table in SENT if whole else ():
+                self._delete(
+                    store,
+                    "delete_sent",
+                    table,
+                    {"tenant": tenant, "trace_ids": list(whole), "arrivals": list(whole.values())},
+                )
+            for name, table in TABLES.items():
+                key = key_of(name)
+                names = trace_ids if key == "trace_id" else run_ids
+                if names:
+                    self._delete(
+                        store,
+                        "delete_derived",
+                        table,
+                        {"key": key, "tenant": tenant, "names": names, "generation": generation},
+                    )
+            self._interpreter.forget(tenant, trace_ids)
+            left = store.rows(load("last_arrivals"), {"tenant": tenant, "trace_ids": trace_ids})
+        if left:
+            self._interpreter.read_again(tenant, [cast(str, trace_id) for trace_id, _ in left])
+
+    def _bare(self, store: Store, tenant: str, arrivals: dict[str, int]) -> None:
+        """Replace rows of what was sent by bare ones. A process that dies in between leaves both, and begins again."""
+        named: dict[str, object] = {
+            "tenant": tenant,
+            "trace_ids": list(arrivals),
+            "arrivals": list(arrivals.values()),
+            "mark": MARK,
+        }
+        for table, statement in _WITH_PAYLOADS.items():
+            store.command(load(statement), {**named, "kept": sorted(KEPT)}, _PUT)  # type: ignore[dict-item]  # as in _delete
+            self._delete(store, "delete_unbared", table, named)
+
+    def _hide(self, store: Store, tenant: str, run_ids: list[str], trace_ids: list[str]) -> int:
+        """Point every run to nothing; returns the generation before which everything may go."""
+        rows = store.rows(
+            load("newest_generation_of"), {"tenant": tenant, "run_ids": run_ids, "trace_ids": trace_ids}
+        )
+        generation = max(cast(int, rows[0][0]) + 1, time.time_ns())
+        pointers = [row for run_id in run_ids for row in deleted_run(tenant, run_id, generation).runs]
+        insert_rows(store, TABLES["runs"], pointers)
+        return generation
+
+    def _delete(self, store: Store, statement: str, table: str, parameters: dict[str, object]) -> None:
+        form = self._warehouse.form
+        store.command(
+            form.everywhere(load(statement)),
+            {"table": form.local(table), **parameters},  # type: ignore[dict-item]  # texts, numbers and lists of them
+            MASK,
+        )
+
+
+def _arrivals(graves: Iterable[Deletion]) -> dict[str, int]:
+    """Trace id → the last arrival that goes."""
+    arrivals: dict[str, int] = {}
+    for grave in graves:
+        for trace_id in grave.trace_ids:
+            arrivals[trace_id] = max(arrivals.get(trace_id, 0), grave.last_arrival)
+    return arrivals

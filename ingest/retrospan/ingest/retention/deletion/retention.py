@@ -1,0 +1,288 @@
+"""Plans what is deleted, and deletes it: receipts first, then rows, then bytes of the log. A run goes, or its payloads do.
+
+What is due is found the same way for both. A process that dies on the way leaves receipts in the log, and whoever comes
+next carries them out before anything else: no run stays half deleted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Protocol, cast
+
+from retrospan.ingest.load.batches import ReadableLog
+from retrospan.ingest.load.chain import Chains
+from retrospan.ingest.retention.deletion.archive_compaction import ArchiveCompaction, ArchivedLog, FaultOf
+from retrospan.ingest.retention.deletion.deleter import Deleter, Deletion
+from retrospan.ingest.retention.deletion.strip import MARK
+from retrospan.ingest.retention.deletion.tidying import drop_empty_partitions, forget_hidden_runs, write_anew
+from retrospan.ingest.retention.policy.candidate import OTHER
+from retrospan.ingest.retention.policy.pins import Pins
+from retrospan.ingest.retention.policy.policy import Policy
+from retrospan.ingest.retention.policy.units import Unit, Units
+from retrospan.ingest.retention.receipts.evidence import Evidence, gather
+from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, Receipts, receipts_of
+from retrospan.ingest.retention.receipts.summary import Summary
+from retrospan.ingest.retention.sql import load
+from retrospan.ingest.warehouse.warehouse import Warehouse
+from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
+from retrospan.schemas.retention_tables import Receipt
+from retrospan.schemas.store import Store
+
+Report = Callable[[Mapping[str, object]], None]
+Due = tuple[Unit, Evidence]
+#: Units that are looked at and deleted together.
+AT_ONCE = 500
+#: A clock this far behind what it said before was set back, in nanoseconds.
+_JITTER = 300 * 10**9
+
+
+class Log(NoteLog, ArchivedLog, ReadableLog, Protocol):
+    """The write-ahead log, as far as retention uses it."""
+
+
+class Retention:
+    """The retention of one collector. One command at a time; the caller sees to that."""
+
+    def __init__(
+        self,
+        warehouse: Warehouse,
+        log: Log,
+        loader: Loading,
+        chains: Chains,
+        burial: Deleter,
+        fault_of: FaultOf,
+        *,
+        log_number: int = 0,
+        alone: bool = True,
+        clock: Callable[[], int] = time.time_ns,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`fault_of` says whether a segment was altered. `alone`: no other process fills the warehouse. `clock` gives Unix nanoseconds."""
+        self._warehouse = warehouse
+        self.log = log
+        self._loader = loader
+        self._chains = chains
+        self._burial = burial
+        self._fault_of = fault_of
+        self._log_number = log_number
+        self.alone = alone
+        self._clock = clock
+        self.stopping = stopping
+
+    def plan(self, policy: Policy, report: Report, *, at: int = 0, listed: bool = False) -> Summary:
+        """Say what `apply` would delete now, or at a time (Unix ns). Changes nothing.
+
+        With `listed` each run is reported as it is found.
+        """
+        now = at or self._clock()
+        store = self._warehouse.connect()
+        try:
+            if not at:
+                self._require_clock(store, now)
+            summary = Summary(policy.source, now)
+            for page in self._due(store, policy, now, summary):
+                for unit, evidence in page:
+                    summary.add(unit, evidence)
+                    if listed:
+                        report({"due": summary.line(unit, evidence)})
+                report({"phase": "looking", "done": summary.units, "unit": "runs"})
+        finally:
+            store.close()
+        return summary
+
+    def apply(self, policy: Policy, report: Report, *, by: str, listed: bool = False) -> Summary:
+        """Delete what is due now; returns what went. Safe to stop at any point and to begin again.
+
+        Raises:
+            ConfigError: the clock was set back.
+            WarehouseUnavailable: the collector stops, or something does not answer; what is done stays done.
+        """
+        now = self._clock()
+        store = self._warehouse.connect()
+        try:
+            self._require_clock(store, now)
+            receipts = self._receipts(store)
+            self._finish(store, report)
+            summary = Summary(policy.source, now)
+            for page in self._due(store, policy, now, summary):
+                self._go_on()
+                self._delete(store, receipts, page, now, by)
+                for unit, evidence in page:
+                    summary.add(unit, evidence)
+                    if listed:
+                        report({"due": summary.line(unit, evidence)})
+                report({"phase": "deleting", "done": summary.units, "unit": "runs"})
+            summary.give_back(
+                ArchiveCompaction(self.log, receipts, self._fault_of).run(
+                    store,
+                    self._loader.loaded_sequence,
+                    now - policy.archive if policy.archive else 2**63 - 1,
+                    now,
+                    by,
+                    report,
+                    self._go_on,
+                )
+            )
+            if self.alone:
+                summary.partitions = drop_empty_partitions(store, self._chains.turn)
+                forget_hidden_runs(store)
+                write_anew(store)
+        finally:
+            store.close()
+        return summary
+
+    def finish(self, report: Report = lambda progress: None) -> int:
+        """Carry out receipts whose rows may be in the tables: after a kill, and after a rebuild. Returns how many."""
+        store = self._warehouse.connect()
+        try:
+            self._receipts(store)
+            return self._finish(store, report)
+        finally:
+            store.close()
+
+    def has_unburied(self) -> bool:
+        """Whether receipts in the warehouse are not known to be carried out."""
+        store = self._warehouse.connect()
+        try:
+            rows = store.rows(load("last_receipt"), {"log": self._log_number})
+            return bool(rows) and cast(int, rows[0][0]) > self._chains.applied
+        finally:
+            store.close()
+
+    def look_again(self) -> int:
+        """Have receipts carried out again of which rows are still there: an engine that was killed may have lost a
+        deletion. Returns how many rows there were."""
+        store = self._warehouse.connect()
+        try:
+            ((rows,),) = store.rows(load("rows_still_there"))
+            ((payloads,),) = store.rows(load("payloads_still_there"), {"mark": MARK})
+        finally:
+            store.close()
+        number = cast(int, rows) + cast(int, payloads)
+        if number:
+            self._chains.note_applied(0)
+        return number
+
+    def _receipts(self, store: Store) -> Receipts:
+        receipts = Receipts(self.log, self._loader, self._chains, self._log_number)
+        receipts.catch_up(store)
+        return receipts
+
+    def _due(self, store: Store, policy: Policy, now: int, summary: Summary) -> Iterator[list[Due]]:
+        """Yield what goes, some units of one tenant at a time: first what goes as a whole, then payloads."""
+        whole = Units(store, policy, now)
+        whole_pins = Pins.of(store, whole)
+        yield from self._gathered(store, whole, whole_pins, now, summary)
+        if policy.payloads is not None:
+            units = Units(store, policy.payloads, now, payloads=True)
+
+            def goes(unit: Unit) -> bool:
+                return whole.is_due(unit) and not whole_pins.hold(unit)
+
+            yield from self._gathered(store, units, Pins.of(store, units), now, summary, goes)
+
+    @staticmethod
+    def _gathered(
+        store: Store,
+        units: Units,
+        pins: Pins,
+        now: int,
+        summary: Summary,
+        goes: Callable[[Unit], bool] = lambda unit: False,
+    ) -> Iterator[list[Due]]:
+        """Yield what is due and free to go, with what there is of it; not what goes as a whole anyway."""
+        for page in units.due():
+            at_hand = [unit for unit in page if not goes(unit)]
+            free = [unit for unit in at_hand if not pins.hold(unit)]
+            summary.pinned += len(at_hand) - len(free)
+            for start in range(0, len(free), AT_ONCE):
+                some = free[start : start + AT_ONCE]
+                found = gather(store, some[0].tenant, some)
+                due = [pair for pair in zip(some, found, strict=True) if _still_due(*pair, now)]
+                summary.returned += len(some) - len(due)
+                if due:
+                    yield due
+
+    def _delete(self, store: Store, receipts: Receipts, page: list[Due], now: int, by: str) -> None:
+        tenant = page[0][0].tenant
+        drafts = [receipt for unit, evidence in page for receipt in receipts_of(unit, evidence, now, by)]
+        written = receipts.write(tenant, drafts)
+        self._burial.apply(store, tenant, [_grave(receipt) for receipt in written])
+        self._chains.note_applied(written[-1].number)
+
+    def _finish(self, store: Store, report: Report) -> int:
+        done = 0
+        while True:
+            rows = store.rows(
+                load("receipts_after"),
+                {"log": self._log_number, "number": self._chains.applied, "limit": AT_ONCE},
+            )
+            by_tenant: dict[str, list[Deletion]] = {}
+            for tenant, _, what, subject, trace_ids, last_arrival, run_class in rows:
+                if what != "segment":
+                    grave = _grave_of(
+                        cast(str, tenant),
+                        cast(str, what),
+                        cast(str, subject),
+                        cast(str, run_class),
+                        tuple(cast("list[str]", trace_ids)),
+                        cast(int, last_arrival),
+                    )
+                    by_tenant.setdefault(grave.tenant, []).append(grave)
+            for tenant, graves in by_tenant.items():
+                self._go_on()
+                self._burial.apply(store, tenant, graves)
+                done += len(graves)
+            if rows:
+                self._chains.note_applied(cast(int, rows[-1][1]))
+                report({"phase": "carrying out receipts", "done": done, "unit": "receipts"})
+            if len(rows) < AT_ONCE:
+                return done
+
+    def _go_on(self) -> None:
+        if self.stopping():
+            raise WarehouseUnavailable(
+                "The collector is stopping. What has a receipt is gone; the rest goes with the next `retention apply`."
+            )
+
+    def _require_clock(self, store: Store, now: int) -> None:
+        ((arrived_at, deleted_at),) = store.rows(load("newest_times"))
+        for newest, what in (
+            (arrived_at, "the newest record arrived"),
+            (deleted_at, "the last deletion was"),
+        ):
+            if cast(int, newest) > now + _JITTER:
+                raise ConfigError(
+                    f"this machine's clock says {_text(now)}, and {what} at {_text(cast(int, newest))}: ages counted "
+                    "by a clock that was set back are wrong. Set the clock right."
+                )
+
+
+def _still_due(unit: Unit, evidence: Evidence, now: int) -> bool:
+    """Whether nothing came in that a run's own row does not know yet: ages count from the last arrival of all."""
+    known = max(member.arrived_at for member in unit.members)
+    return unit.due_at + max(0, evidence.last_arrival - known) <= now
+
+
+def _grave(receipt: Receipt) -> Deletion:
+    return _grave_of(
+        receipt.tenant,
+        receipt.what,
+        receipt.subject,
+        receipt.run_class,
+        receipt.trace_ids,
+        receipt.last_arrival,
+    )
+
+
+def _grave_of(
+    tenant: str, what: str, subject: str, run_class: str, trace_ids: tuple[str, ...], last_arrival: int
+) -> Deletion:
+    has_run = what == "run" or (what == "payloads" and run_class != OTHER)
+    return Deletion(tenant, subject if has_run else "", trace_ids, last_arrival, what == "payloads")
+
+
+def _text(time_ns: int) -> str:
+    return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%dT%H:%M:%SZ}"

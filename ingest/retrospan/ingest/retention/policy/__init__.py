@@ -1,0 +1,1 @@
+"""How long which runs are kept: the policy, its ages and classes, and what is due by it."""

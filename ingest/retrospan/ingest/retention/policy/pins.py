@@ -1,0 +1,96 @@
+"""What must stay because a run that somebody chose to keep rests on it.
+
+Provenance is walked from the held, flagged and golden runs to what they used, over edges that are stated or matched by
+id. What was only inferred from equal content pins nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+from urllib.parse import unquote
+
+from retrospan.ingest.retention.policy.units import Unit, Units
+from retrospan.ingest.retention.sql import load
+from retrospan.schemas.store import Store
+
+_AT_ONCE = 200
+_THINGS_AT_ONCE = 2000
+
+
+class Pins:
+    """The runs that stay, by tenant: those that were chosen and all that they rest on."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[str, set[str]] = {}
+
+    @classmethod
+    def of(cls, store: Store, units: Units) -> Pins:
+        """Walk from every run that was chosen and is not due."""
+        pins = cls(store)
+        roots: dict[str, list[str]] = {}
+        for run in units.chosen():
+            roots.setdefault(run.tenant, []).append(run.run_id)
+        for tenant, run_ids in roots.items():
+            pins._kept[tenant] = pins._closure(tenant, run_ids)
+        return pins
+
+    def hold(self, unit: Unit) -> bool:
+        """Whether something that is kept rests on the unit."""
+        kept = self._kept.get(unit.tenant)
+        return kept is not None and not kept.isdisjoint(member.run_id for member in unit.members)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._kept.values()))
+
+    def _closure(self, tenant: str, roots: list[str]) -> set[str]:
+        kept: set[str] = set()
+        waiting = list(dict.fromkeys(roots))
+        while waiting:
+            frontier, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+            kept.update(frontier)
+            found = self._leaned_on(tenant, frontier)
+            things = self._ask("rests_on", tenant, run_ids=frontier)
+            found |= self._named(tenant, things)
+            for some in _slices(things):
+                found |= set(self._ask("runs_that_made", tenant, things=some))
+            waiting += sorted(found - kept - set(waiting))
+        return kept
+
+    def _leaned_on(self, tenant: str, run_ids: list[str]) -> set[str]:
+        return set(self._ask("leaned_on", tenant, run_ids=run_ids))
+
+    def _named(self, tenant: str, things: Iterable[str]) -> set[str]:
+        """The runs that references name themselves: a run, a step of one, a span."""
+        named: set[str] = set()
+        spans: list[tuple[str, str]] = []
+        for thing in things:
+            kind, _, rest = thing.partition(":")
+            if kind == "run":
+                named.add(unquote(rest))
+            elif kind == "step":
+                named.add(unquote(rest.rpartition("/")[0]))
+            elif kind == "span" and "/" in rest:
+                trace_id, _, span_id = rest.partition("/")
+                spans.append((trace_id, span_id))
+        for start in range(0, len(spans), _THINGS_AT_ONCE):
+            some = spans[start : start + _THINGS_AT_ONCE]
+            named |= set(
+                self._ask(
+                    "runs_of_spans",
+                    tenant,
+                    trace_ids=[pair[0] for pair in some],
+                    span_ids=[pair[1] for pair in some],
+                )
+            )
+        return named
+
+    def _ask(self, question: str, tenant: str, **lists: list[str]) -> list[str]:
+        rows = self._store.rows(load(question), {"tenant": tenant, **lists})
+        return [cast(str, name) for (name,) in rows]
+
+
+def _slices(things: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(things), _THINGS_AT_ONCE):
+        yield things[start : start + _THINGS_AT_ONCE]

@@ -1,0 +1,131 @@
+"""Flags and holds: what people say of a run, as records of the log, so that a rebuild keeps them.
+
+A flag says that a run is worth keeping and has the last word over what the agent said. A hold forbids deletion until it
+is lifted or its time has come; it can be made longer, never shorter: who wants that lifts it, and the log shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from retrospan.ingest.log.record import Note
+from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, require_loaded
+from retrospan.ingest.retention.sql import load
+from retrospan.ingest.warehouse.warehouse import Warehouse
+from retrospan.schemas.errors import BadRequest, NotFound
+
+_LONGEST_TEXT = 4000
+LAST = 2**63 - 1
+"""The last nanosecond that a time can be."""
+_KNOWN = {
+    "flag": {"run": str, "tenant": str, "reason": str, "by": str, "remove": bool},
+    "hold": {"run": str, "tenant": str, "reason": str, "by": str, "until": int, "lift": bool},
+}
+
+
+class Marks:
+    """Writes marks, one command at a time."""
+
+    def __init__(
+        self,
+        warehouse: Warehouse,
+        log: NoteLog,
+        loader: Loading,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._warehouse = warehouse
+        self._log = log
+        self._loader = loader
+        self._clock = clock
+
+    def flag(self, arguments: Mapping[str, object]) -> dict[str, object]:
+        """Flag a run, or take the flag away (`remove`). Returns what is so now, once every view shows it."""
+        told = _read("flag", arguments)
+        run_id, tenant = self._found(told)
+        is_set = not told.get("remove")
+        return self._write("flag", tenant, run_id, is_set, 0, told)
+
+    def hold(self, arguments: Mapping[str, object]) -> dict[str, object]:
+        """Hold a run until a time (`until`, Unix ns; 0 is for ever), or lift the hold (`lift`).
+
+        Raises:
+            BadRequest: the hold that there is lasts longer.
+        """
+        told = _read("hold", arguments)
+        run_id, tenant = self._found(told)
+        if told.get("lift"):
+            return self._write("hold", tenant, run_id, False, 0, told)
+        until, now = cast(int, told.get("until", 0)), self._clock()
+        if until > LAST:
+            raise BadRequest(
+                "hold: 'until' lies after 2262, where times end here: leave it out to hold for ever."
+            )
+        if until and until <= now:
+            raise BadRequest("hold: 'until' lies in the past; a hold begins now and ends later.")
+        held, lasting = self._held(tenant, run_id, now)
+        if held and until and (not lasting or until < lasting):
+            rest = "for ever" if not lasting else "longer than that"
+            raise BadRequest(
+                f"run {run_id} is held {rest} already, and a hold is not shortened. Lift it first: "
+                f"retrospan hold {run_id} --lift"
+            )
+        return self._write("hold", tenant, run_id, True, until, told)
+
+    def _write(
+        self, mark: str, tenant: str, run_id: str, is_set: bool, until: int, told: Mapping[str, object]
+    ) -> dict[str, object]:
+        said = {
+            "run_id": run_id,
+            "set": is_set,
+            "until": until,
+            "reason": told.get("reason", ""),
+            "by": told.get("by", ""),
+        }
+        sequence = self._log.append(tenant=tenant, notes=[Note(mark, json.dumps(said).encode())])
+        require_loaded(self._loader, sequence)
+        return {"run": run_id, "tenant": tenant, "mark": mark, "set": is_set, "until": until or None}
+
+    def _found(self, told: Mapping[str, object]) -> tuple[str, str]:
+        run_id = cast(str, told["run"])
+        store = self._warehouse.connect()
+        try:
+            owners = [cast(str, name) for (name,) in store.rows(load("owners_of_run"), {"run_id": run_id})]
+        finally:
+            store.close()
+        if "tenant" in told:
+            owners = [owner for owner in owners if owner == told["tenant"]]
+        if not owners:
+            raise NotFound(f"there is no run {run_id!r}.")
+        if len(owners) > 1:
+            raise BadRequest(f"{len(owners)} tenants have a run {run_id!r}: say whose ('tenant').")
+        return run_id, owners[0]
+
+    def _held(self, tenant: str, run_id: str, now: int) -> tuple[bool, int]:
+        """Whether it is held now, and until when (Unix ns, 0 for ever)."""
+        store = self._warehouse.connect()
+        try:
+            rows = store.rows(load("hold_of"), {"tenant": tenant, "run_id": run_id})
+        finally:
+            store.close()
+        if not rows or not rows[0][0]:
+            return False, 0
+        until = cast(int, rows[0][1])
+        return not until or until > now, until
+
+
+def _read(command: str, arguments: Mapping[str, object]) -> dict[str, object]:
+    known = _KNOWN[command]
+    for name, value in arguments.items():
+        if name not in known:
+            raise BadRequest(f"{command} knows no '{name}'. Known: {', '.join(known)}.")
+        if type(value) is not known[name] or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
+            raise BadRequest(f"{command}: '{name}' is {str(value)[:80]!r}: give {_WORDS[known[name]]}.")
+    if not arguments.get("run"):
+        raise BadRequest(f"{command} needs 'run', the id of a run.")
+    return dict(arguments)
+
+
+_WORDS = {str: "a text of at most 4,000 characters", bool: "true or false", int: "Unix nanoseconds"}
