@@ -42,7 +42,7 @@ def test_the_other_process_gives_the_same_rows_and_may_be_killed(
             interpreter.notice(*load(store, recording.traces))
             settled(interpreter)
             if own_process:
-                worker = interpreter._readings._worker
+                worker = interpreter._runner._worker
                 assert worker is not None
                 if worker._process is not None:  # it has ended by itself after a large batch
                     worker._process.kill()

@@ -16,7 +16,7 @@ from retrospan.ingest.cli.main import main
 from retrospan.ingest.torture import session
 from retrospan.ingest.torture.command import summary
 from retrospan.ingest.torture.exporters import Account
-from retrospan.ingest.torture.failpoints import FAILPOINTS
+from retrospan.ingest.torture.failpoints import FAILPOINTS, RETENTION_FAILPOINTS, Failpoint
 from retrospan.ingest.torture.session import Torture, Verdict, compare
 from retrospan.ingest.torture.victim import Victim
 
@@ -43,6 +43,14 @@ def judged(
 
 
 WHOLE: list[list[object]] = [["aa", "01", "chat 0/1/1"], ["aa", "02", "chat 0/1/2"]]
+
+
+@pytest.mark.parametrize(
+    "point", [*FAILPOINTS.values(), *RETENTION_FAILPOINTS.values()], ids=[*FAILPOINTS, *RETENTION_FAILPOINTS]
+)
+def test_a_failpoint_is_a_method_of_the_collector(point: Failpoint) -> None:
+    """They are named by text, which no type checker follows when a method is renamed."""
+    assert callable(getattr(point.owner, point.method, None))
 
 
 def test_a_whole_store_breaks_nothing() -> None:

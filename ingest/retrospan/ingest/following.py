@@ -113,22 +113,7 @@ class Following:
         self._noticed = ledger.loaded_sequence
         retention = self._retention()
         rebuilding = Rebuilding(opened, self._log, self._loader, self._interpreter, retention, config.role)
-        marks = Marks(opened, self._log, self._loader)
-        admin = Admin(
-            {
-                "rebuild": lambda arguments, report: self._learning(rebuilding.rebuild, arguments, report),
-                "migrate": lambda arguments, report: self._learning(self._migrate, arguments, report),
-                **commands(
-                    opened,
-                    marks,
-                    retention,
-                    self._loader.chains,
-                    opened.log_number,
-                    config.retention.policy,
-                    lambda: Ruleset.configured(config.interpreter.rules),
-                ),
-            }
-        )
+        admin = self._admin(retention, rebuilding)
         self._port = SqlPort(
             opened,
             config.sql,
@@ -169,6 +154,25 @@ class Following:
         self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
+
+    def _admin(self, retention: Retention, rebuilding: Rebuilding) -> Admin:
+        config, opened = self._config, self._opened
+        marks = Marks(opened, self._log, self._loader)
+        return Admin(
+            {
+                "rebuild": lambda arguments, report: self._learning(rebuilding.rebuild, arguments, report),
+                "migrate": lambda arguments, report: self._learning(self._migrate, arguments, report),
+                **commands(
+                    opened,
+                    marks,
+                    retention,
+                    self._loader.chains,
+                    opened.log_number,
+                    config.retention.policy,
+                    lambda: Ruleset.configured(config.interpreter.rules),
+                ),
+            }
+        )
 
     def _prepare(self) -> None:
         """Bring tables and views to this release, now or, with a server that is away, once it answers."""

@@ -1,6 +1,6 @@
 """From the (kind, text) of the raw tables back to the value that was sent. Pure; called by the interpreter.
 
-Total: any row that the raw tables can hold gives a value. Depth is no limit, neither for the text nor for Python's
+Total: any row that the raw tables can hold gives a value. Depth is not limited, neither for the text nor for Python's
 stack; the value may nest as deep as the sender's did.
 """
 

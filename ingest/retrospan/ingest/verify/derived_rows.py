@@ -71,7 +71,7 @@ class DerivedRows:
         self._part = part
         self._rules = rules
         self._owns = owns
-        self._readings = BatchRunner(True, owns, rules)
+        self._runner = BatchRunner(True, owns, rules)
         self._reader = Worker(patience_seconds=READING_SECONDS)
         self._done: set[tuple[str, str]] = set()
         for table in TABLES.values():
@@ -89,14 +89,14 @@ class DerivedRows:
         """Compare the runs of these traces, which are as a rebuild chooses them. `all_of_them`: no run is without."""
         done = 0
         try:
-            self._readings.begin(self._store)
+            self._runner.begin(self._store)
             for tenant, page in self._pages(traces):
                 go_on()
                 self._check_page(tenant, page)
                 done += len(page)
                 progress(done, len(traces))
         finally:
-            self._readings.stop()
+            self._runner.stop()
             self._reader.stop()
         if all_of_them:
             for owner, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
@@ -111,7 +111,7 @@ class DerivedRows:
         for tenant, rows in groupby(traces, key=_tenant_of):
             waiting = [str(row[1]) for row in rows]
             while waiting:
-                room = self._readings.room
+                room = self._runner.room
                 page, waiting = waiting[:room], waiting[room:]
                 yield tenant, page
 
@@ -148,12 +148,12 @@ class DerivedRows:
         """Interpret these traces once more, into the scratch tables."""
         done = None
         batch = TraceBatch(tenant, dict(newest), [])
-        job = self._readings.job(self._store, batch)
-        if job is not None and self._readings.send(job):
-            done = self._readings.receive()
+        job = self._runner.job(self._store, batch)
+        if job is not None and self._runner.send(job):
+            done = self._runner.receive()
         if done is None:
             # More belongs to them, or they are long: a process reads them by itself, with all that belongs to them.
-            self._reader.send(self._readings.asking_job(self._store, batch))
+            self._reader.send(self._runner.asking_job(self._store, batch))
             done = self._reader.receive(answer_from(self._store, lambda run_id: self._owns(tenant, run_id)))
         assert done is not None
         for rows in done.rows:

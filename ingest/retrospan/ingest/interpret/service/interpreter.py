@@ -82,14 +82,14 @@ class Interpreter:
         self._superseded = StaleGenerations()
         self._rules_file = settings.rules
         run_memory = run_bytes(settings.run_bytes, memory_limit())
-        self._readings = BatchRunner(own_process, self._owns, Ruleset.configured(settings.rules), run_memory)
+        self._runner = BatchRunner(own_process, self._owns, Ruleset.configured(settings.rules), run_memory)
         self._share = share
         self._arrivals = ArrivalFeed(share.name if share else "")
         self._gains_read = 0
         self._took = 0.0  # when a batch was taken, by the monotonic clock
         self._begun = True  # False while what is unread is not known: the warehouse is away
-        self._settling = ResultWriter(
-            self._readings,
+        self._writer = ResultWriter(
+            self._runner,
             self._arrivals,
             share,
             self.counters,
@@ -98,14 +98,14 @@ class Interpreter:
             remark=self._remark,
         )
         self._long = LongRuns(
-            self._readings,
-            self._settling,
+            self._runner,
+            self._writer,
             self._owns,
             memory_bytes=run_memory,
             most_seconds=settings.run_seconds,
             finished=self._done,
         )
-        self._lanes = Lanes(self._readings, self._settling, self._long, self._done)
+        self._lanes = Lanes(self._runner, self._writer, self._long, self._done)
         self._long_began = 0.0
         self.turn = threading.Lock()
         """Held while runs are read and their rows written: who deletes rows of runs takes it meanwhile."""
@@ -145,7 +145,7 @@ class Interpreter:
         Raises:
             ConfigError: that file cannot be used; nothing was changed.
         """
-        self._readings.rules = Ruleset.configured(self._rules_file)
+        self._runner.rules = Ruleset.configured(self._rules_file)
         store = self._warehouse.connect()
         try:
             rows = self._arrivals.keep_own(store, selection.traces(store), self._owns)
@@ -272,7 +272,7 @@ class Interpreter:
 
     def _begin(self, store: Store) -> None:
         """Find what is unread; what comes after that is noticed or looked for."""
-        self._readings.begin(store)
+        self._runner.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
         rows = self._unread(store)
@@ -286,7 +286,7 @@ class Interpreter:
     def _unread(self, store: Store) -> list[list[object]]:
         """Rows of traces that nothing has read, the oldest, as many as may wait."""
         return store.rows(
-            load("traces_unread"), {"version": version_with(self._readings.rules), "most": self._most}
+            load("traces_unread"), {"version": version_with(self._runner.rules), "most": self._most}
         )
 
     def _work(self, store: Store) -> bool:
@@ -356,7 +356,7 @@ class Interpreter:
         ):
             return []
         batches: dict[str, TraceBatch] = {}
-        for trace, newest in self._queue.take(now, self._readings.room):
+        for trace, newest in self._queue.take(now, self._runner.room):
             tenant, trace_id = trace
             batch = batches.setdefault(tenant, TraceBatch(tenant, {}, []))
             batch.newest[trace_id] = newest

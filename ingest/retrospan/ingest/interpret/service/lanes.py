@@ -28,14 +28,14 @@ class Lanes:
 
     def __init__(
         self,
-        readings: BatchRunner,
-        settling: ResultWriter,
+        runner: BatchRunner,
+        writer: ResultWriter,
         long_runs: LongRuns,
         finished: Callable[[TraceBatch], None],
     ) -> None:
         """`finished` gets batches whose traces are done."""
-        self._readings = readings
-        self._settling = settling
+        self._runner = runner
+        self._writer = writer
         self._long = long_runs
         self._finished = finished
         self._under_way: TraceBatch | None = None  # what the other process has
@@ -60,7 +60,7 @@ class Lanes:
 
     def drop(self) -> None:
         """Forget what waits and what is under way: it is found again with the next connection."""
-        self._readings.stop()
+        self._runner.stop()
         self._long.drop()
         self._under_way = None
         self._again.clear()
@@ -77,16 +77,16 @@ class Lanes:
         done: BatchResult | None = None
         if before is not None:
             began = time.perf_counter()
-            done = self._readings.receive()
+            done = self._runner.receive()
             before.seconds += time.perf_counter() - began
-            if done is not None and (before.stale or self._readings.joined(store, before)):
+            if done is not None and (before.stale or self._runner.joined(store, before)):
                 done = None  # rows are gone since, or the batch before it told that others belong to these
             if done is None or done.is_large:
                 self._settle(store, before, done)
                 before = None
             if done is not None and done.is_large:
-                self._readings.stop()  # it would keep the memory that a long run took
-        if batch is not None and job is not None and self._readings.send(job):
+                self._runner.stop()  # it would keep the memory that a long run took
+        if batch is not None and job is not None and self._runner.send(job):
             self._under_way, batch = batch, None
         if before is not None:
             self._settle(store, before, done)
@@ -95,7 +95,7 @@ class Lanes:
 
     def _admitted(self, store: Store, batch: TraceBatch) -> TraceBatch | None:
         """Return what of a batch is read now. Long runs are set aside, and what is too much at once waits."""
-        if not self._readings.has_process:
+        if not self._runner.has_process:
             return batch
         for trace_id in [*batch.newest]:
             if self._long.holds((batch.tenant, trace_id)):
@@ -121,7 +121,7 @@ class Lanes:
 
     def _sizes(self, store: Store, batch: TraceBatch) -> dict[str, tuple[int, int]]:
         try:
-            return self._readings.sizes(store, batch) if batch.newest else {}
+            return self._runner.sizes(store, batch) if batch.newest else {}
         except (OutOfMemory, PermanentError) as error:
             _LOG.warning("how much %d traces hold is not known: %.300s", len(batch.newest), error)
             return {}
@@ -129,7 +129,7 @@ class Lanes:
     def _job(self, store: Store, batch: TraceBatch) -> Job | None:
         began = time.perf_counter()
         try:
-            return self._readings.job(store, batch)
+            return self._runner.job(store, batch)
         except OutOfMemory as error:
             _LOG.warning("reading %d traces at once: %s", len(batch.newest), error)
         except PermanentError:
@@ -141,7 +141,7 @@ class Lanes:
     def _settle(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> None:
         """Write what a batch gave, or all that belongs to it, and count it as done."""
         try:
-            self._settling.write(store, batch, done or self._readings.whole(store, batch))
+            self._writer.write(store, batch, done or self._runner.whole(store, batch))
         except (OutOfMemory, WorkerGone, TooLong) as error:
             self._take_apart(store, batch, str(error))
         except RetryableError:
@@ -155,9 +155,9 @@ class Lanes:
         """Find the trace that cannot be done; alone, it goes the way of the long runs."""
         if len(batch.newest) > 1:
             self._again += batch.halves()
-        elif self._readings.has_process:
+        elif self._runner.has_process:
             _LOG.warning("trace %s is read by itself: %.1000s", next(iter(batch.newest)), reason.strip())
             self._long.add(batch)
         else:
-            self._settling.give_up(store, batch, reason)
+            self._writer.give_up(store, batch, reason)
             self._finished(batch)

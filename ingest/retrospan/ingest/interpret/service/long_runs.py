@@ -49,8 +49,8 @@ class LongRuns:
 
     def __init__(
         self,
-        readings: BatchRunner,
-        settling: ResultWriter,
+        runner: BatchRunner,
+        writer: ResultWriter,
         owns: Callable[[str, str], bool],
         *,
         memory_bytes: int,
@@ -58,8 +58,8 @@ class LongRuns:
         finished: Callable[[TraceBatch, bool], None],
     ) -> None:
         """`finished` gets each batch of one trace that is done, and whether it has to be read again."""
-        self._readings = readings
-        self._settling = settling
+        self._runner = runner
+        self._writer = writer
         self._owns = owns
         self._most_seconds = most_seconds
         self._finished = finished
@@ -91,7 +91,7 @@ class LongRuns:
         held = self._waiting.get(trace)
         if held is None:
             self._waiting[trace] = batch
-            self._settling.counters.long_runs += 1
+            self._writer.counters.long_runs += 1
             return
         # It has grown while it waited: read once, with everything.
         held.newest[trace_id] = newest_of((*held.newest[trace_id], *batch.newest[trace_id]))
@@ -160,7 +160,7 @@ class LongRuns:
         self._not_before.pop(trace, None)
         self._now = _Reading(batch, moment, {*batch.newest})
         try:
-            self._worker.send(self._readings.asking_job(store, batch))
+            self._worker.send(self._runner.asking_job(store, batch))
         except (OutOfMemory, WorkerGone) as error:
             self._try_again(store, batch, str(error))
         except PermanentError as error:
@@ -176,14 +176,14 @@ class LongRuns:
             owns = self._owns
             self._worker.reply(answer_from(store, lambda run_id: owns(batch.tenant, run_id)), message)
         elif isinstance(message, BatchResult):
-            now.writing = self._settling.begin(store, batch, message)
+            now.writing = self._writer.begin(store, batch, message)
         elif isinstance(message, Encoded):
-            self._settling.piece(store, cast(Writing, now.writing), message)
+            self._writer.piece(store, cast(Writing, now.writing), message)
         else:
             writing = cast(Writing, now.writing)
-            self._settling.end(store, writing)
-            self._settling.counters.seconds += time.monotonic() - now.began
-            self._done(batch, self._settling.overtaken(store, writing))
+            self._writer.end(store, writing)
+            self._writer.counters.seconds += time.monotonic() - now.began
+            self._done(batch, self._writer.overtaken(store, writing))
 
     def _done(self, batch: TraceBatch, again: bool) -> None:
         for trace_id in batch.newest:
@@ -214,5 +214,5 @@ class LongRuns:
 
     def _give_up(self, store: Store, batch: TraceBatch, reason: str) -> None:
         self._worker.stop()
-        self._settling.give_up(store, batch, reason)
+        self._writer.give_up(store, batch, reason)
         self._done(batch, False)

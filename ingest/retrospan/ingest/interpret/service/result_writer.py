@@ -56,7 +56,7 @@ class ResultWriter:
 
     def __init__(
         self,
-        readings: BatchRunner,
+        runner: BatchRunner,
         arrivals: ArrivalFeed,
         share: PartitionLease | None,
         counters: InterpretationCounters,
@@ -67,7 +67,7 @@ class ResultWriter:
     ) -> None:
         """`finished` gets what each trace of a tenant cost, in seconds; `remark` runs and their histories before."""
         self.counters = counters
-        self._readings = readings
+        self._runner = runner
         self._arrivals = arrivals
         self._share = share
         self._superseded = superseded
@@ -93,7 +93,7 @@ class ResultWriter:
         before = final_histories(store, tenant, [run.run_id for run in done.runs])
         self._require()
         for run_id in orphaned_runs(store, tenant, done.homes):
-            write_rows(store, deleted_run(tenant, run_id, self._readings.next_generation()))
+            write_rows(store, deleted_run(tenant, run_id, self._runner.next_generation()))
         return Writing(tenant, done, before)
 
     def piece(self, store: Store, writing: Writing, rows: Encoded) -> None:
@@ -130,7 +130,7 @@ class ResultWriter:
         reasons to try again.
         """
         rows = broken_trace(
-            batch.tenant, batch.newest, self._readings.next_generation(), reason, self._readings.rules
+            batch.tenant, batch.newest, self._runner.next_generation(), reason, self._runner.rules
         )
         _LOG.error("trace %s cannot be interpreted: %.2000s", next(iter(batch.newest)), reason.strip())
         try:

@@ -60,11 +60,11 @@ class Deleter:
         self._warehouse = warehouse
         self._interpreter = interpreter
 
-    def apply(self, store: Store, tenant: str, graves: Sequence[Deletion]) -> None:
+    def apply(self, store: Store, tenant: str, deletions: Sequence[Deletion]) -> None:
         """Delete what these receipts of one tenant name; it is gone from every view when this returns."""
-        run_ids = sorted({grave.run_id for grave in graves if grave.run_id})
-        whole = _arrivals(grave for grave in graves if not grave.payloads)
-        bared = _arrivals(grave for grave in graves if grave.payloads)
+        run_ids = sorted({deletion.run_id for deletion in deletions if deletion.run_id})
+        whole = _arrivals(deletion for deletion in deletions if not deletion.payloads)
+        bared = _arrivals(deletion for deletion in deletions if deletion.payloads)
         trace_ids = sorted({*whole, *bared})
         with self._interpreter.turn:
             generation = self._hide(store, tenant, run_ids, trace_ids)
@@ -123,10 +123,10 @@ class Deleter:
         )
 
 
-def _arrivals(graves: Iterable[Deletion]) -> dict[str, int]:
+def _arrivals(deletions: Iterable[Deletion]) -> dict[str, int]:
     """Trace id → the last arrival that goes."""
     arrivals: dict[str, int] = {}
-    for grave in graves:
-        for trace_id in grave.trace_ids:
-            arrivals[trace_id] = max(arrivals.get(trace_id, 0), grave.last_arrival)
+    for deletion in deletions:
+        for trace_id in deletion.trace_ids:
+            arrivals[trace_id] = max(arrivals.get(trace_id, 0), deletion.last_arrival)
     return arrivals

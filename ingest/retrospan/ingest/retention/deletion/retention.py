@@ -51,7 +51,7 @@ class Retention:
         log: Log,
         loader: Loading,
         chains: Chains,
-        burial: Deleter,
+        deleter: Deleter,
         fault_of: FaultOf,
         *,
         log_number: int = 0,
@@ -64,7 +64,7 @@ class Retention:
         self.log = log
         self._loader = loader
         self._chains = chains
-        self._burial = burial
+        self._deleter = deleter
         self._fault_of = fault_of
         self._log_number = log_number
         self.alone = alone
@@ -209,7 +209,7 @@ class Retention:
         tenant = page[0][0].tenant
         drafts = [receipt for unit, evidence in page for receipt in receipts_of(unit, evidence, now, by)]
         written = receipts.write(tenant, drafts)
-        self._burial.apply(store, tenant, [_grave(receipt) for receipt in written])
+        self._deleter.apply(store, tenant, [_deletion(receipt) for receipt in written])
         self._chains.note_applied(written[-1].number)
 
     def _finish(self, store: Store, report: Report) -> int:
@@ -222,7 +222,7 @@ class Retention:
             by_tenant: dict[str, list[Deletion]] = {}
             for tenant, _, what, subject, trace_ids, last_arrival, run_class in rows:
                 if what != "segment":
-                    grave = _grave_of(
+                    deletion = _deletion_of(
                         cast(str, tenant),
                         cast(str, what),
                         cast(str, subject),
@@ -230,11 +230,11 @@ class Retention:
                         tuple(cast("list[str]", trace_ids)),
                         cast(int, last_arrival),
                     )
-                    by_tenant.setdefault(grave.tenant, []).append(grave)
-            for tenant, graves in by_tenant.items():
+                    by_tenant.setdefault(deletion.tenant, []).append(deletion)
+            for tenant, deletions in by_tenant.items():
                 self._go_on()
-                self._burial.apply(store, tenant, graves)
-                done += len(graves)
+                self._deleter.apply(store, tenant, deletions)
+                done += len(deletions)
             if rows:
                 self._chains.note_applied(cast(int, rows[-1][1]))
                 report({"phase": "carrying out receipts", "done": done, "unit": "receipts"})
@@ -266,8 +266,8 @@ def _still_due(unit: Unit, evidence: Evidence, now: int) -> bool:
     return unit.due_at + max(0, evidence.last_arrival - known) <= now
 
 
-def _grave(receipt: Receipt) -> Deletion:
-    return _grave_of(
+def _deletion(receipt: Receipt) -> Deletion:
+    return _deletion_of(
         receipt.tenant,
         receipt.what,
         receipt.subject,
@@ -277,7 +277,7 @@ def _grave(receipt: Receipt) -> Deletion:
     )
 
 
-def _grave_of(
+def _deletion_of(
     tenant: str, what: str, subject: str, run_class: str, trace_ids: tuple[str, ...], last_arrival: int
 ) -> Deletion:
     has_run = what == "run" or (what == "payloads" and run_class != OTHER)
