@@ -4,13 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
-.PHONY: help demo test test-long soak check bench bench-retention flood format clean
+.PHONY: help demo quick test test-long soak check bench bench-retention flood record format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what happened
 	@$(BIN)/retrospan demo
+
+# The folders whose tests need no engine, or have enough that do not: what wants one is marked by its fixtures.
+QUICK := interpret rules otlp redaction log config schemas answer/test_guard.py bench/test_mutations.py test_layout.py
+
+quick: $(BIN)/.ready  ## run the tests that need no engine: interpretation, log, OTLP, redaction, guard (a minute and a half on two cores)
+	@$(BIN)/pytest -q -n 2 -m "not long and not soak and not engine" $(addprefix tests/,$(QUICK))
 
 test: $(BIN)/.ready  ## run the tests (ten to fifteen minutes on two cores)
 	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
@@ -35,6 +41,9 @@ bench-retention: $(BIN)/.ready  ## measure deletion in a million spans; the tabl
 
 flood: $(BIN)/.ready  ## send twice what it can take for ten minutes; the memory goes to bench/FLOOD.md
 	@$(BIN)/python -m bench.flood
+
+record: $(BIN)/.ready  ## record a framework at its newest version and print the score: make record WHAT="pydantic-ai normal"
+	@cd tests && ../$(BIN)/python -m recordings.record $(WHAT)
 
 format: $(BIN)/.ready
 	@$(BIN)/ruff check --fix .

@@ -74,9 +74,8 @@ def _measure(place: Path, runs: int) -> tuple[str, bool]:
     warehouse = EmbeddedWarehouse(place / "warehouse", memory_bytes=6 << 30)
     ledger = Ledger.open(place / "log" / "batches.jsonl")
     log = WriteAheadLog.open(place / "log", low_water_bytes=0)
-    loader = Loader(log, warehouse.connect, ledger, LoaderSettings())
     interpreter = Interpreter(warehouse, InterpreterSettings())
-    loader.on_loaded = interpreter.notice
+    loader = Loader(log, warehouse.connect, ledger, LoaderSettings(), on_loaded=interpreter.notice)
     loader.start()
     store = warehouse.connect()
     install(store)

@@ -24,9 +24,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from retrospan.ingest.torture.exporters import Exporter
-from retrospan.ingest.torture.session import EXPORTERS, Verdict, compare
-from retrospan.ingest.torture.victim import Victim
+from retrospan.torture.exporters import Exporter
+from retrospan.torture.session import EXPORTERS, Verdict, compare
+from retrospan.torture.victim import Victim
 
 RUNAWAY = "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number, {n}) = 1"
 RUNAWAYS = 4

@@ -61,9 +61,8 @@ def _measure(place: Path, runs: int, derived: bool) -> tuple[str, bool]:
     warehouse = EmbeddedWarehouse(place / "warehouse", memory_bytes=6 << 30)
     ledger = Ledger.open(place / "log" / "batches.jsonl")
     log = WriteAheadLog.open(place / "log", low_water_bytes=0)
-    loader = Loader(log, warehouse.connect, ledger, LoaderSettings())
     interpreter = Interpreter(warehouse, InterpreterSettings())
-    loader.on_loaded = interpreter.notice
+    loader = Loader(log, warehouse.connect, ledger, LoaderSettings(), on_loaded=interpreter.notice)
     loader.start()
     store = warehouse.connect()
     install(store)
@@ -147,7 +146,7 @@ class _Lag:
 
     def __init__(self, loader: Loader) -> None:
         self.longest = 0.0
-        self._turn = loader.chains.turn
+        self._chains = loader.chains
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -162,7 +161,7 @@ class _Lag:
     def _run(self) -> None:
         while not self._stopping.wait(0.05):
             began = time.monotonic()
-            with self._turn:
+            with self._chains.turn():
                 self.longest = max(self.longest, time.monotonic() - began)
 
 

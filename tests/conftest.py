@@ -22,11 +22,18 @@ _LONGEST = (
     "tests/whole/",
     "tests/warehouse/",
     "tests/torture/",
-    "tests/interpret/test_interpreter.py",
+    "tests/interpret/service/test_interpreter.py",
     "tests/cli/",
 )
 
 
+#: Fixtures behind which there is an engine or a collector.
+_ENGINES = {"engine", "served", "collector", "empty_collector"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first; the order is the same in every process."""
+    """Mark what wants an engine, and put the files that take longest first; the order is the same in every process."""
+    for item in items:
+        if _ENGINES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("engine")
     items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))

@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recordings.known_misses import known_failures
 
 ROOT = Path(__file__).parent / "recordings"
+#: What the kit recorded, each folder with a manifest of its own.
+TAKEN = ROOT / "taken"
+HELD_BACK = ROOT / "held_back"
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,15 @@ def manifest() -> dict[str, dict[str, Any]]:
 
 @cache
 def load_recording(name: str) -> Recording:
-    entry = manifest()[name]
-    signals = {signal: tuple(_requests(ROOT / file)) for signal, file in entry["files"].items()}
-    truth = gzip.decompress((ROOT / entry["truth"]).read_bytes()).decode().splitlines()
+    return read_recording(ROOT, manifest()[name])
+
+
+def read_recording(folder: Path, entry: dict[str, Any]) -> Recording:
+    """Read what an entry of the folder's manifest lists."""
+    signals = {signal: tuple(_requests(folder / file)) for signal, file in entry["files"].items()}
+    truth = gzip.decompress((folder / entry["truth"]).read_bytes()).decode().split("\n")
     return Recording(
-        name=name,
+        name=f"{entry['framework']}/{entry['scenario']}",
         traces=signals.get("traces", ()),
         logs=signals.get("logs", ()),
         expected=entry["expected"],
@@ -63,11 +71,30 @@ def load_recording(name: str) -> Recording:
     )
 
 
+@cache
+def taken(folder: Path = TAKEN) -> dict[str, Recording]:
+    """What the kit recorded in a folder, by name."""
+    listed = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))["recordings"]
+    recordings = [read_recording(folder, entry) for entry in listed]
+    return {recording.name: recording for recording in sorted(recordings, key=lambda each: each.name)}
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that asks for `recording` with each of them."""
-    if "recording" in metafunc.fixturenames:
-        names = sorted(manifest())
-        metafunc.parametrize("recording", [load_recording(name) for name in names], ids=names)
+    """Run a test that asks for `recording` with each of them.
+
+    A module that says TAKEN = True also gets what the kit recorded; known_misses.toml says for which of these a test
+    is known to fail.
+    """
+    if "recording" not in metafunc.fixturenames:
+        return
+    names = sorted(manifest())
+    cases = [pytest.param(load_recording(name), id=name) for name in names]
+    known = known_failures(metafunc.function.__name__)
+    for name, recording in taken().items() if getattr(metafunc.module, "TAKEN", False) else ():
+        reason = known.get(name)
+        marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+        cases.append(pytest.param(recording, id=name, marks=marks))
+    metafunc.parametrize("recording", cases)
 
 
 @pytest.fixture(scope="session")

@@ -126,11 +126,14 @@ class Keeper:
             low_water_bytes=0,
             loaded_sequence=ledger.loaded_sequence,
         )
-        self.loader = Loader(
-            self.log, warehouse.connect, ledger, LoaderSettings(batch_spans=20_000, wait_seconds=0.0)
-        )
         self.interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False)
-        self.loader.on_loaded = self.interpreter.notice
+        self.loader = Loader(
+            self.log,
+            warehouse.connect,
+            ledger,
+            LoaderSettings(batch_spans=20_000, wait_seconds=0.0),
+            on_loaded=self.interpreter.notice,
+        )
         self.loader.start()
         store = warehouse.connect()
         install(store)

@@ -9,9 +9,10 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from retrospan.ingest.interpret.normalize.messages import Message
+from retrospan.ingest.interpret.assembly.grouping import is_run
+from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
-from retrospan.ingest.interpret.run import Run, interpret, is_run, read_spans
+from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Event, LogRecord, Span
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
@@ -91,18 +92,18 @@ def read_run(
     spans: Sequence[Span],
     previous: Sequence[Message] | None = None,
     rules: Ruleset = NO_RULES,
-) -> Run:
+) -> InterpretedRun:
     """Interpret spans as one run."""
     problems = ParseIssues()
     return interpret(run_id, read_spans(spans, problems), problems, previous, rules)
 
 
-def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Run]:
+def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[InterpretedRun]:
     """Interpret spans trace by trace, oldest first, each with the final history of the one before where it wants it."""
     traces: dict[str, list[Span]] = {}
     for span in spans:
         traces.setdefault(span.trace_id, []).append(span)
-    runs: list[Run] = []
+    runs: list[InterpretedRun] = []
     for trace_id, own in sorted(traces.items(), key=lambda item: min(span.started_at for span in item[1])):
         if not is_run(read_spans(own, ParseIssues())):
             continue

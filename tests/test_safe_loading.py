@@ -45,7 +45,8 @@ def offences(tree: ast.AST) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("root", ROOTS)
-def test_r48_no_module_runs_what_it_loads(root: str) -> None:
+@pytest.mark.requirement("R48")
+def test_no_module_runs_what_it_loads(root: str) -> None:
     files = sorted((TOP / root / "retrospan").rglob("*.py"))
     assert files
     for file in files:
@@ -62,5 +63,6 @@ def test_r48_no_module_runs_what_it_loads(root: str) -> None:
         "pandas.read_pickle(file)", "__import__(name)",
     ],
 )  # fmt: skip
-def test_r48_the_rule_sees_each_of_them(program: str) -> None:
+@pytest.mark.requirement("R48")
+def test_the_rule_sees_each_of_them(program: str) -> None:
     assert len(list(offences(ast.parse(program)))) == 1

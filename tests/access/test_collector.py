@@ -110,7 +110,8 @@ def guarded(tmp_path: Path, certificates: Certificates) -> Iterator[Guarded]:
         assert process.wait(90) == 0
 
 
-def test_r35_only_who_has_the_right_gets_in_and_no_token_is_ever_shown(guarded: Guarded) -> None:
+@pytest.mark.requirement("R35")
+def test_only_who_has_the_right_gets_in_and_no_token_is_ever_shown(guarded: Guarded) -> None:
     body = make.traces(make.span("guarded")).SerializeToString()
     assert [guarded.export(token, body) for token in (UNKNOWN, READER)] == [
         "UNAUTHENTICATED",
@@ -192,7 +193,8 @@ def test_a_change_of_the_tokens_counts_without_a_restart(guarded: Guarded) -> No
         (("--tokens", "gone.toml"), "cannot read the tokens in gone.toml"),
     ],
 )
-def test_r36_a_collector_that_would_be_open_by_mistake_does_not_start(
+@pytest.mark.requirement("R36")
+def test_a_collector_that_would_be_open_by_mistake_does_not_start(
     tmp_path: Path, words: tuple[str, ...], said: str
 ) -> None:
     done = subprocess.run(

@@ -35,7 +35,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("authorization", "expected"), CASES)
-def test_r35_over_grpc(door: Door, authorization: str | None, expected: tuple[str, int, int]) -> None:
+@pytest.mark.requirement("R35")
+def test_over_grpc(door: Door, authorization: str | None, expected: tuple[str, int, int]) -> None:
     metadata = [("authorization", authorization)] if authorization else []
     code, said, trailers = door.call(BODY, *metadata)
     assert code == expected[0]
@@ -48,9 +49,8 @@ def test_r35_over_grpc(door: Door, authorization: str | None, expected: tuple[st
 
 @pytest.mark.parametrize(("authorization", "expected"), CASES)
 @pytest.mark.parametrize("kind", ["application/x-protobuf", "application/json"])
-def test_r35_over_http(
-    door: Door, authorization: str | None, expected: tuple[str, int, int], kind: str
-) -> None:
+@pytest.mark.requirement("R35")
+def test_over_http(door: Door, authorization: str | None, expected: tuple[str, int, int], kind: str) -> None:
     named = {"authorization": authorization} if authorization else {}
     status, body, headers = door.post(BODY, **named, **{"Content-Type": kind})
     assert (status, headers["content-type"]) == (expected[2], kind)
@@ -63,7 +63,8 @@ def test_r35_over_http(
     assert door.records() == [] and door.intake.counters.requests_refused == 1
 
 
-def test_r35_the_right_token_sends_and_one_in_the_address_does_not(door: Door) -> None:
+@pytest.mark.requirement("R35")
+def test_the_right_token_sends_and_one_in_the_address_does_not(door: Door) -> None:
     assert door.call(BODY, ("authorization", "Bearer Writer-1"))[0] == "OK"
     assert door.post(BODY, authorization="bearer Writer-1")[0] == 200
     assert door.post(BODY, "/v1/traces?token=Writer-1&access_token=Writer-1")[0] == 401
@@ -110,7 +111,8 @@ def test_who_may_not_send_is_told_so_before_the_request_is_there(door: Door) -> 
     assert refused.value.code().name == "UNAUTHENTICATED"
 
 
-def test_r37_the_tenant_is_that_of_the_token_whatever_else_says_another(door: Door) -> None:
+@pytest.mark.requirement("R37")
+def test_the_tenant_is_that_of_the_token_whatever_else_says_another(door: Door) -> None:
     span = make.span()
     span.attributes.add(key="tenant.id").value.string_value = "other"
     request = make.traces(span)
@@ -123,7 +125,8 @@ def test_r37_the_tenant_is_that_of_the_token_whatever_else_says_another(door: Do
     assert [record.tenant for record in door.records()] == ["default", "default"]
 
 
-def test_r37_a_second_tenant_is_refused_with_the_reason(door: Door) -> None:
+@pytest.mark.requirement("R37")
+def test_a_second_tenant_is_refused_with_the_reason(door: Door) -> None:
     assert door.call(BODY, ("authorization", "Bearer Other-1"))[0] == "OK"
     code, said, _ = door.call(BODY, ("authorization", "Bearer Writer-1"))
     assert code == "PERMISSION_DENIED" and "keeps one tenant in its data directory" in said

@@ -32,20 +32,23 @@ def message(text: str) -> str:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_r45_a_message_is_one_line_that_reads_back_as_it_was(hostile: str) -> None:
+@pytest.mark.requirement("R45")
+def test_a_message_is_one_line_that_reads_back_as_it_was(hostile: str) -> None:
     written = line(hostile, "warning")
     assert SHAPE.fullmatch(written)
     assert message(written) == hostile
 
 
-def test_r45_a_long_message_is_cut_and_says_so() -> None:
+@pytest.mark.requirement("R45")
+def test_a_long_message_is_cut_and_says_so() -> None:
     written = line("\x1b" * 1_000_000)
     assert SHAPE.fullmatch(written)
     assert len(written) < 7 * LONGEST
     assert message(written).endswith(f"[{1_000_000 - LONGEST} more characters]")
 
 
-def test_r45_an_error_is_one_line_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.requirement("R45")
+def test_an_error_is_one_line_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
     try:
         raise ValueError("bad\nvalue \x1b[31m")
     except ValueError as error:
@@ -81,7 +84,8 @@ thread.join()
 """
 
 
-def test_r45_what_libraries_log_and_threads_die_of_is_said_in_the_same_form() -> None:
+@pytest.mark.requirement("R45")
+def test_what_libraries_log_and_threads_die_of_is_said_in_the_same_form() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()
     assert all(SHAPE.fullmatch(written) for written in lines), done.stderr
@@ -94,7 +98,8 @@ def test_r45_what_libraries_log_and_threads_die_of_is_said_in_the_same_form() ->
     assert len(said) == 5
 
 
-def test_r45_in_the_collector_only_one_function_writes_to_standard_error() -> None:
+@pytest.mark.requirement("R45")
+def test_in_the_collector_only_one_function_writes_to_standard_error() -> None:
     """The command line has a screen of its own, which makes text safe for terminals."""
     writers: set[str] = set()
     for root in ("ingest", "queries", "schemas"):

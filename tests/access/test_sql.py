@@ -97,7 +97,8 @@ def test_a_reader_asks_in_every_way_clickhouse_knows(port: int, headers: dict[st
         ({"authorization": "Bearer Other-1"}, 403, 497),
     ],
 )
-def test_r35_who_may_not_ask_is_refused_in_clickhouses_form(
+@pytest.mark.requirement("R35")
+def test_who_may_not_ask_is_refused_in_clickhouses_form(
     port: int, headers: dict[str, str], status: int, code: int
 ) -> None:
     for path in ("/?query=SELECT%201", "/metrics", "/query?query=nonsense", "/"):
@@ -112,7 +113,8 @@ def test_r35_who_may_not_ask_is_refused_in_clickhouses_form(
     assert (answered, json.loads(body)) == (200, {"status": "degraded"})
 
 
-def test_r35_a_token_in_the_address_is_refused(port: int) -> None:
+@pytest.mark.requirement("R35")
+def test_a_token_in_the_address_is_refused(port: int) -> None:
     status, body, _ = ask(port, "/?query=SELECT%201&user=default&password=Reader-1")
     assert status == 401 and "a token in the address is refused" in body and "Reader-1" not in body
     assert ask(port, "/?query=SELECT%201&token=Reader-1")[0] == 401
@@ -161,7 +163,7 @@ def test_what_cannot_be_a_token_is_not_sent_and_not_shown(token: str) -> None:
         CollectorClient.from_environ({"RETROSPAN_TOKEN": token})
 
 
-def test_r50_behind_tokens_any_name_will_do_and_pages_of_others_will_not(port: int) -> None:
+def test_behind_tokens_any_name_will_do_and_pages_of_others_will_not(port: int) -> None:
     token = {"authorization": "Bearer Reader-1"}
     assert ask(port, "/?query=SELECT%201", Host="collector.example:8123", **token)[0] == 200
     own = {"Host": "collector.example:8123", "Origin": "https://collector.example:8123"}
@@ -173,7 +175,7 @@ def test_r50_behind_tokens_any_name_will_do_and_pages_of_others_will_not(port: i
     assert ask(port, "/?query=SELECT%201", Origin="http://192.0.2.1", **token)[0] == 403
 
 
-def test_r50_an_open_collector_answers_under_addresses_and_no_foreign_name(
+def test_an_open_collector_answers_under_addresses_and_no_foreign_name(
     warehouse: EmbeddedWarehouse,
 ) -> None:
     sql = SqlPort(

@@ -118,7 +118,8 @@ def client(authority: Path, pair: Pair | None = None) -> ssl.SSLContext:
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_r36_a_port_with_a_certificate_speaks_tls_to_who_trusts_it(
+@pytest.mark.requirement("R36")
+def test_a_port_with_a_certificate_speaks_tls_to_who_trusts_it(
     secured: Callable[[TlsSettings], Secured], certificates: Certificates, name: str
 ) -> None:
     ports = secured(settings(certificates.server))
@@ -127,14 +128,16 @@ def test_r36_a_port_with_a_certificate_speaks_tls_to_who_trusts_it(
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_r36_a_certificate_for_another_name_is_not_trusted(
+@pytest.mark.requirement("R36")
+def test_a_certificate_for_another_name_is_not_trusted(
     secured: Callable[[TlsSettings], Secured], certificates: Certificates, name: str
 ) -> None:
     assert not secured(settings(certificates.elsewhere)).speaks(name, client(certificates.authority))
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_r36_old_versions_of_tls_are_refused(
+@pytest.mark.requirement("R36")
+def test_old_versions_of_tls_are_refused(
     secured: Callable[[TlsSettings], Secured], certificates: Certificates, name: str
 ) -> None:
     context = client(certificates.authority)
@@ -145,7 +148,8 @@ def test_r36_old_versions_of_tls_are_refused(
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_r36_plain_text_gets_no_answer_and_holds_up_nobody(
+@pytest.mark.requirement("R36")
+def test_plain_text_gets_no_answer_and_holds_up_nobody(
     secured: Callable[[TlsSettings], Secured], certificates: Certificates, name: str
 ) -> None:
     ports = secured(settings(certificates.server))
@@ -163,7 +167,8 @@ def test_r36_plain_text_gets_no_answer_and_holds_up_nobody(
 
 @pytest.mark.parametrize("name", PORTS)
 @pytest.mark.parametrize("shown", ["none", "expired", "stranger", "client"])
-def test_r36_where_clients_need_a_certificate_only_one_in_force_of_the_authority_will_do(
+@pytest.mark.requirement("R36")
+def test_where_clients_need_a_certificate_only_one_in_force_of_the_authority_will_do(
     secured: Callable[[TlsSettings], Secured], certificates: Certificates, name: str, shown: str
 ) -> None:
     ports = secured(settings(certificates.server, certificates.authority))

@@ -34,11 +34,13 @@ def test_the_file_says_whose_a_token_is_and_what_it_may_do(door: Door) -> None:
 @pytest.mark.parametrize(
     "token", ["writer-1", "WRITER-1", "Writer-1 ", "Writer-", "Writer-11", "", "é", "\udcff"]
 )
-def test_r35_only_the_very_token_is_found(door: Door, token: str) -> None:
+@pytest.mark.requirement("R35")
+def test_only_the_very_token_is_found(door: Door, token: str) -> None:
     assert read_tokens(door.file).find(token) is None
 
 
-def test_r35_every_entry_is_compared_whichever_matches(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.requirement("R35")
+def test_every_entry_is_compared_whichever_matches(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = read_tokens(door.file)
     compared: list[tuple[int, int]] = []
     real = hmac.compare_digest
@@ -137,7 +139,8 @@ def test_a_bad_change_keeps_what_was_in_force_and_says_so_once(door: Door, damag
         ("Admin-1", "read", Forbidden, "'admin' may not ask"),
     ],
 )
-def test_r35_the_gate_refuses_and_says_why(
+@pytest.mark.requirement("R35")
+def test_the_gate_refuses_and_says_why(
     door: Door, token: str | None, right: Right, error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error) as refused:
@@ -158,7 +161,8 @@ def test_a_token_counts_until_it_expires(door: Door) -> None:
         late.admit("Young-1", "write")
 
 
-def test_r35_nothing_that_is_printed_shows_a_token_or_its_hash(door: Door) -> None:
+@pytest.mark.requirement("R35")
+def test_nothing_that_is_printed_shows_a_token_or_its_hash(door: Door) -> None:
     digest = hashlib.sha256(SECRET.encode()).digest()
     tokens = read_tokens(door.file)
     for shown in (
@@ -176,7 +180,8 @@ def test_without_a_file_everybody_is_let_in_as_the_tenant_of_the_directory(tmp_p
     assert Gate(tenancy=Tenancy(tmp_path)).admit("anything", "write").tenant == "acme"
 
 
-def test_r37_a_directory_is_of_the_tenant_that_wrote_first(tmp_path: Path) -> None:
+@pytest.mark.requirement("R37")
+def test_a_directory_is_of_the_tenant_that_wrote_first(tmp_path: Path) -> None:
     first = Tenancy(tmp_path)
     first.check("a")
     first.check("b")

@@ -31,13 +31,15 @@ def order(turns: FairQueue, lanes: Sequence[tuple[str, ...]]) -> list[tuple[str,
     return taken
 
 
-def test_r33_a_flood_waits_behind_itself() -> None:
+@pytest.mark.requirement("R33")
+def test_a_flood_waits_behind_itself() -> None:
     flood, other = ("a", "t", "1"), ("b", "t", "1")
     taken = order(FairQueue(), [flood] * 100 + [other] * 2)
     assert [place for place, lane in enumerate(taken) if lane == other] == [1, 3]
 
 
-def test_r33_a_tenant_gets_no_more_turns_by_more_tokens_or_connections() -> None:
+@pytest.mark.requirement("R33")
+def test_a_tenant_gets_no_more_turns_by_more_tokens_or_connections() -> None:
     many = [("a", f"t{token}", f"{connection}") for token in range(5) for connection in range(10)]
     taken = order(FairQueue(), many * 2 + [("b", "t", "1")] * 10)
     assert [lane[0] for lane in taken[:20]] == ["a", "b"] * 10
@@ -92,7 +94,8 @@ class Held(Intake):
         return Acknowledgement(1, 0, "", len(self.order))
 
 
-def test_r33_a_connection_with_a_flood_does_not_hold_up_another_over_grpc(door: Door) -> None:
+@pytest.mark.requirement("R33")
+def test_a_connection_with_a_flood_does_not_hold_up_another_over_grpc(door: Door) -> None:
     """The library hands its calls to our pool with what tells them apart; if a release stops, this fails."""
     held = Held(door.log)
     held.hold()
@@ -161,7 +164,8 @@ def test_the_buckets_of_tenants_are_apart_and_a_new_quota_starts_full() -> None:
 QUOTA = entry("Writer-1", name="writer") + "[quota.default]\nspans_per_second = 2\n"
 
 
-def test_r33_over_its_quota_a_tenant_is_told_to_come_back_within_a_second(door: Door) -> None:
+@pytest.mark.requirement("R33")
+def test_over_its_quota_a_tenant_is_told_to_come_back_within_a_second(door: Door) -> None:
     from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untyped]
 
     door.write(QUOTA)

@@ -147,7 +147,7 @@ FORBIDDEN = [
     ("SELECT * FROM run_state(run_id = 'a')", "needs the parameter step"),
     ("SELECT * FROM run_states(run_id = 'a')", "Maybe you meant run_state"),
     ("SELECT * FROM other.run_state(run_id = 'a', steps = 1)", "no parameter steps"),
-    ("SELECT * FROM run_state(run_id = 'a', step = run_state(1))", "takes values: a view is none"),
+    ("SELECT * FROM run_state(run_id = 'a', step = run_state(1))", "takes values, and a view is not a value"),
     ("SELECT count" + "If" * 90 + "(1)", "no function or view"),
     ("SELECT lowr('a')", "Maybe you meant lower"),
     ("SELEC 1", "Maybe you meant SELECT"),

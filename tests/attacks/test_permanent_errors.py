@@ -10,7 +10,6 @@ from fix_recordings import Recording
 from interpreting import load, settled
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.service import interpreter as interpreter_module
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
@@ -73,7 +72,7 @@ def test_what_fails_as_a_whole_is_tried_less_and_less(
     interpreter: Interpreter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(interpreter_module, "FIRST_PERMANENT_SECONDS", 2.0)
+    monkeypatch.setattr(Interpreter, "permanent_pauses", (2.0, 60.0))
     first = load(store, recordings[GOOD].traces)
     store.command("RENAME TABLE arrivals TO arrivals_gone")
     try:

@@ -127,7 +127,7 @@ def by_span(requests: list[ExportTraceServiceRequest]) -> dict[str, list[str]]:
 
 
 def assert_whole(sent: list[ExportTraceServiceRequest], arrived: list[ExportTraceServiceRequest]) -> None:
-    """Every span that was sent arrived with everything around it, and nothing else did; sent again is no harm."""
+    """Every span that was sent arrived with everything around it, and nothing else did; sending it again does no harm."""
     wanted, found = by_span(sent), by_span(arrived)
     assert found.keys() == wanted.keys()
     for key, [text] in wanted.items():

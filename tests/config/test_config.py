@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrospan.ingest.config import Config, variable
+from retrospan.ingest.config import Config
+from retrospan.ingest.setting_sources import variable
 from retrospan.ingest.setting_values import MIB, Address, parse_address, parse_bytes
 from retrospan.schemas.errors import ConfigError
 
@@ -113,7 +114,8 @@ def test_what_cannot_be_used_says_where_it_came_from(
 
 @pytest.mark.parametrize("port", ["grpc", "http", "sql"])
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.7", "collector.example"])
-def test_r36_an_address_that_others_reach_needs_tokens_or_the_word_open(port: str, host: str) -> None:
+@pytest.mark.requirement("R36")
+def test_an_address_that_others_reach_needs_tokens_or_the_word_open(port: str, host: str) -> None:
     address = f"{host}:4317"
     with pytest.raises(ConfigError) as refused:
         Config.read({port: address})

@@ -47,7 +47,8 @@ def post(collector: Served, encoding: str, body: bytes) -> int:
 
 
 @pytest.mark.long
-def test_r20_bombs_are_refused_and_memory_stays_within_some_requests(served: Served) -> None:
+@pytest.mark.requirement("R20")
+def test_bombs_are_refused_and_memory_stays_within_some_requests(served: Served) -> None:
     served.send(traces=[make.traces(make.span()).SerializeToString()])
     served.wait_idle()
     # The highest that memory ever was, from here on.

@@ -92,7 +92,8 @@ def answers(directory: Path, *waves: list[Span]) -> dict[str, list[dict[str, Any
 
 
 @pytest.mark.long
-def test_r27_out_of_order_and_late_spans_give_the_same_answers(tmp_path: Path) -> None:
+@pytest.mark.requirement("R27")
+def test_out_of_order_and_late_spans_give_the_same_answers(tmp_path: Path) -> None:
     chance = random.Random(27)
     spans = [span for number in range(RUNS) for span in run(number)]
     mixed = list(spans)

@@ -41,7 +41,8 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("way", ["protobuf", "JSON"])
-def test_r41_each_key_is_text_with_its_own_value(collector: Served, way: str) -> None:
+@pytest.mark.requirement("R41")
+def test_each_key_is_text_with_its_own_value(collector: Served, way: str) -> None:
     span = make.span("keys")
     for number, key in enumerate(KEYS):
         span.attributes.add(key=key).value.string_value = f"value {number}"
@@ -71,7 +72,8 @@ def test_r41_each_key_is_text_with_its_own_value(collector: Served, way: str) ->
         assert row["value"] == wanted[key]
 
 
-def test_r44_no_name_that_was_sent_becomes_a_path(collector: Served) -> None:
+@pytest.mark.requirement("R44")
+def test_no_name_that_was_sent_becomes_a_path(collector: Served) -> None:
     before = files(collector.data.parent)
     for path in PATHS:
         span = make.span(path)
@@ -100,7 +102,8 @@ def files(top: Path) -> set[str]:
 @pytest.mark.parametrize(
     "form", ["TabSeparated", "JSONEachRow", "CSV", "Markdown", "XML", "Pretty", "Vertical", "Raw"]
 )
-def test_r42_no_answer_is_a_page(collector: Served, form: str) -> None:
+@pytest.mark.requirement("R42")
+def test_no_answer_is_a_page(collector: Served, form: str) -> None:
     span = make.span(MARKUP)
     collector.send(traces=[make.traces(span).SerializeToString()])
     collector.wait_idle()
@@ -123,7 +126,8 @@ def test_r42_no_answer_is_a_page(collector: Served, form: str) -> None:
 
 
 @pytest.mark.long
-def test_r34_a_million_attribute_keys_make_no_column_and_no_file_each(collector: Served) -> None:
+@pytest.mark.requirement("R34")
+def test_a_million_attribute_keys_make_no_column_and_no_file_each(collector: Served) -> None:
     collector.wait_idle()
     columns = "SELECT toUInt32(count()) AS n FROM system.columns WHERE database = 'retrospan'"
     [before] = collector.rows(columns)

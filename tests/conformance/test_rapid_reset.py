@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 import otlp_requests as make
+import pytest
 from fix_collector import Served
 
 STREAMS = 20_000
@@ -40,7 +41,8 @@ def resident_bytes(process: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-def test_r28_streams_that_are_reset_at_once_hold_nobody_up_and_leave_nothing(served: Served) -> None:
+@pytest.mark.requirement("R28")
+def test_streams_that_are_reset_at_once_hold_nobody_up_and_leave_nothing(served: Served) -> None:
     body = make.traces(make.span()).SerializeToString()
     served.send(traces=[body])
     before = resident_bytes(served.process.pid)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import grpc
 import otlp_requests as make
+import pytest
 
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import THREADS, GrpcReceiver
@@ -18,7 +19,8 @@ from retrospan.ingest.setting_values import Address
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
 
-def test_r28_calls_without_a_message_hold_nobody_up(tmp_path: Path) -> None:
+@pytest.mark.requirement("R28")
+def test_calls_without_a_message_hold_nobody_up(tmp_path: Path) -> None:
     log = WriteAheadLog.open(tmp_path / "log", low_water_bytes=0)
     receiver = GrpcReceiver(Intake(log), Address("127.0.0.1", 0), message_seconds=300, contended_seconds=0.2)
     port = receiver.start()

@@ -53,7 +53,8 @@ def opened(stack: ExitStack, port: int, count: int, first: bytes = b"") -> list[
 @pytest.mark.parametrize(
     "first", [b"", b"POST /v1/tra", HEAD, HEAD + b"\x0a"], ids=["idle", "header", "no body", "body"]
 )
-def test_r28_thousands_of_silent_connections_hold_nobody_up(station: Station, first: bytes) -> None:
+@pytest.mark.requirement("R28")
+def test_thousands_of_silent_connections_hold_nobody_up(station: Station, first: bytes) -> None:
     with ExitStack() as stack:
         waiting = opened(stack, station.http_port, MANY, first)
         done = threading.Event()
@@ -86,7 +87,8 @@ def closed(connection: socket.socket) -> bool:
 @pytest.mark.parametrize(
     "first", [b"", b"POST /v1/tra", b"GET /v1/traces HTTP/1.1\r\nHost: localhost\r\nX: "]
 )
-def test_r28_headers_that_do_not_come_close_the_connection(station: Station, first: bytes) -> None:
+@pytest.mark.requirement("R28")
+def test_headers_that_do_not_come_close_the_connection(station: Station, first: bytes) -> None:
     receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0), header_seconds=0.3)
     station.stopping.callback(receiver.stop, 5)
     port = receiver.start()
@@ -95,7 +97,8 @@ def test_r28_headers_that_do_not_come_close_the_connection(station: Station, fir
         assert closed(connection)
 
 
-def test_r28_headers_sent_a_byte_at_a_time_have_the_same_deadline(station: Station) -> None:
+@pytest.mark.requirement("R28")
+def test_headers_sent_a_byte_at_a_time_have_the_same_deadline(station: Station) -> None:
     receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0), header_seconds=0.5)
     station.stopping.callback(receiver.stop, 5)
     port = receiver.start()
@@ -115,7 +118,8 @@ def test_r28_headers_sent_a_byte_at_a_time_have_the_same_deadline(station: Stati
     raise AssertionError("still open")
 
 
-def test_r28_a_slow_body_is_not_cut_by_the_deadline_of_headers(station: Station) -> None:
+@pytest.mark.requirement("R28")
+def test_a_slow_body_is_not_cut_by_the_deadline_of_headers(station: Station) -> None:
     receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0), header_seconds=0.2)
     station.stopping.callback(receiver.stop, 5)
     port = receiver.start()
@@ -128,7 +132,8 @@ def test_r28_a_slow_body_is_not_cut_by_the_deadline_of_headers(station: Station)
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
 
 
-def test_r28_beyond_the_limit_the_longest_silent_gives_way(
+@pytest.mark.requirement("R28")
+def test_beyond_the_limit_the_longest_silent_gives_way(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("retrospan.ingest.http.server.most_connections", lambda: 20)

@@ -35,9 +35,8 @@ def station(tmp_path: Path) -> Iterator[Station]:
     [(rule, way) for rule in RULES for way in rule.ways],
     ids=[f"{rule.sent}-{way}" for rule in RULES for way in rule.ways],
 )
-def test_r17_each_rule_is_answered_to_the_letter(
-    station: Station, rule: Rule, way: Way, signal: Signal
-) -> None:
+@pytest.mark.requirement("R17")
+def test_each_rule_is_answered_to_the_letter(station: Station, rule: Rule, way: Way, signal: Signal) -> None:
     answer = rule.run(station, way, signal)
     assert answer.code == (rule.grpc if way == "gRPC" else rule.http)
     if way != "gRPC" and rule.sent not in UNTYPED:

@@ -152,7 +152,8 @@ def equal_keys() -> Span:
 
 
 @pytest.mark.parametrize("label", TEXTS)
-def test_r22_text_is_stored_whatever_it_is(wild: Wild, label: str) -> None:
+@pytest.mark.requirement("R22")
+def test_text_is_stored_whatever_it_is(wild: Wild, label: str) -> None:
     text = TEXTS[label]
     [row] = wild.collector.rows(
         "SELECT hex(name) AS name, hex(mapValues(attributes)[1]) AS value FROM spans WHERE span_id = {id:String}",
@@ -163,12 +164,14 @@ def test_r22_text_is_stored_whatever_it_is(wild: Wild, label: str) -> None:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_r21_depth_is_no_reason_to_lose_a_span(wild: Wild, depth: int) -> None:
+@pytest.mark.requirement("R21")
+def test_depth_is_no_reason_to_lose_a_span(wild: Wild, depth: int) -> None:
     assert wild.span(f"depth {depth}")["name"] == "deep"
 
 
 @pytest.mark.parametrize("label", TIMES)
-def test_r24_times_are_taken_as_they_come(wild: Wild, label: str) -> None:
+@pytest.mark.requirement("R24")
+def test_times_are_taken_as_they_come(wild: Wild, label: str) -> None:
     start, end = TIMES[label]
     row = wild.span(label)
     assert row["name"] == "timed"
@@ -181,7 +184,8 @@ def test_r24_times_are_taken_as_they_come(wild: Wild, label: str) -> None:
     assert parts["days"] <= 2
 
 
-def test_r23_rings_and_missing_parents_are_stored_and_asking_about_them_ends(wild: Wild) -> None:
+@pytest.mark.requirement("R23")
+def test_rings_and_missing_parents_are_stored_and_asking_about_them_ends(wild: Wild) -> None:
     for label in ("own parent", "ring 0", "ring 1", "ring 2", "orphan"):
         row = wild.span(label)
         assert row["parent_span_id"]
@@ -191,7 +195,8 @@ def test_r23_rings_and_missing_parents_are_stored_and_asking_about_them_ends(wil
     assert {row["span_id"] for row in ring} == {wild.names[f"ring {place}"] for place in range(3)}
 
 
-def test_r25_a_large_span_is_whole(wild: Wild) -> None:
+@pytest.mark.requirement("R25")
+def test_a_large_span_is_whole(wild: Wild) -> None:
     [row] = wild.collector.rows(
         "SELECT length(attributes) AS keys, length(attributes['ten megabytes']) AS bytes, dropped, "
         "attributes['key.499'] AS last, JSONLength(events) AS tokens FROM spans WHERE span_id = {id:String}",
@@ -200,18 +205,21 @@ def test_r25_a_large_span_is_whole(wild: Wild) -> None:
     assert row == {"keys": 502, "bytes": 10_000_000, "dropped": 12, "last": "499", "tokens": 100_000}
 
 
-def test_r25_of_equal_keys_the_last_is_shown(wild: Wild) -> None:
+@pytest.mark.requirement("R25")
+def test_of_equal_keys_the_last_is_shown(wild: Wild) -> None:
     assert wild.span("equal keys")["attributes"]["twice"] == "last"
 
 
-def test_r26_the_same_again_is_one_row_and_the_newest_content_is_shown(wild: Wild) -> None:
+@pytest.mark.requirement("R26")
+def test_the_same_again_is_one_row_and_the_newest_content_is_shown(wild: Wild) -> None:
     again, changed = wild.span("again"), wild.span("changed")
     assert (again["name"], again["variants"]) == ("again", 1)
     # The newer one by arrival began earlier by the producer's clock.
     assert (changed["name"], changed["variants"]) == ("ended", 2)
 
 
-def test_r27_a_child_before_its_parent(wild: Wild) -> None:
+@pytest.mark.requirement("R27")
+def test_a_child_before_its_parent(wild: Wild) -> None:
     assert wild.span("child")["parent_span_id"] == wild.names["parent"]
     assert wild.span("parent")["name"] == "parent"
 
@@ -225,7 +233,8 @@ def test_r27_a_child_before_its_parent(wild: Wild) -> None:
         ({"span_id": bytes(8)}, "span id is all zero"),
     ],
 )
-def test_r23_ids_that_cannot_be_are_rejected_alone_and_listed(
+@pytest.mark.requirement("R23")
+def test_ids_that_cannot_be_are_rejected_alone_and_listed(
     wild: Wild, ids: dict[str, bytes], reason: str
 ) -> None:
     good = make.span("sibling")
@@ -237,7 +246,8 @@ def test_r23_ids_that_cannot_be_are_rejected_alone_and_listed(
     )
 
 
-def test_r21_json_as_deep_as_it_gets_is_refused_and_the_collector_lives(wild: Wild) -> None:
+@pytest.mark.requirement("R21")
+def test_json_as_deep_as_it_gets_is_refused_and_the_collector_lives(wild: Wild) -> None:
     for deep in (b"[" * 100_000, b'{"a":' * 100_000):
         with pytest.raises(urllib.error.HTTPError) as refused:
             wild.collector.post("/v1/traces", deep, JSON)
@@ -254,7 +264,8 @@ def resident_bytes(process: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-def test_r19_a_hundred_megabytes_are_refused_and_not_kept_in_memory(wild: Wild) -> None:
+@pytest.mark.requirement("R19")
+def test_a_hundred_megabytes_are_refused_and_not_kept_in_memory(wild: Wild) -> None:
     limit = 64 * 1024 * 1024
     before = resident_bytes(wild.collector.process.pid)
     body = bytes(100_000_000)

@@ -10,18 +10,20 @@ from pathlib import Path
 
 from retrospan.ingest import config
 from retrospan.ingest.cli.command_table import parser_of
-from retrospan.ingest.config import Config, variable
-from retrospan.ingest.setting_values import GIB, KIB, MIB, Address
+from retrospan.ingest.config import Config, is_setting
+from retrospan.ingest.setting_sources import variable
+from retrospan.ingest.setting_values import Address, readable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 HEAD = """# Configuration
 
 Every setting of `retrospan serve`, with its default. A setting can be given as a flag, as an environment variable, or
-in a TOML file (`--config FILE`, `RETROSPAN_CONFIG`); a flag goes before a variable, a variable before the file. In the
-file the part before the dot is the table: `limits.log_bytes` is `log_bytes` under `[limits]`.
+in a TOML file (`--config FILE`, `RETROSPAN_CONFIG`); a flag takes precedence over a variable, a variable over the file.
+In the file the part before the dot is the table: `limits.log_bytes` is `log_bytes` under `[limits]`.
 
 A size is a number of bytes, or text such as `"64 MiB"`. Several values are a list in the file, and separated by commas
-elsewhere. What cannot be used ends the start, and names the place that it came from.
+elsewhere. What cannot be used ends the start, and names the place that it came from. So does a flag, a variable or a
+key that is misspelt. `retrospan doctor` lists the settings in force, and where each was given.
 
 This page is made from [config.py](../ingest/retrospan/ingest/config.py).
 """
@@ -35,7 +37,7 @@ def page() -> str:
 def _sections() -> Iterator[str]:
     tree = Config()
     yield _table("## The collector", Config, tree, "")
-    for part in fields(tree):
+    for part in filter(is_setting, fields(tree)):
         value = getattr(tree, part.name)
         if is_dataclass(value) and not isinstance(value, Address):
             yield _table(f"## {part.name}", type(value), value, f"{part.name}.")
@@ -48,7 +50,7 @@ def _table(heading: str, kind: type, values: object, prefix: str) -> str:
     lines += ["| key | default | meaning | variable |", "|---|---|---|---|"]
     for part in fields(values):  # type: ignore[arg-type]
         value = getattr(values, part.name)
-        if is_dataclass(value) and not isinstance(value, Address):
+        if not is_setting(part) or (is_dataclass(value) and not isinstance(value, Address)):
             continue
         key = prefix + part.name
         flag = f"--{part.name.replace('_', '-')}"
@@ -77,17 +79,8 @@ def _meanings(kind: type) -> dict[str, str]:
 
 
 def _shown(name: str, value: object) -> str:
-    if value is None or value in ((), ""):
-        return "none"
-    if name.endswith("_bytes") and isinstance(value, int):
-        for unit, size in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
-            if not value % size:
-                return f"{value // size} {unit}"
-    if name.endswith("_seconds"):
-        return f"{value:g} s"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else f"`{value}`"
+    text = readable(name, value)
+    return f"`{text}`" if text and not isinstance(value, int | float) else text or "none"
 
 
 if __name__ == "__main__":

@@ -34,10 +34,10 @@ def example(name: str, marker: str) -> str:
     return found
 
 
-def run(served: Served, program: str) -> None:
+def run(served: Served, program: str, before: str = _BEFORE, after: str = _AFTER) -> None:
     """Run a program in a process of its own that exports to the collector."""
     done = subprocess.run(
-        [sys.executable, "-c", _BEFORE + program + _AFTER],
+        [sys.executable, "-c", before + program + after],
         env={"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{served.http}"},
         capture_output=True,
         text=True,
@@ -72,3 +72,10 @@ def test_the_spans_around_the_loop_make_one_run_with_its_tools(served: Served) -
     (tool,) = served.rows("SELECT tool_name, tool_call_id, arguments, result, status FROM tool_calls")
     assert (tool["tool_name"], tool["tool_call_id"], tool["status"]) == ("add", "call_1", "ok")
     assert (tool["arguments"], tool["result"]) == ('{"a":1,"b":2}', "3")
+
+
+def test_what_is_recorded_goes_through_opentelemetrys_own_exporter(served: Served) -> None:
+    run(served, example("docs/exporter.md", "OTLPSpanExporter"), "", "")
+    served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 1)
+    (found,) = served.rows("SELECT name, task_step, state_before FROM steps")
+    assert found == {"name": "look up", "task_step": 1, "state_before": '{"order":"A-17"}'}

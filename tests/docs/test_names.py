@@ -7,11 +7,12 @@ import re
 from functools import cache
 
 import pytest
+from docs.dialect_pages import places
 from docs.pages import PAGES, TOP, Page
 from fix_recordings import manifest
 
 from retrospan.ingest.interpret.dialects import DIALECTS
-from retrospan.schemas import attributes
+from retrospan.schemas import attributes, semconv
 
 VIEWS = TOP / "queries/retrospan/queries/views"
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -24,6 +25,10 @@ def columns() -> dict[str, set[str]]:
         file.stem: set(re.findall(r"^--   (\w+) [A-Z]", file.read_text(encoding="utf-8"), re.MULTILINE))
         for file in VIEWS.glob("*.sql")
     }
+
+
+#: What the modules of names are called where they are imported whole.
+_MODULES = {"conventions": attributes, "semconv": semconv}
 
 
 @cache
@@ -46,6 +51,13 @@ def words_of_interpretation() -> list[str]:
             for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom) and node.module == "retrospan.schemas.attributes"
             for name in node.names
+        ]
+        found += [
+            getattr(_MODULES[node.value.id], node.attr)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in _MODULES
         ]
     return found
 
@@ -107,13 +119,7 @@ def test_attributes_of_the_general_rules_are_those_of_the_code() -> None:
     inline = page("docs/dialects.md").inline
     named = [piece for piece in inline if _ATTRIBUTE.match(piece) and piece not in names]
     assert len(named) > 60
-    named += [
-        place
-        for dialect in DIALECTS
-        for source in dialect.page.sources
-        for place in source.places
-        if _ATTRIBUTE.match(place)
-    ]
+    named += [place for dialect in DIALECTS for place in places(dialect) if _ATTRIBUTE.match(place)]
     for piece in named:
         stem = re.split(r"\.?[*N…]", piece)[0]
         assert any(word == stem or word.startswith(stem) for word in words), f"{piece} is read nowhere"

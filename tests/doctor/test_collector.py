@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fix_collector import Served
 from fix_recordings import Recording
 
+from retrospan.ingest.config import KEYS
 from retrospan.ingest.confinement import landlock_abi
 
 LOOP = "genai-openai.span_and_event/loop"
@@ -44,7 +47,7 @@ def run(*words: str, environ: Mapping[str, str]) -> subprocess.CompletedProcess[
     )
 
 
-def doctor(code: int, environ: Mapping[str, str], *words: str) -> dict[str, dict[str, str]]:
+def doctor(code: int, environ: Mapping[str, str], *words: str) -> dict[str, dict[str, Any]]:
     """The findings by check."""
     done = run("doctor", "--json", *words, environ=environ)
     assert done.returncode == code, done.stdout + done.stderr
@@ -91,9 +94,39 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     assert f"grpc={served.grpc} http={served.http} sql={served.sql}" in found["ports"]["said"]
     assert not list(served.data.glob(".retrospan-doctor*"))
     lines = run("doctor", environ=environ).stdout.splitlines()
-    assert lines[1].startswith("ok       collector      ") and lines[-1] == (
+    assert lines[1 + len(KEYS)].startswith("ok       collector      ") and lines[-1] == (
         "all 18 well" if CONFINED else "0 failed, 1 warning, 17 ok"
     )
+
+
+def test_the_settings_in_force_are_those_of_the_collector_that_runs(served: Served, tmp_path: Path) -> None:
+    url = {"RETROSPAN_URL": f"http://{served.sql}"}
+    finding = doctor(0, {**url, "RETROSPAN_DRAIN_SECONDS": "7", "RETROSPAN_DRAINED": "7", "RETROSPAN_PORT": "tcp://"})["settings"]  # fmt: skip
+    assert finding["result"] == "warning" and finding["said"].startswith("nothing reads RETROSPAN_DRAINED; ")
+    found: Any = finding["settings"]
+    assert list(found) == list(KEYS)
+    assert found["data"] == {"value": str(served.data), "source": "--data"}
+    assert found["grpc"] == {"value": "127.0.0.1:0", "source": "--grpc"}
+    assert found["drain_seconds"] == {"value": 60.0, "source": "default"}
+    served.stop()
+    file = tmp_path / "c.toml"
+    file.write_text(
+        'warehouse = "clickhouse://me:hidden@db:8123"\nmetrics_to = "http://m:1/v1?key=hidden"\n\n'
+        '[server]\npassword = "hidden"\n[limits]\nlog_bytes = "3 GiB"\n'
+    )
+    words = ("--data", str(tmp_path / "none"), "--config", str(file))
+    environ = {**closed(tmp_path), "RETROSPAN_DRAIN_SECONDS": "7"}
+    found = doctor(1, environ, *words)["settings"]["settings"]
+    assert found["warehouse"] == {"value": "clickhouse://db:8123", "source": f"{file} line 1"}
+    assert found["metrics_to"] == {"value": "http://m:1/v1", "source": f"{file} line 2"}
+    assert found["server.password"] == {"value": "(not shown)", "source": f"{file} line 5"}
+    assert found["data"] == {"value": str(tmp_path / "none"), "source": "--data"}
+    assert found["drain_seconds"] == {"value": 7.0, "source": "RETROSPAN_DRAIN_SECONDS"}
+    text = run("doctor", *words, environ=environ).stdout
+    assert re.search(rf"^ +limits.log_bytes +3 GiB +{file} line 7$", text, re.MULTILINE)
+    assert re.search(r"^ +limits.request_bytes +64 MiB +default$", text, re.MULTILINE)
+    assert re.search(r"^ +tokens +none +default$", text, re.MULTILINE)
+    assert "hidden" not in text + json.dumps(found)
 
 
 def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> None:
@@ -101,7 +134,7 @@ def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> No
     for address, protocol, said in (
         (served.grpc, "http/protobuf", "is the gRPC port, and http/protobuf is spoken"),
         (served.http, "grpc", "is the HTTP port, and gRPC is spoken"),
-        (f"127.0.0.1:{free_port()}", "grpc", "nothing listens at"),
+        (f"127.0.0.1:{free_port()}", "grpc", "nothing listens on"),
     ):
         sends = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
         found = doctor(1, url | sends)
@@ -115,7 +148,8 @@ def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> No
 
 
 @pytest.mark.long
-def test_r13_a_broken_part_turns_health_red_until_a_rebuild_has_brought_its_rows_back(
+@pytest.mark.requirement("R13")
+def test_a_broken_part_turns_health_red_until_a_rebuild_has_brought_its_rows_back(
     served: Served, recordings: dict[str, Recording]
 ) -> None:
     served.send(recordings[LOOP].traces, recordings[LOOP].logs)

@@ -15,7 +15,7 @@ from exporter.receiver import TAKEN, Receiver, Reply, attributes
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from retrospan.exporter.delivery import notices
-from retrospan.exporter.delivery.requests import Request
+from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.schemas.wire import delimited, varint
 
 
@@ -320,7 +320,7 @@ def test_ending_a_span_does_no_work_on_the_thread_that_ends_it(
         taken_by.add(threading.get_ident())
         return backlog_put(span)
 
-    def encoded(request: Request, held: int = 0) -> None:
+    def encoded(request: ExportRequest, held: int = 0) -> None:
         encoded_by.add(threading.get_ident())
         outbox_put(request, held)
 

@@ -76,7 +76,7 @@ def test_a_run_twice_as_deep_takes_twice_the_work(shape: str, option: str) -> No
 def test_depth_is_no_limit(shape: str) -> None:
     """Deeper than Python's stack, several times."""
     run = read_run("run", _spans(2_000, shape, "nested"))
-    assert len(run.tree.readings) >= 2_000
+    assert len(run.tree.spans) >= 2_000
     assert run.outcome == "ok"
 
 
@@ -100,7 +100,7 @@ def test_an_error_that_climbs_is_one_however_far() -> None:
 
 def test_a_cycle_of_any_length_has_no_parents() -> None:
     run = read_run("run", _spans(2_000, "agents", "around"))
-    assert all(run.tree.parent(reading) is None for reading in run.tree.readings)
+    assert all(run.tree.parent(normalized) is None for normalized in run.tree.spans)
 
 
 def test_the_effect_that_the_innermost_tells_counts() -> None:

@@ -111,7 +111,7 @@ def test_no_order_of_two_hundred_matters(variant: str) -> None:
 
 def test_the_same_run_with_other_ids_and_times_compares_as_equal(recording: Recording) -> None:
     if recording.name.startswith("smolagents/"):
-        return  # tells the model the ids of its calls in plain text: another text is another message
+        pytest.skip("tells the model the ids of its calls in plain text: another text is another message")
     spans = spans_of_requests(recording.traces, recording.logs)
     for one, other in zip(_rows(spans), _rows(_rewritten(spans, 86_400_000_000_000)), strict=True):
         assert one.runs[0].run_id != other.runs[0].run_id
@@ -125,4 +125,4 @@ def test_cycles_and_self_parents_end(recordings: dict[str, Recording]) -> None:
     spans[1].parent_span_id, spans[2].parent_span_id = spans[2].span_id, spans[1].span_id
     (rows,) = _rows(spans)
     assert len(rows.steps) == 9
-    assert len(Tree([]).readings) == 0
+    assert len(Tree([]).spans) == 0

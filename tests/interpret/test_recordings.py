@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from fix_recordings import Recording
 from spans import rows_of_recording
 
 from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.schemas.canonical import ToolCallRow
+
+#: What the kit recorded is asked as well.
+TAKEN = True
 
 
 def _tools(recording: Recording, runs: list[Rows]) -> list[ToolCallRow]:
@@ -38,7 +42,7 @@ def test_each_user_turn_is_a_run_with_its_input_and_answer(recording: Recording)
     runs = [run.runs[0] for run in rows_of_recording(recording)]
     if scenario in ("fork", "interrupt"):
         assert len(runs) == 2
-        return
+        pytest.skip("the runs of a fork and of an interruption share a turn: only their number is known")
     assert len(runs) == len(recording.expected["user_turns"])
     if scenario != "crash" and recording.name != "smolagents/llm_error":
         assert [run.input for run in runs] == recording.expected["user_turns"]
@@ -70,7 +74,9 @@ def test_the_outcome_is_what_happened(recording: Recording) -> None:
 def test_tool_calls_come_back_with_arguments_results_and_ids(recording: Recording) -> None:
     expected, scenario = recording.expected, recording.name.split("/")[1]
     if recording.off_script or scenario == "handoff":
-        return
+        pytest.skip(
+            "the tools of a recording that left its script, or hands over, are not those of the script"
+        )
     tools = _tools(recording, rows_of_recording(recording))
     if scenario == "interrupt":
         assert [tool.status for tool in tools] == ["ok", "incomplete", "ok"]

@@ -82,8 +82,13 @@ def test_the_loader_reads_while_the_engine_inserts(
     monkeypatch.setattr(loading, "next_content", noted)
     told: list[tuple[int, int]] = []
     settings = LoaderSettings(batch_spans=1000, batch_bytes=1500, wait_seconds=0.0)
-    loader = Loader(log, warehouse.connect, Ledger.open(tmp_path / "log" / "batches.jsonl"), settings)
-    loader.on_loaded = lambda first, last: told.append((first, last))
+    loader = Loader(
+        log,
+        warehouse.connect,
+        Ledger.open(tmp_path / "log" / "batches.jsonl"),
+        settings,
+        on_loaded=lambda first, last: told.append((first, last)),
+    )
     loader.start()
     assert loader.wait_loaded(30, 60.0)
     assert loader.reload_all() == 30, "and from the beginning"

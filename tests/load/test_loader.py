@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,8 +40,14 @@ class Scene:
         self.log = WriteAheadLog.open(directory / "log", low_water_bytes=0)
         self.loaders: list[Loader] = []
 
-    def loader(self, settings: LoaderSettings = SETTINGS) -> Loader:
-        loader = Loader(self.log, self.warehouse.connect, Ledger.open(self.ledger_path), settings)
+    def loader(
+        self,
+        settings: LoaderSettings = SETTINGS,
+        on_loaded: Callable[[int, int], None] = lambda first, last: None,
+    ) -> Loader:
+        loader = Loader(
+            self.log, self.warehouse.connect, Ledger.open(self.ledger_path), settings, on_loaded=on_loaded
+        )
         self.loaders.append(loader)
         return loader
 
@@ -68,8 +74,7 @@ def test_what_is_durable_is_loaded_in_batches_and_told(scene: Scene, store: Embe
     told: list[tuple[int, int]] = []
     for number in range(1, 11):
         scene.log.append(tenant="default", traces=traces(number), items=5)
-    loader = scene.loader()
-    loader.on_loaded = lambda first, last: told.append((first, last))
+    loader = scene.loader(on_loaded=lambda first, last: told.append((first, last)))
     loader.start()
     assert loader.wait_loaded(10, PATIENCE)
     last = scene.log.append(tenant="default", logs=request(Origin(), [Log(trace_id=b"l" * 16)]), items=1)

@@ -82,7 +82,8 @@ def test_archived_records_are_read_as_plain_ones(tmp_path: Path, max_bytes: int)
 
 
 @pytest.mark.parametrize("loaded", [0, 17, 40])
-def test_r06_an_archived_log_opens_whatever_the_cursor_says(archived: Path, loaded: int) -> None:
+@pytest.mark.requirement("R06")
+def test_an_archived_log_opens_whatever_the_cursor_says(archived: Path, loaded: int) -> None:
     log = open_log(archived, loaded_sequence=loaded)
     assert (log.recovery.reason, log.durable_sequence) == ("", 40)
     assert contents(log) == EXPECTED
@@ -90,7 +91,8 @@ def test_r06_an_archived_log_opens_whatever_the_cursor_says(archived: Path, load
     log.close()
 
 
-def test_r06_a_lost_ledger_means_that_everything_is_loaded_again(archived: Path) -> None:
+@pytest.mark.requirement("R06")
+def test_a_lost_ledger_means_that_everything_is_loaded_again(archived: Path) -> None:
     ledger = Ledger.open(archived / "batches.jsonl")
     batch = Batch(first=1, last=40, records=40, items=40, token=token_of(1, b""))
     ledger.begin(batch)
@@ -171,7 +173,8 @@ def test_what_is_not_read_back_as_it_was_is_not_archived(tmp_path: Path) -> None
     log.close()
 
 
-def test_r08_a_disk_too_full_to_archive_leaves_the_log_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.requirement("R08")
+def test_a_disk_too_full_to_archive_leaves_the_log_as_it_is(tmp_path: Path) -> None:
     class Full(Files):
         full = True
 
@@ -207,9 +210,8 @@ def test_a_damaged_segment_stays_plain(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.9, 0.999])
-def test_r05_a_bit_flipped_in_the_archive_costs_no_more_than_its_segment(
-    archived: Path, share: float
-) -> None:
+@pytest.mark.requirement("R05")
+def test_a_bit_flipped_in_the_archive_costs_no_more_than_its_segment(archived: Path, share: float) -> None:
     victim = sorted((archived / "archive").iterdir())[2]
     first, last = int(victim.name[:20]), int(victim.name[21:41])
     data = bytearray(victim.read_bytes())
@@ -225,7 +227,8 @@ def test_r05_a_bit_flipped_in_the_archive_costs_no_more_than_its_segment(
 
 
 @pytest.mark.parametrize("content", [b"", bytes(2000)])
-def test_r06_an_emptied_or_zeroed_archive_is_said(archived: Path, content: bytes) -> None:
+@pytest.mark.requirement("R06")
+def test_an_emptied_or_zeroed_archive_is_said(archived: Path, content: bytes) -> None:
     victim = sorted((archived / "archive").iterdir())[2]
     gone = set(range(int(victim.name[:20]), int(victim.name[21:41]) + 1))
     victim.write_bytes(content)
@@ -236,7 +239,8 @@ def test_r06_an_emptied_or_zeroed_archive_is_said(archived: Path, content: bytes
     log.close()
 
 
-def test_r06_a_missing_archive_is_counted(archived: Path) -> None:
+@pytest.mark.requirement("R06")
+def test_a_missing_archive_is_counted(archived: Path) -> None:
     victim = sorted((archived / "archive").iterdir())[2]
     gone = set(range(int(victim.name[:20]), int(victim.name[21:41]) + 1))
     victim.unlink()

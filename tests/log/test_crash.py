@@ -52,7 +52,8 @@ def start(program: str, directory: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_r01_every_acknowledged_record_survives_kill_9(tmp_path: Path) -> None:
+@pytest.mark.requirement("R01")
+def test_every_acknowledged_record_survives_kill_9(tmp_path: Path) -> None:
     acknowledged: set[int] = set()
     for round_number in range(5):
         process = start(APPENDER, tmp_path)
@@ -74,7 +75,8 @@ def test_r01_every_acknowledged_record_survives_kill_9(tmp_path: Path) -> None:
         assert log.recovery.lost_records == 0
 
 
-def test_r14_a_second_process_is_told_the_directory_and_the_pid(tmp_path: Path) -> None:
+@pytest.mark.requirement("R14")
+def test_a_second_process_is_told_the_directory_and_the_pid(tmp_path: Path) -> None:
     process = start(CLAIMER, tmp_path)
     assert process.stdout is not None
     assert process.stdout.readline() == "claimed\n"

@@ -49,7 +49,8 @@ def sequences(log: WriteAheadLog) -> list[int]:
     return found
 
 
-def test_r07_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(tmp_path: Path) -> None:
+@pytest.mark.requirement("R07")
+def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(tmp_path: Path) -> None:
     files = Failing()
     log = WriteAheadLog.open(tmp_path, low_water_bytes=0, files=files)
     assert log.append(tenant="default", traces=b"one") == 1
@@ -72,7 +73,8 @@ def test_r07_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(tmp_pat
     again.close()
 
 
-def test_r07_a_failed_write_ends_the_log_for_all_who_wait(tmp_path: Path) -> None:
+@pytest.mark.requirement("R07")
+def test_a_failed_write_ends_the_log_for_all_who_wait(tmp_path: Path) -> None:
     files = Failing()
     log = WriteAheadLog.open(tmp_path, low_water_bytes=0, files=files)
     files.fail_write, files.written_before_failing = errno.EIO, 9
@@ -88,9 +90,8 @@ def test_r07_a_failed_write_ends_the_log_for_all_who_wait(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("written", [0, 1, 20])
-def test_r08_a_disk_found_full_by_the_write_is_survived_without_a_restart(
-    tmp_path: Path, written: int
-) -> None:
+@pytest.mark.requirement("R08")
+def test_a_disk_found_full_by_the_write_is_survived_without_a_restart(tmp_path: Path, written: int) -> None:
     files = Failing()
     log = WriteAheadLog.open(tmp_path, low_water_bytes=0, files=files)
     log.append(tenant="default", traces=b"one")
@@ -106,7 +107,8 @@ def test_r08_a_disk_found_full_by_the_write_is_survived_without_a_restart(
     again.close()
 
 
-def test_r08_no_room_for_a_new_segment_is_survived(tmp_path: Path) -> None:
+@pytest.mark.requirement("R08")
+def test_no_room_for_a_new_segment_is_survived(tmp_path: Path) -> None:
     files = Failing()
     log = WriteAheadLog.open(tmp_path, segment_bytes=200, low_water_bytes=0, files=files)
     log.append(tenant="default", traces=b"x" * 150)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.torture.power_cuts import play_lives
+from retrospan.torture.power_cuts import play_lives
 
 SEEDS = 1000
 
@@ -14,7 +14,8 @@ SEEDS = 1000
 @pytest.mark.parametrize(
     "block", [0, 1, *(pytest.param(block, marks=pytest.mark.long) for block in range(2, 10))]
 )
-def test_r03_what_was_promised_survives_power_cuts(tmp_path: Path, block: int) -> None:
+@pytest.mark.requirement("R03")
+def test_what_was_promised_survives_power_cuts(tmp_path: Path, block: int) -> None:
     total = play_lives(tmp_path / "disk", range(block * SEEDS // 10, (block + 1) * SEEDS // 10))
     assert not total.broken, total.broken
     assert total.acknowledged > 500

@@ -50,7 +50,8 @@ def offsets(bodies: list[bytes]) -> list[int]:
 BODIES = [b"first", b"second, somewhat longer", b"third"]
 
 
-def test_r04_a_tail_torn_at_any_byte_of_the_last_record_is_cut_and_counted(tmp_path: Path) -> None:
+@pytest.mark.requirement("R04")
+def test_a_tail_torn_at_any_byte_of_the_last_record_is_cut_and_counted(tmp_path: Path) -> None:
     [segment] = written(tmp_path / "whole", BODIES)
     whole = segment.read_bytes()
     starts = offsets(BODIES)
@@ -72,7 +73,8 @@ def test_r04_a_tail_torn_at_any_byte_of_the_last_record_is_cut_and_counted(tmp_p
         again.close()
 
 
-def test_r05_a_bit_flipped_anywhere_in_the_middle_loses_that_record_only(tmp_path: Path) -> None:
+@pytest.mark.requirement("R05")
+def test_a_bit_flipped_anywhere_in_the_middle_loses_that_record_only(tmp_path: Path) -> None:
     [segment] = written(tmp_path / "whole", BODIES)
     whole = segment.read_bytes()
     starts = offsets(BODIES)
@@ -92,7 +94,8 @@ def test_r05_a_bit_flipped_anywhere_in_the_middle_loses_that_record_only(tmp_pat
         log.close()
 
 
-def test_r05_damage_that_comes_while_the_log_is_open_is_found_by_reading(tmp_path: Path) -> None:
+@pytest.mark.requirement("R05")
+def test_damage_that_comes_while_the_log_is_open_is_found_by_reading(tmp_path: Path) -> None:
     [segment] = written(tmp_path, BODIES)
     log = open_log(tmp_path)
     starts = offsets(BODIES)
@@ -106,7 +109,8 @@ def test_r05_damage_that_comes_while_the_log_is_open_is_found_by_reading(tmp_pat
     log.close()
 
 
-def test_r05_a_segment_below_the_loaded_sequence_is_verified_when_it_is_read(tmp_path: Path) -> None:
+@pytest.mark.requirement("R05")
+def test_a_segment_below_the_loaded_sequence_is_verified_when_it_is_read(tmp_path: Path) -> None:
     segments = written(tmp_path, [b"%03d" % number * 100 for number in range(30)], segment_bytes=1000)
     damaged = bytearray(segments[1].read_bytes())
     damaged[100] ^= 1
@@ -118,7 +122,8 @@ def test_r05_a_segment_below_the_loaded_sequence_is_verified_when_it_is_read(tmp
     log.close()
 
 
-def test_r05_a_record_inside_a_damaged_record_is_not_taken_for_a_real_one(tmp_path: Path) -> None:
+@pytest.mark.requirement("R05")
+def test_a_record_inside_a_damaged_record_is_not_taken_for_a_real_one(tmp_path: Path) -> None:
     forged = b"".join(encode(arrived_at=2**62, sequence=2, tenant="admin", traces=b"forged")[0])
     bodies = [b"first", b"harmless" + forged + b"harmless", b"third"]
     [segment] = written(tmp_path, bodies)
@@ -130,7 +135,8 @@ def test_r05_a_record_inside_a_damaged_record_is_not_taken_for_a_real_one(tmp_pa
     log.close()
 
 
-def test_r06_zeros_at_the_end_are_cut(tmp_path: Path) -> None:
+@pytest.mark.requirement("R06")
+def test_zeros_at_the_end_are_cut(tmp_path: Path) -> None:
     [segment] = written(tmp_path, BODIES)
     with segment.open("ab") as file:
         file.write(bytes(4096))
@@ -140,7 +146,8 @@ def test_r06_zeros_at_the_end_are_cut(tmp_path: Path) -> None:
     log.close()
 
 
-def test_r06_an_empty_newest_segment_is_taken_away(tmp_path: Path) -> None:
+@pytest.mark.requirement("R06")
+def test_an_empty_newest_segment_is_taken_away(tmp_path: Path) -> None:
     written(tmp_path, BODIES)
     segment_path(tmp_path, 4).touch()
     log = open_log(tmp_path)
@@ -150,7 +157,8 @@ def test_r06_an_empty_newest_segment_is_taken_away(tmp_path: Path) -> None:
     log.close()
 
 
-def test_r06_a_missing_segment_is_counted_and_the_others_are_read(tmp_path: Path) -> None:
+@pytest.mark.requirement("R06")
+def test_a_missing_segment_is_counted_and_the_others_are_read(tmp_path: Path) -> None:
     segments = written(tmp_path, [b"%03d" % number * 100 for number in range(30)], segment_bytes=1000)
     gone = int(segments[2].stem) - int(segments[1].stem)
     segments[1].unlink()
@@ -161,7 +169,8 @@ def test_r06_a_missing_segment_is_counted_and_the_others_are_read(tmp_path: Path
     log.close()
 
 
-def test_r06_a_sealed_segment_that_lost_its_end_is_left_alone_and_counted(tmp_path: Path) -> None:
+@pytest.mark.requirement("R06")
+def test_a_sealed_segment_that_lost_its_end_is_left_alone_and_counted(tmp_path: Path) -> None:
     segments = written(tmp_path, [b"%03d" % number * 100 for number in range(30)], segment_bytes=1000)
     size = segments[1].stat().st_size - 5
     segments[1].write_bytes(segments[1].read_bytes()[:size])
@@ -177,7 +186,8 @@ THIRTY = [b"%03d" % number * 100 for number in range(30)]
 
 
 @pytest.mark.parametrize("content", [b"", None])
-def test_r06_an_emptied_or_zeroed_segment_costs_only_itself(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.requirement("R06")
+def test_an_emptied_or_zeroed_segment_costs_only_itself(tmp_path: Path, content: bytes | None) -> None:
     segments = written(tmp_path, THIRTY, segment_bytes=1000)
     gone = int(segments[2].stem) - int(segments[1].stem)
     segments[1].write_bytes(bytes(segments[1].stat().st_size) if content is None else content)
@@ -189,7 +199,8 @@ def test_r06_an_emptied_or_zeroed_segment_costs_only_itself(tmp_path: Path, cont
 
 
 @pytest.mark.parametrize("loaded", [0, 29])
-def test_r06_swapped_segments_are_read_in_the_order_of_their_records(tmp_path: Path, loaded: int) -> None:
+@pytest.mark.requirement("R06")
+def test_swapped_segments_are_read_in_the_order_of_their_records(tmp_path: Path, loaded: int) -> None:
     segments = written(tmp_path, THIRTY, segment_bytes=1000)
     one, other = segments[1], segments[4]
     aside = tmp_path / "aside"
@@ -204,7 +215,8 @@ def test_r06_swapped_segments_are_read_in_the_order_of_their_records(tmp_path: P
     log.close()
 
 
-def test_r06_a_segment_that_is_there_twice_is_read_once(tmp_path: Path) -> None:
+@pytest.mark.requirement("R06")
+def test_a_segment_that_is_there_twice_is_read_once(tmp_path: Path) -> None:
     segments = written(tmp_path, THIRTY, segment_bytes=1000)
     shutil.copy(segments[1], segment_path(tmp_path, 2))
     log = open_log(tmp_path)
@@ -213,7 +225,8 @@ def test_r06_a_segment_that_is_there_twice_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loaded", [0, 5, 29, 30, 500])
-def test_r06_any_cursor_will_do(tmp_path: Path, loaded: int) -> None:
+@pytest.mark.requirement("R06")
+def test_any_cursor_will_do(tmp_path: Path, loaded: int) -> None:
     written(tmp_path, THIRTY, segment_bytes=1000)
     log = open_log(tmp_path, loaded_sequence=loaded)
     assert contents(log) == dict(enumerate(THIRTY, 1))
@@ -228,7 +241,8 @@ def test_r06_any_cursor_will_do(tmp_path: Path, loaded: int) -> None:
     replacement=st.binary(max_size=12),
     removed=st.integers(0, 12),
 )
-def test_r05_any_damage_to_one_place_never_invents_or_alters_a_record(
+@pytest.mark.requirement("R05")
+def test_any_damage_to_one_place_never_invents_or_alters_a_record(
     tmp_path_factory: pytest.TempPathFactory,
     bodies: list[bytes],
     position: int,

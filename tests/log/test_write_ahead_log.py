@@ -54,6 +54,18 @@ def test_what_is_appended_is_read_back_as_it_was(log: WriteAheadLog) -> None:
     assert first.arrived_at < second.arrived_at < third.arrived_at
 
 
+def test_arrivals_grow_also_when_the_clock_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are told apart and put in order by arrival: none is earlier than, or equal to, one before it."""
+    clock = iter([1_000, 1_000, 400, 2_000, 5, 7])
+    monkeypatch.setattr("retrospan.ingest.log.write_ahead_log.time.time_ns", lambda: next(clock))
+    for expected in ([1_000, 1_001, 1_002, 2_000], [1_000, 1_001, 1_002, 2_000, 2_001, 2_002]):
+        log = WriteAheadLog.open(tmp_path / "log", low_water_bytes=0)
+        while len(read_all(log)) < len(expected):
+            log.append(tenant="default", traces=b"spans")
+        assert [record.arrived_at for record in read_all(log)] == expected
+        log.close()
+
+
 def test_many_threads_share_commits_and_every_record_has_its_own_sequence(tmp_path: Path) -> None:
     class Counting(Files):
         syncs = 0
@@ -190,7 +202,8 @@ def test_sequences_the_warehouse_has_are_never_given_out_again(tmp_path: Path) -
     log.close()
 
 
-def test_r08_a_full_log_refuses_and_keeps_what_it_has(tmp_path: Path) -> None:
+@pytest.mark.requirement("R08")
+def test_a_full_log_refuses_and_keeps_what_it_has(tmp_path: Path) -> None:
     log = WriteAheadLog.open(tmp_path, limit_bytes=1000, low_water_bytes=0)
     log.append(tenant="default", traces=b"x" * 700)
     with pytest.raises(LogFull, match="its limit is 1000"):
@@ -206,7 +219,8 @@ def test_r08_a_full_log_refuses_and_keeps_what_it_has(tmp_path: Path) -> None:
     log.close()
 
 
-def test_r08_below_the_low_water_mark_nothing_is_taken_until_there_is_room_again(tmp_path: Path) -> None:
+@pytest.mark.requirement("R08")
+def test_below_the_low_water_mark_nothing_is_taken_until_there_is_room_again(tmp_path: Path) -> None:
     class Shrinking(Files):
         free = 10_000
 

@@ -270,7 +270,8 @@ def test_the_stock_exporter_delivers(station: Station) -> None:
     assert make.names(station.records()[0].traces) == ["over http"]
 
 
-def test_r29_the_stock_exporter_comes_back_after_a_full_disk(station: Station) -> None:
+@pytest.mark.requirement("R29")
+def test_the_stock_exporter_comes_back_after_a_full_disk(station: Station) -> None:
     provider = TracerProvider()
     exporter = OTLPSpanExporter(endpoint=f"http://127.0.0.1:{station.http_port}/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter))

@@ -163,7 +163,7 @@ def test_a_large_value_is_cut_at_its_largest_parts_and_says_so(caplog: pytest.Lo
     assert (form["small"], form["log"]) == (1, ["line"] * 3)
     assert form["page"]["$cut"]["bytes"] == 50_002
     assert form["page"]["$cut"]["start"] == "x" * 1000
-    assert [record.message.count("said once") for record in caplog.records] == [1]
+    assert [record.message.count("logged once") for record in caplog.records] == [1]
 
 
 def test_a_list_of_many_small_parts_is_cut_as_well() -> None:

@@ -69,7 +69,8 @@ def refused(collector: Served, path: str, body: bytes, content_type: str) -> int
     return 200
 
 
-def test_r47_a_byte_scan_finds_none_of_the_planted_secrets(redacting: Served) -> None:
+@pytest.mark.requirement("R47")
+def test_a_byte_scan_finds_none_of_the_planted_secrets(redacting: Served) -> None:
     everything = f"{API_KEY} password={PASSWORD} {EMAIL} {TICKET}"
     redacting.send(traces=[planted()])
     redacting.send(logs=[make.logs(LogRecord(body=AnyValue(string_value=everything))).SerializeToString()])

@@ -120,7 +120,8 @@ def planted_request(span: Span, text: str) -> ExportTraceServiceRequest:
 @pytest.mark.parametrize(
     ("rule", "text", "secret"), PLANTED, ids=[f"{rule}-{text[:9]}" for rule, text, _ in PLANTED]
 )
-def test_r47_no_planted_secret_of_a_span_is_on_disk(store: Store, rule: str, text: str, secret: str) -> None:
+@pytest.mark.requirement("R47")
+def test_no_planted_secret_of_a_span_is_on_disk(store: Store, rule: str, text: str, secret: str) -> None:
     body = planted_request(planted_span(text), text).SerializeToString()
     [span] = store.spans(body)
     assert not store.holds(secret)
@@ -192,7 +193,8 @@ def test_a_value_under_a_named_key_goes_whole(store: Store, value: AnyValue) -> 
     assert not store.holds(SECRET)
 
 
-def test_r47_logs_and_their_bodies(store: Store) -> None:
+@pytest.mark.requirement("R47")
+def test_logs_and_their_bodies(store: Store) -> None:
     records = [
         LogRecord(body=text_value(f"said {KEY}"), severity_text=KEY, event_name=KEY, time_unix_nano=9),
         LogRecord(body=text_value(json.dumps({"password": SECRET}))),
@@ -212,7 +214,8 @@ def test_r47_logs_and_their_bodies(store: Store) -> None:
     assert (counters.log_records_redacted, counters.log_records_withheld) == (3, 0)
 
 
-def test_r47_json_requests_are_searched_as_well(store: Store) -> None:
+@pytest.mark.requirement("R47")
+def test_json_requests_are_searched_as_well(store: Store) -> None:
     body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{
         "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": KEY,
         "attributes": [{"key": "password", "value": {"stringValue": SECRET}}],
@@ -223,7 +226,8 @@ def test_r47_json_requests_are_searched_as_well(store: Store) -> None:
     assert not store.holds(SECRET)
 
 
-def test_r47_rejects_carry_no_sample(store: Store) -> None:
+@pytest.mark.requirement("R47")
+def test_rejects_carry_no_sample(store: Store) -> None:
     bad = make.span(KEY, trace_id=b"short")
     body = make.traces(make.span(), bad).SerializeToString()
     store.intake.traces(body)
@@ -279,7 +283,8 @@ def nested_json() -> str:
     ],
     ids=["nested values", "json in json", "open brackets"],
 )
-def test_r46_what_cannot_be_searched_to_the_end_is_withheld_and_the_span_kept(
+@pytest.mark.requirement("R46")
+def test_what_cannot_be_searched_to_the_end_is_withheld_and_the_span_kept(
     store: Store, attribute: bytes
 ) -> None:
     raw = make.raw_span(f"chat {KEY}".encode(), [attribute]) + b"\x7a\x02\x18\x02"  # status: error

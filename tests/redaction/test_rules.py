@@ -74,7 +74,8 @@ def test_an_expression_that_one_character_decides_is_accepted(pattern: str) -> N
 
 
 @pytest.mark.parametrize(("pattern", "reason"), REFUSED.items(), ids=[pattern[:12] for pattern in REFUSED])
-def test_r46_an_expression_that_might_go_back_is_refused(pattern: str, reason: str) -> None:
+@pytest.mark.requirement("R46")
+def test_an_expression_that_might_go_back_is_refused(pattern: str, reason: str) -> None:
     with pytest.raises(PatternRefused, match=reason):
         accept(pattern)
 
@@ -84,7 +85,8 @@ def test_r46_an_expression_that_might_go_back_is_refused(pattern: str, reason: s
     st.lists(st.sampled_from(["a", "b", ".", "[ab]", "(?:", ")", "|", "*", "+", "?", "{1,9}", "{3}", "{2,}", "$", r"\b", r"\w"]), max_size=9),
     st.sampled_from(["a", "ab", "aab", "ba", "a!", "ab!"]),
 )  # fmt: skip
-def test_r46_whatever_is_accepted_is_fast_on_whatever_text(pieces: list[str], unit: str) -> None:
+@pytest.mark.requirement("R46")
+def test_whatever_is_accepted_is_fast_on_whatever_text(pieces: list[str], unit: str) -> None:
     try:
         accepted = accept("".join(pieces))
     except PatternRefused:

@@ -47,7 +47,8 @@ def test_harmless_text_stays_the_same_object(text: str) -> None:
     ("rule", "text", "secret"), PLANTED, ids=[f"{rule}-{text[:9]}" for rule, text, _ in PLANTED]
 )
 @pytest.mark.parametrize("levels", [1, 2, 4])
-def test_r47_a_secret_in_json_in_strings_is_found(rule: str, text: str, secret: str, levels: int) -> None:
+@pytest.mark.requirement("R47")
+def test_a_secret_in_json_in_strings_is_found(rule: str, text: str, secret: str, levels: int) -> None:
     document = json.dumps({"said": ["\n" + text, 7], "n": 1.50})
     for _ in range(levels - 1):
         document = json.dumps({"inner": document})
@@ -182,7 +183,8 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_r46_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+@pytest.mark.requirement("R46")
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     """A megabyte: what goes back over its text would need hours, what does not needs half a second."""
     text = '["\\' + piece * (1_000_000 // len(piece))
     began = time.process_time()

@@ -16,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from keeping import KINDS, Keeper, agent_run
 
-from retrospan.ingest.interpret.service.worker import TABLES
+from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.retention.deletion import retention
-from retrospan.ingest.torture.failpoints import RETENTION_FAILPOINTS, arm
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.torture.failpoints import RETENTION_FAILPOINTS, arm
 
 RECEIPTS = (
     "SELECT what, subject, run_class, rule, spans, log_records, arrivals, rows, bytes, content_hash, hash_after "

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from keeping import DAY
 
-from retrospan.ingest.torture.failpoints import RETENTION_FAILPOINTS
+from retrospan.torture.failpoints import RETENTION_FAILPOINTS
 
 SCENE = Path(__file__).with_name("keep_scene.py")
 

@@ -10,6 +10,8 @@ import pytest
 from fix_collector import Served
 from fix_recordings import load_recording
 
+from retrospan.ingest.interpret.run import VERSION
+
 RULES = Path(__file__).with_name("records.toml").read_text(encoding="utf-8")
 OTHER = RULES.replace('tool = "update_record"', 'tool = "nothing_like_it"')
 
@@ -71,7 +73,7 @@ def test_rules_are_tried_turned_on_and_applied_to_the_past(
         row["value"] = json.loads(row["value"])
     assert sorted(found, key=str) == sorted(wanted, key=str)
     (after,) = ruled.rows("SELECT DISTINCT interpreted_by AS by FROM runs")
-    assert after != before and after["by"].startswith("4+rules.")
+    assert after != before and after["by"].startswith(f"{VERSION}+rules.")
 
     timeline = "SELECT field, old_value, new_value, step, source FROM entity_timeline WHERE entity_id = {id:String} ORDER BY at"
     assert ruled.rows(timeline, id="O-77") == [

@@ -10,6 +10,7 @@ from fix_recordings import Recording, load_recording, manifest
 from spans import read_runs, spans_of_requests
 
 from retrospan.ingest.interpret.rows.rows import rows_of
+from retrospan.ingest.interpret.run import VERSION
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.schemas.stated import ObservationRow
 
@@ -88,4 +89,4 @@ def test_a_rule_that_finds_nothing_is_a_problem_of_the_run() -> None:
     (problem,) = [problem for problem in run.problems if problem.field.startswith("rule:")]
     assert problem.field == "rule:records" and problem.reason == "after: result.now leads to nothing"
     assert "C-1042" in problem.raw
-    assert run.interpreted_by.startswith("4+rules.")
+    assert run.interpreted_by.startswith(f"{VERSION}+rules.")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from retrospan.ingest.torture.victim import Victim
+from retrospan.torture.victim import Victim
 
 REQUESTS, SPANS = 24, 10
 QUERY = "SELECT trace_id, span_id, name, attributes['text'] FROM spans ORDER BY trace_id, span_id"
@@ -60,7 +60,8 @@ def request(number: int) -> bytes:
 
 
 @pytest.mark.long
-def test_r13_lost_tables_and_a_lost_ledger_are_derived_again_from_the_archive(tmp_path: Path) -> None:
+@pytest.mark.requirement("R13")
+def test_lost_tables_and_a_lost_ledger_are_derived_again_from_the_archive(tmp_path: Path) -> None:
     log = tmp_path / "data" / "log"
     with running(tmp_path) as victim:
         assert victim.addresses is not None

@@ -33,7 +33,8 @@ def archive(log: WriteAheadLog) -> None:
         pass
 
 
-def test_r16_segments_that_move_into_the_archive_during_the_copy_leave_no_gap(tmp_path: Path) -> None:
+@pytest.mark.requirement("R16")
+def test_segments_that_move_into_the_archive_during_the_copy_leave_no_gap(tmp_path: Path) -> None:
     log = WriteAheadLog.open(tmp_path / "log", segment_bytes=1500, low_water_bytes=0)
     append(log, 10)
     archive(log)
@@ -60,7 +61,8 @@ def test_r16_segments_that_move_into_the_archive_during_the_copy_leave_no_gap(tm
     restored.close()
 
 
-def test_r16_an_archived_segment_counts_before_a_shorter_plain_one(tmp_path: Path) -> None:
+@pytest.mark.requirement("R16")
+def test_an_archived_segment_counts_before_a_shorter_plain_one(tmp_path: Path) -> None:
     log = WriteAheadLog.open(tmp_path / "log", segment_bytes=1500, low_water_bytes=0)
     append(log, 10)
     first = min((tmp_path / "log").glob("*.seg"))
@@ -86,7 +88,8 @@ def procedure(data: Path, backup: Path) -> None:
 
 
 @pytest.mark.long
-def test_r16_every_span_acknowledged_before_the_copy_is_there_after_a_restore(tmp_path: Path) -> None:
+@pytest.mark.requirement("R16")
+def test_every_span_acknowledged_before_the_copy_is_there_after_a_restore(tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text("[limits]\nsegment_bytes = 8192\n")
     flags = ("--config", str(settings))

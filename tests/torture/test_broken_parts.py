@@ -22,7 +22,8 @@ def parts(warehouse: Path, table: str, collector: Served) -> list[Path]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("table", ["raw_spans", "canon_model_calls"])
-def test_r13_a_part_broken_on_disk_turns_health_and_a_rebuild_brings_its_rows_back(
+@pytest.mark.requirement("R13")
+def test_a_part_broken_on_disk_turns_health_and_a_rebuild_brings_its_rows_back(
     served: Served, table: str
 ) -> None:
     spans = [make.span(f"chat {number}") for number in range(200)]

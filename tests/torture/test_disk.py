@@ -29,7 +29,8 @@ def body(number: int) -> bytes:
         pytest.param("size=1g,nr_inodes=100000", "size=1g,nr_inodes=100000", id="inodes"),
     ],
 )
-def test_r08_a_disk_that_fills_under_the_tables_costs_no_span_and_mends_without_a_restart(
+@pytest.mark.requirement("R08")
+def test_a_disk_that_fills_under_the_tables_costs_no_span_and_mends_without_a_restart(
     tmp_path: Path, small: str, large: str
 ) -> None:
     warehouse = tmp_path / "data" / "warehouse"

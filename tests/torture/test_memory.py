@@ -55,7 +55,8 @@ def test_the_engine_gets_what_the_limit_leaves() -> None:
         engine_bytes(6000 * MIB, LEAST_BYTES - 1)
 
 
-def test_r32_with_256_mb_it_does_not_start_and_says_why(tmp_path: Path) -> None:
+@pytest.mark.requirement("R32")
+def test_with_256_mb_it_does_not_start_and_says_why(tmp_path: Path) -> None:
     with memory_group(256 * MIB) as group:
         done = subprocess.run(
             [
@@ -73,7 +74,8 @@ def test_r32_with_256_mb_it_does_not_start_and_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_r31_r32_a_flood_is_survived_with_the_least_memory_and_nothing_acknowledged_is_lost(
+@pytest.mark.requirement("R31", "R32")
+def test_a_flood_is_survived_with_the_least_memory_and_nothing_acknowledged_is_lost(
     tmp_path: Path,
 ) -> None:
     with memory_group(LEAST_BYTES) as group:

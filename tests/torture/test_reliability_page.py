@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -19,6 +20,22 @@ def test_the_tests_that_it_names_exist() -> None:
     assert len(named) > 50
     for name, path in named:
         assert f"def {name}(" in (TOP / path).read_text(encoding="utf-8"), f"{name} is not in {path}"
+
+
+def test_a_case_that_tests_say_they_hold_names_one_of_them() -> None:
+    bearing: dict[str, set[str]] = {}
+    for file in sorted((TOP / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.requirement":
+                    for case in mark.args:
+                        bearing.setdefault(ast.literal_eval(case), set()).add(node.name)
+    rows = {case: set(re.findall(r"\[(test_\w+)\]", cell)) for case, _, _, cell in ROWS}
+    assert len(bearing) > 30
+    assert bearing.keys() <= rows.keys()
+    assert {case for case, tests in bearing.items() if not tests & rows[case]} == set()
 
 
 def test_only_what_is_tested_says_so() -> None:

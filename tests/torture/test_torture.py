@@ -13,12 +13,12 @@ import pytest
 from heeding import heeding
 
 from retrospan.ingest.cli.main import main
-from retrospan.ingest.torture import session
-from retrospan.ingest.torture.command import summary
-from retrospan.ingest.torture.exporters import Account
-from retrospan.ingest.torture.failpoints import FAILPOINTS, RETENTION_FAILPOINTS, Failpoint
-from retrospan.ingest.torture.session import Torture, Verdict, compare
-from retrospan.ingest.torture.victim import Victim
+from retrospan.torture import session
+from retrospan.torture.command import summary
+from retrospan.torture.exporters import Account
+from retrospan.torture.failpoints import FAILPOINTS, RETENTION_FAILPOINTS, Failpoint
+from retrospan.torture.session import Torture, Verdict, compare
+from retrospan.torture.victim import Victim
 
 NAMES = {("aa", "01"): "chat 0/1/1", ("aa", "02"): "chat 0/1/2"}
 
@@ -132,7 +132,8 @@ def test_an_interrupt_while_a_collector_is_being_started_leaves_none(
 
 
 @pytest.mark.long
-def test_r01_r02_every_acknowledged_span_survives_kills_at_random_and_at_named_points(tmp_path: Path) -> None:
+@pytest.mark.requirement("R01", "R02")
+def test_every_acknowledged_span_survives_kills_at_random_and_at_named_points(tmp_path: Path) -> None:
     lines: list[str] = []
     verdict = Torture(tmp_path, 20, 60.0, lines.append, least_kills=2 * len(FAILPOINTS)).run()
     assert verdict.broken == [], lines[-5:]

@@ -1,4 +1,4 @@
-"""Where two runs part and why, one test per cause; and what must not count as difference."""
+"""Where two runs diverge and why, one test per cause; and what must not count as difference."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ def tell(port: str, fault: str) -> None:
 
 
 @pytest.mark.long
-def test_r09_ten_minutes_without_the_server_cost_no_exporter_anything(tmp_path: Path) -> None:
+@pytest.mark.requirement("R09")
+def test_ten_minutes_without_the_server_cost_no_exporter_anything(tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(SERVER.parents[1])}
     server = subprocess.Popen(
         [sys.executable, str(SERVER), str(tmp_path / "engine"), "0"],

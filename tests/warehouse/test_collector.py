@@ -103,7 +103,8 @@ def test_no_request_writes_through_the_sql_port(start: Start, engine_server: Eng
 
 
 @pytest.mark.long
-def test_r09_a_server_that_is_away_costs_no_exporter_anything(
+@pytest.mark.requirement("R09")
+def test_a_server_that_is_away_costs_no_exporter_anything(
     start: Start, engine_server: EngineServer, warehouse: EmbeddedWarehouse
 ) -> None:
     engine_server.fault = Fault(down=True)
@@ -146,7 +147,8 @@ def test_r09_a_server_that_is_away_costs_no_exporter_anything(
         pytest.param(Fault(refuse=241), id="refuse", marks=pytest.mark.long),
     ],
 )
-def test_r10_whatever_becomes_of_an_answer_every_span_is_there_once(
+@pytest.mark.requirement("R10")
+def test_whatever_becomes_of_an_answer_every_span_is_there_once(
     start: Start, engine_server: EngineServer, warehouse: EmbeddedWarehouse, fault: Fault
 ) -> None:
     collector = start("one", patience=3.0 if fault.hang else 60.0)

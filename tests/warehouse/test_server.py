@@ -153,7 +153,8 @@ def test_the_same_token_again_adds_nothing(
     assert twice[0] == twice[1]
 
 
-def test_r10_an_insert_cut_after_the_commit_is_not_repeated_below_us(
+@pytest.mark.requirement("R10")
+def test_an_insert_cut_after_the_commit_is_not_repeated_below_us(
     server: EngineServer, far: ServerStore, recordings: dict[str, Recording]
 ) -> None:
     """Rows without a token would be there twice. The one who inserts says whether it may be tried again."""
@@ -165,9 +166,8 @@ def test_r10_an_insert_cut_after_the_commit_is_not_repeated_below_us(
     assert far.rows("SELECT count() FROM leases") == [[1]]
 
 
-def test_r10_a_server_that_hangs_is_given_up_in_time(
-    server: EngineServer, impatient: ServerWarehouse
-) -> None:
+@pytest.mark.requirement("R10")
+def test_a_server_that_hangs_is_given_up_in_time(server: EngineServer, impatient: ServerWarehouse) -> None:
     connection = impatient.connect()
     server.fault = Fault(hang=True)
     began = time.monotonic()

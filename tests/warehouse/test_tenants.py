@@ -51,7 +51,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, Any
 
 @pytest.mark.long
 @pytest.mark.parametrize("tenant", ["acme", "globex"])
-def test_r38_no_view_and_no_table_shows_a_row_of_another_tenant(
+@pytest.mark.requirement("R38")
+def test_no_view_and_no_table_shows_a_row_of_another_tenant(
     seen: Mapping[str, dict[str, Any]], tenant: str
 ) -> None:
     shown = seen[tenant]["tenants"]
@@ -77,7 +78,8 @@ def _filled(seen: Mapping[str, dict[str, Any]]) -> set[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("tenant", ["acme", "globex"])
-def test_r38_a_run_of_another_tenant_is_a_run_that_is_not_there(
+@pytest.mark.requirement("R38")
+def test_a_run_of_another_tenant_is_a_run_that_is_not_there(
     seen: Mapping[str, dict[str, Any]], tenant: str
 ) -> None:
     assert set(seen[tenant]["foreign"]) == {view.name for view in catalogue.views() if view.parameters}

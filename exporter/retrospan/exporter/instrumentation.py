@@ -55,7 +55,7 @@ class Instrumentation:
         return self._pipeline is None or self._pipeline.shutdown(timeout)
 
     def counts(self) -> Counts:
-        """What became of this process's spans so far."""
+        """Return what became of this process's spans so far."""
         if self._pipeline is None:
             return Counts(
                 accepted=0, delivered=0, waiting=0, lost={}, reduced=0, redacted_values=0, withheld_spans=0
@@ -137,7 +137,7 @@ def current_pipeline(
     *,
     behind_batches: bool = False,
 ) -> Pipeline | None:
-    """The process's one pipeline, made on the first call; None where export is switched off.
+    """Return the process's one pipeline, made on the first call; None where export is switched off.
 
     Raises ConfigError and MissingExtra for arguments only.
     """
@@ -204,7 +204,7 @@ def _provider(
     attributes: Mapping[str, AttributeValue],
     pipeline: Pipeline | None,
 ) -> trace.TracerProvider:
-    """The provider to add to: the one given, the one that is set, or a new one that is then set."""
+    """Return the provider to add to: the one given, the one that is set, or a new one that is then set."""
     if given is not None:
         return given
     existing = trace.get_tracer_provider()

@@ -123,7 +123,7 @@ class _Sources:
         return self._variable(VARIABLES[name], read, default)
 
     def otel(self, name: str, read: Callable[[object], Value], default: Value) -> Value:
-        """A variable of the OTLP exporters: for traces, or for all."""
+        """Return a variable of the OTLP exporters: for traces, or for all."""
         for variable in (f"OTEL_EXPORTER_OTLP_TRACES_{name}", f"OTEL_EXPORTER_OTLP_{name}"):
             if self.environ.get(variable):
                 return self._variable(variable, read, default)

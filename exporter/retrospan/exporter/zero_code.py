@@ -33,12 +33,12 @@ for _name, _value in _RAISED.items():
 
 
 def _variables_at_start() -> set[str]:
-    """The names of the variables that the process was started with."""
+    """Return the names of the variables that the process was started with."""
     pairs = Path("/proc/self/environ").read_bytes().split(b"\0")
     return {pair.partition(b"=")[0].decode(errors="replace") for pair in pairs}
 
 
-# OpenTelemetry's distro puts `grpc` where nobody has said anything.
+# OpenTelemetry's distro puts `grpc` where nothing is set.
 if names.OTEL_EXPORTER_OTLP_PROTOCOL not in _variables_at_start():
     os.environ.setdefault(VARIABLES["protocol"], "http/protobuf")
 

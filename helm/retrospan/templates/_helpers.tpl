@@ -169,27 +169,6 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end }}
 
-{{/* Alive: the process that receives answers at all. Neither ClickHouse nor lag nor a full disk is healed by a restart,
-     and what is asked on 8123 cannot get it killed. Expects a dict of root and port. */}}
-{{- define "retrospan.probes" -}}
-{{- $scheme := include "retrospan.scheme" .root | upper }}
-startupProbe:
-  httpGet: {path: /health/live, port: {{ .port }}, scheme: {{ $scheme }}}
-  periodSeconds: 5
-  timeoutSeconds: 5
-  failureThreshold: 120
-livenessProbe:
-  httpGet: {path: /health/live, port: {{ .port }}, scheme: {{ $scheme }}}
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 6
-readinessProbe:
-  httpGet: {path: /health/ready, port: {{ .port }}, scheme: {{ $scheme }}}
-  periodSeconds: 5
-  timeoutSeconds: 3
-  failureThreshold: 2
-{{- end }}
-
 {{/* How a pod that only asks reaches the collector; expects a dict of root, host and the token's key. */}}
 {{- define "retrospan.clientEnv" -}}
 - {name: RETROSPAN_URL, value: "{{ include "retrospan.scheme" .root }}://{{ .host }}:8123"}

@@ -20,8 +20,8 @@ from retrospan.ingest.logs import log_failure
 from retrospan.schemas import errors
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
+#: Bytes of one message: the receipts of one record are the largest.
 LONGEST = 64 << 20
-"""Bytes of one message: the receipts of one record are the largest."""
 CALL_SECONDS = 60.0
 _AT_ONCE = 8
 
@@ -175,7 +175,7 @@ class Channel:
 
 
 def told(error: RetrospanError) -> dict[str, object]:
-    """An error as the other end can make it again: its class, its words, and what else it knows."""
+    """Return an error as the other end can make it again: its class, its words, and what else it knows."""
     known = {name: value for name, value in vars(error).items() if isinstance(value, str | int | bool | None)}
     return {"kind": type(error).__name__, "message": str(error), "known": known}
 
@@ -185,7 +185,7 @@ def _error_of(fails: Mapping[str, Any]) -> RetrospanError:
 
 
 def error_told(kind: str, message: str, known: Mapping[str, object]) -> RetrospanError:
-    """The error that the other end told of; of an unknown class, one that may go better next time."""
+    """Return the error that the other end told of; of an unknown class, one that may go better next time."""
     found = getattr(errors, kind, None)
     if not (isinstance(found, type) and issubclass(found, RetrospanError)):
         return WarehouseUnavailable(message)

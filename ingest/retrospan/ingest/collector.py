@@ -12,7 +12,6 @@ child, follows the log: engine, loader, interpreter, SQL port. Whatever becomes 
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -44,17 +43,18 @@ from retrospan.ingest.redact.redactor import Redactor
 from retrospan.ingest.remote_file import read_setting
 from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.service import Service
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.collector_status import CollectorStatus, ReceivingParts, release
 from retrospan.ingest.status.probes import Probes
 from retrospan.ingest.supervisor import Supervisor
 
+#: How long requests in flight have to be answered: the exporters' own deadline.
 GRACE_SECONDS = 10.0
-"""How long requests in flight have to be answered: the exporters' own deadline."""
+#: How long the process of the warehouse has to end, beyond the drain.
 CLOSING_SECONDS = 60.0
-"""How long the process of the warehouse has to end, beyond the drain."""
+#: What the process of the warehouse may have beside its engine: batches on their way in, pages of long runs.
 BESIDE_ENGINE_BYTES = 1 << 30
-"""What the process of the warehouse may have beside its engine: batches on their way in, pages of long runs."""
 _TELL_SECONDS = 0.01
 _LOOK_SECONDS = 0.5
 
@@ -71,15 +71,41 @@ class Addresses:
         return f"grpc={self.grpc} http={self.http} sql={self.sql}"
 
 
+class Growth(Service):
+    """Tells the process of the warehouse how far the log is durable, a hundred times a second at most."""
+
+    thread_name = "retrospan-growth"
+    work = "telling how far the log is durable"
+
+    def __init__(self, log: WriteAheadLog, supervisor: Supervisor) -> None:
+        super().__init__(_TELL_SECONDS)
+        self._log = log
+        self._supervisor = supervisor
+        self._told = self._first = 0
+
+    def run_once(self) -> None:
+        """Wait a moment for the log to grow, and tell it."""
+        if self._log.wait_beyond(self._told, _LOOK_SECONDS):
+            self.tell(self._first)
+
+    def tell(self, first: int = 0) -> None:
+        """Tell of the segments that begin at a sequence or later."""
+        grown = self._log.segments(first)
+        self._supervisor.tell(
+            "grow", {"segments": [segment_told(each, self._log.directory) for each in grown]}
+        )
+        if grown:
+            self._told, self._first = grown[-1].last, grown[-1].first
+
+
 class Collector:
     """One collector over one data directory. Start once, stop once; a context manager does both."""
 
     def __init__(self, config: Config, say: Callable[[str], None] = lambda line: None) -> None:
-        """`log_event` gets a line for a person now and then: what was recovered, what is wrong."""
+        """`say` gets a line for a person now and then: what was recovered, what is wrong."""
         self.config = config
         self._say = say
         self._stack = ExitStack()
-        self._ended = threading.Event()
         self._addresses: Addresses | None = None
 
     def __enter__(self) -> Self:
@@ -105,7 +131,7 @@ class Collector:
             ConfigError: the file of tokens, of rules, or one of TLS cannot be used, the process may have
                 too little memory, or metrics would go to the collector itself.
             DirectoryInUse: another process owns the data directory.
-            PortInUse: another process listens at one of the addresses.
+            PortInUse: another process listens on one of the addresses.
             SchemaTooNew: a later release wrote the data.
         """
         with ExitStack() as stack:
@@ -132,7 +158,7 @@ class Collector:
         engine = self._engine_bytes()
         listener = stack.enter_context(bind(config.sql, flag="--sql"))
         for flag, address in (("--grpc", config.grpc), ("--http", config.http)):
-            # A taken port is said before anything is opened.
+            # A taken port is reported before anything is opened.
             bind(address, flag=flag).close()
         loaded = Ledger.look(config.data / "log" / "batches.jsonl").loaded_sequence
         self._log = self._open_log(loaded)
@@ -144,6 +170,7 @@ class Collector:
         )
         self._intake = Intake(self._log, config.limits, redactor)
         self._supervisor = self._supervised(listener, claimed.descriptor, engine)
+        self._growth = Growth(self._log, self._supervisor)
         observed = self._observed = CollectorStatus(
             config, ReceivingParts(self._log, self._intake, self._gate, self._supervisor), loaded
         )
@@ -154,7 +181,7 @@ class Collector:
         )
         self._supervisor.start()
         stack.callback(self._stop_warehouse)
-        threading.Thread(target=self._tell_growth, name="retrospan-growth", daemon=True).start()
+        self._growth.start()
         self._stand_in.start()
         stack.callback(self._stand_in.stop)
         sql = Address(config.sql.host, listener.getsockname()[1])
@@ -170,7 +197,7 @@ class Collector:
         config = self.config
         redactor = Redactor.of(config.redaction)
         if redactor is not None:
-            # What is said may quote a path or a name that a client made up.
+            # A message may quote a path or a name that a client made up.
             self._say = redactor.spoken(self._say)
         read_policy_file(config.retention.policy)
         server_context(config.tls)
@@ -210,7 +237,7 @@ class Collector:
         )
 
     def _hello(self) -> Mapping[str, object]:
-        """What a new process of the warehouse is told of the log."""
+        """Return what a new process of the warehouse is told of the log."""
         self._log.look_again()
         return {"segments": [segment_told(each, self._log.directory) for each in self._log.segments()]}
 
@@ -222,21 +249,10 @@ class Collector:
         path = archived_path(told["path"] if told["there"] else None, self._log.directory)
         self._log.note_archived(int(told["first"]), path, int(told["size"]), int(told["packed"]))
 
-    def _tell_growth(self) -> None:
-        """Tell the process of the warehouse how far the log is durable, a hundred times a second at most."""
-        told = first = 0
-        while not self._ended.wait(_TELL_SECONDS):
-            if self._log.wait_beyond(told, _LOOK_SECONDS):
-                grown = self._log.segments(first)
-                told, first = grown[-1].last, grown[-1].first
-                segments = [segment_told(each, self._log.directory) for each in grown]
-                self._supervisor.tell("grow", {"segments": segments})
-
     def _stop_warehouse(self) -> None:
-        self._ended.set()
+        self._growth.ask_to_stop()
         durable, drain = self._log.durable_sequence, self.config.drain_seconds
-        segments = [segment_told(each, self._log.directory) for each in self._log.segments()]
-        self._supervisor.tell("grow", {"segments": segments})
+        self._growth.tell()
         self._supervisor.stop({"durable": durable, "drain_seconds": drain}, drain + CLOSING_SECONDS)
 
     def _export_metrics(self, stack: ExitStack, observed: CollectorStatus) -> None:
@@ -254,7 +270,7 @@ class Collector:
             stack.callback(exported.stop)
 
     def _engine_bytes(self) -> int:
-        """The engine's memory: what is configured, or what the process's control group leaves of it."""
+        """Return the engine's memory: what is configured, or what the process's control group leaves of it."""
         wanted = self.config.loader.memory_bytes + self.config.interpreter.memory_bytes
         found = engine_bytes(wanted, memory_limit())
         if found < wanted:

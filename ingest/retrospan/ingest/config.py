@@ -8,14 +8,14 @@ Standard library only: the command line reads this before it loads anything heav
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from difflib import get_close_matches
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 from retrospan.ingest.server_address import parse_server
+from retrospan.ingest.setting_sources import PAGE, Given, given_settings
 from retrospan.ingest.setting_values import (
     GIB,
     KIB,
@@ -30,11 +30,9 @@ from retrospan.ingest.setting_values import (
     parse_path,
     parse_seconds,
 )
-from retrospan.ingest.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 Role = Literal["all", "receive", "interpret"]
-PAGE = "docs/configuration.md"
 _CLUSTER = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -125,7 +123,7 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """The ClickHouse server that `warehouse` names. The login here goes before the one in the address."""
+    """The ClickHouse server that `warehouse` names. The login here takes precedence over the one in the address."""
 
     user: str = ""
     """The name to log in with."""
@@ -168,7 +166,7 @@ class Config:
     tokens: Path | None = None
     """The file of tokens. Without it, whoever reaches a port may do everything."""
     open: bool = False
-    """Whether addresses that other machines reach may be listened at without tokens."""
+    """Whether addresses that other machines reach may be listened on without tokens."""
     host_names: tuple[str, ...] = ()
     """Further names under which it is asked: without tokens others are refused. `*.` stands for all below a name."""
     origins: tuple[str, ...] = ()
@@ -186,6 +184,8 @@ class Config:
     interpreter: InterpreterSettings = field(default_factory=InterpreterSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Where each setting that is given was given, by its key. Not a setting itself."""
 
     @classmethod
     def read(
@@ -207,24 +207,15 @@ class Config:
         environ = environ or {}
         if file is None and environ.get("RETROSPAN_CONFIG"):
             file = Path(environ["RETROSPAN_CONFIG"])
-        told: dict[str, object] = {}
-        for key, (value, line) in (_file_values(file) if file else {}).items():
-            told[key] = _value(key, value, f"{file} line {line}")
-        for key in _KEYS:
-            if text := environ.get(variable(key), ""):
-                told[key] = _value(key, text, variable(key))
-        for key, given in (arguments or {}).items():
-            if given is not None:
-                _known(key, "the flags")
-                told[key] = _value(key, given, f"--{key.replace('_', '-')}")
-        config = _built(cls(), told)
+        given = given_settings(KEYS, arguments or {}, environ, file)
+        config = _built(cls(), {key: _value(key, each) for key, each in given.items()})
         config.validate()
-        return config
+        return replace(config, sources={key: each.source for key, each in given.items()})
 
     def told(self) -> dict[str, str | int | float | bool | list[str]]:
         """Every setting by its key, as `read` takes them as arguments: for another process of this collector."""
         found: dict[str, str | int | float | bool | list[str]] = {}
-        for key in _KEYS:
+        for key in KEYS:
             value: object = self
             for name in key.split("."):
                 value = getattr(value, name)
@@ -233,6 +224,14 @@ class Config:
             elif value is not None:
                 found[key] = value if isinstance(value, int | float) else str(value)
         return found
+
+    def in_force(self) -> dict[str, dict[str, object]]:
+        """Every setting by its key: its value, and `source`, where it came from. For people: no secret is shown."""
+        told = self.told()
+        return {
+            key: {"value": _shown(key, told.get(key)), "source": self.sources.get(key, "default")}
+            for key in KEYS
+        }
 
     def validate(self) -> None:
         """Refuse what cannot work together.
@@ -276,9 +275,19 @@ class Config:
             raise ConfigError("tls: tls.client_ca asks for tls.certificate and tls.key.")
 
 
-def variable(key: str) -> str:
-    """The environment variable of a key."""
-    return "RETROSPAN_" + key.replace(".", "_").upper()
+def is_setting(part: Field[Any]) -> bool:
+    """Return whether a field of the tree is a setting, or a table of them, and not what is noted about them."""
+    return part.compare
+
+
+def _shown(key: str, value: object) -> object:
+    """Return the value of a setting without the secrets in it."""
+    if key == "server.password" and value:
+        return "(not shown)"
+    if key in ("warehouse", "metrics_to") and value is not None:
+        parts = urlsplit(str(value))
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return value
 
 
 def _role(value: object) -> Role:
@@ -323,69 +332,24 @@ def _reader(key: str) -> Callable[[object], object]:
 def _keys(tree: object, prefix: str = "") -> list[str]:
     found: list[str] = []
     if is_dataclass(tree):
-        for part in fields(tree):
+        for part in filter(is_setting, fields(tree)):
             value = getattr(tree, part.name)
             nested = is_dataclass(value) and not isinstance(value, Address)
             found += _keys(value, f"{prefix}{part.name}.") if nested else [prefix + part.name]
     return found
 
 
-_KEYS = tuple(_keys(Config()))
+#: Every setting by its key, such as `limits.request_bytes`.
+KEYS = tuple(_keys(Config()))
 
 
-def _known(key: str, place: str) -> None:
-    if key not in _KEYS:
-        near = get_close_matches(key, _KEYS, 1, 0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"unknown key {key!r} in {place}.{hint} {PAGE} lists them.")
-
-
-def _value(key: str, value: object, source: str) -> object:
+def _value(key: str, given: Given) -> object:
     try:
-        return _reader(key)(value)
+        return _reader(key)(given.value)
     except ValueError as error:
         raise ConfigError(
-            f"{key} = {value!r} (from {source}): {error}. {PAGE} says what it takes."
+            f"{key} = {given.value!r} (from {given.source}): {error}. {PAGE} says what it takes."
         ) from error
-
-
-def _file_values(file: Path) -> dict[str, tuple[object, int]]:
-    """The file's values by key, each with its line."""
-    require_trusted(file)
-    try:
-        text = file.read_text(encoding="utf-8")
-        tree = tomllib.loads(text)
-    except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not TOML: {error}.") from error
-    values: dict[str, tuple[object, int]] = {}
-
-    def walk(table: Mapping[str, object], prefix: str) -> None:
-        for name, value in table.items():
-            key = prefix + name
-            if isinstance(value, dict) and any(known.startswith(key + ".") for known in _KEYS):
-                walk(value, key + ".")
-            else:
-                line = _line(text, key)
-                _known(key, f"{file} line {line}")
-                values[key] = (value, line)
-
-    walk(tree, "")
-    return values
-
-
-def _line(text: str, key: str) -> int:
-    """The line of the file that sets the key, or opens the table of that name."""
-    section = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if heading := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
-            section = heading[1].replace('"', "") + "."
-            if section == key + ".":
-                return number
-        elif (setting := re.match(r'\s*"?([\w.-]+)"?\s*=', line)) and section + setting[1] == key:
-            return number
-    return 1
 
 
 def _built(config: Config, told: Mapping[str, object]) -> Config:

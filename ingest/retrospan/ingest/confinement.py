@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# The numbers are the same on every architecture.
+#: The numbers are the same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _CREATE_VERSION, _RULE_PATH_BENEATH, _NO_NEW_PRIVS = 1, 1, 38
 
@@ -38,13 +38,13 @@ _WRITE = (
     | _TRUNCATE
 )
 _OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
-# What the first version of Landlock knows, and what later ones added: moving between directories (2), truncating (3),
-# commands to devices (5).
+#: What the first version of Landlock knows, and what later ones added: moving between directories (2), truncating (3),
+#: commands to devices (5).
 _RIGHTS = ((1, (1 << 13) - 1), (2, _REFER), (3, _TRUNCATE), (5, 1 << 15))
+#: Binding and connecting (4).
 _TCP = 0b11
-"""Binding and connecting (4)."""
+#: Abstract sockets and signals of processes that are not confined with this one (6).
 _OUTSIDE = 0b11
-"""Abstract sockets and signals of processes that are not confined with this one (6)."""
 
 #: The system's own, as the engine, Python and the C library open them; none is anybody's data. `/etc/resolv.conf` is
 #: left out on purpose: without it no name is looked up, so none carries anything outside.
@@ -58,8 +58,8 @@ SYSTEM_PLACES = tuple(
         *("/proc/self/cgroup", "/proc/self/statm", "/proc/self/auxv", "/proc/self/fd", "/proc/self/maps"),
     )
 )
+#: May be written as well.
 DEVICES = (Path("/dev/null"),)
-"""May be written as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ _held: list[Confinement] = []
 
 
 def held() -> str:
-    """What this process is held to, in words; '' when nobody confined it."""
+    """Return what this process is held to, in words; '' when nobody confined it."""
     return str(_held[-1]) if _held else ""
 
 
 def landlock_abi() -> int:
-    """The version of the kernel's Landlock; 0 when it has none, or it is switched off."""
+    """Return the version of the kernel's Landlock; 0 when it has none, or it is switched off."""
     return max(0, _syscall(_CREATE_RULESET, None, 0, _CREATE_VERSION))
 
 
@@ -147,7 +147,7 @@ def python_places() -> list[Path]:
 
 
 def python_programs() -> list[Path]:
-    """What starting another Python executes: the program, and the loader it names."""
+    """Return what starting another Python executes: the program, and the loader it names."""
     program = Path(os.path.realpath(sys.executable))
     loader = _loader(program)
     return [program] if loader is None else [program, loader]
@@ -169,7 +169,7 @@ def _allow(ruleset: int, place: Path, rights: int) -> None:
 
 
 def _loader(program: Path) -> Path | None:
-    """The dynamic loader that an ELF program of 64 bits names."""
+    """Return the dynamic loader that an ELF program of 64 bits names."""
     with program.open("rb") as file:
         head = file.read(64)
         if head[:5] != b"\x7fELF\x02":

@@ -16,7 +16,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-# The most buffers one writev takes (IOV_MAX on Linux).
+#: The most buffers one writev takes (IOV_MAX on Linux).
 _BUFFERS_PER_WRITE = 1024
 _SETTLED_AT_ONCE = 1 << 20
 
@@ -113,7 +113,7 @@ class Files:
         self.sync_directory(path.parent)
 
     def free_bytes(self, directory: Path) -> int:
-        """The bytes an ordinary user may still write on the disk of `directory`."""
+        """Return the bytes an ordinary user may still write on the disk of `directory`."""
         disk = os.statvfs(directory)
         return disk.f_bavail * disk.f_frsize
 

@@ -36,8 +36,8 @@ from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.rechecking import Rechecking
 from retrospan.schemas.errors import WarehouseUnavailable
 
+#: How long answers that are under way have to end.
 GRACE_SECONDS = 10.0
-"""How long answers that are under way have to end."""
 
 
 class Following:
@@ -106,10 +106,12 @@ class Following:
         ledger = Ledger.open(config.data / "log" / "batches.jsonl")
         stack.callback(ledger.close)
         self._prepare()
-        self._interpreter = Interpreter(opened, config.interpreter, share=opened.share)
-        self._loader = Loader(self._log, opened.connect, ledger, config.loader, opened.log_number)
-        self._loader.on_loaded = self._loaded
-        self._interpreter.is_flooded = lambda: self._loader.is_flooded
+        self._interpreter = Interpreter(
+            opened, config.interpreter, share=opened.share, is_flooded=lambda: self._loader.is_flooded
+        )
+        self._loader = Loader(
+            self._log, opened.connect, ledger, config.loader, opened.log_number, self._loaded
+        )
         self._noticed = ledger.loaded_sequence
         retention = self._retention()
         rebuilding = Rebuilding(opened, self._log, self._loader, self._interpreter, retention, config.role)

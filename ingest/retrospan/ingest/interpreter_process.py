@@ -49,7 +49,7 @@ class InterpretingProcess:
 
         Raises:
             ConfigError: the file of tokens, or one of TLS, cannot be used.
-            PortInUse: another process listens at the address.
+            PortInUse: another process listens on the address.
         """
         with ExitStack() as stack:
             ready = self._start(stack)

@@ -18,12 +18,12 @@ from datetime import UTC, datetime
 from typing import Literal
 
 Level = Literal["info", "warning", "error"]
+#: Characters of a message; what is beyond is cut and counted.
 LONGEST = 2000
-"""Characters of a message; what is beyond is cut and counted."""
 
 
 def line(message: str, level: Level = "info") -> str:
-    """The line for a message, without its end."""
+    """Return the line for a message, without its end."""
     cut = len(message) - LONGEST
     if cut > 0:
         message = f"{message[:LONGEST]}… [{cut} more characters]"
@@ -32,7 +32,7 @@ def line(message: str, level: Level = "info") -> str:
 
 
 def log_event(message: str, level: Level = "info") -> None:
-    """Write one line; a standard error that is closed is no reason to stop."""
+    """Write one line; a closed standard error does not stop it."""
     try:
         sys.stderr.write(line(message, level) + "\n")
         sys.stderr.flush()
@@ -67,7 +67,7 @@ class _Handler(logging.Handler):
 
 
 def install() -> None:
-    """From here on, what libraries log and threads die of is said this way too. For a process of our own."""
+    """From here on, log what libraries log and threads die of this way too. For a process of our own."""
     logging.basicConfig(handlers=[_Handler()], level=logging.WARNING, force=True)
 
     def died(arguments: threading.ExceptHookArgs) -> None:

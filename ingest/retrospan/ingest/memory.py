@@ -7,29 +7,38 @@ limit of its own and gives an error instead, so that limit has to be the smaller
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from retrospan.schemas.errors import ConfigError
 
 MIB = 1 << 20
+#: With less the engine has no room to load a full batch: 640 MiB of its own are too little, 1 GiB are enough.
 LEAST_BYTES = 1536 * MIB
-"""With less the engine has no room to load a full batch: 640 MiB of its own are too little, 1 GiB are enough."""
+#: What requests on their way in and the interpreter's process need beside the engine.
 BESIDE_ENGINE_BYTES = 512 * MIB
-"""What requests on their way in and the interpreter's process need beside the engine."""
-# The name of a setting in glibc's malloc.h.
+#: The name of a setting in glibc's malloc.h.
 _M_ARENA_MAX = -8
 _PROCESS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
+def resident_bytes(pid: int | str = "self") -> int:
+    """How many bytes of memory a process holds, as the kernel counts them; 0 when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
 def memory_limit(process: Path = _PROCESS, groups: Path = _GROUPS) -> int | None:
-    """The tightest limit in bytes of this process's control group and those above it; None when there is none."""
+    """Return the tightest limit in bytes of this process's control group and those above it; None without one."""
     limits = [limit for file in _files(process, groups) if (limit := _number(file)) is not None]
     return min(limits, default=None)
 
 
 def engine_bytes(wanted: int, limit: int | None) -> int:
-    """What the engine may have of the `wanted` bytes where the process may have `limit`.
+    """Return what the engine may have of the `wanted` bytes where the process may have `limit`.
 
     Raises ConfigError when that is too little to work at all.
     """
@@ -57,12 +66,12 @@ def keep_arenas_few() -> None:
 
 
 def run_bytes(wanted: int, limit: int | None) -> int:
-    """What a process that reads runs may have of the `wanted` bytes where all together may have `limit`."""
+    """Return what a process that reads runs may have of the `wanted` bytes where all together may have `limit`."""
     return wanted if limit is None else min(wanted, max(256 * MIB, limit // 4))
 
 
 def _files(process: Path, groups: Path) -> Iterator[Path]:
-    """The files with limits, of either version of control groups, from this process's group upwards."""
+    """Yield the files with limits, of either version of control groups, from this process's group upwards."""
     try:
         lines = process.read_text().splitlines()
     except OSError:
@@ -80,7 +89,7 @@ def _files(process: Path, groups: Path) -> Iterator[Path]:
 
 
 def _number(file: Path) -> int | None:
-    """A limit; None where there is no such file or it says that there is none."""
+    """Return a limit; None where there is no such file or it says that there is none."""
     try:
         text = file.read_text().strip()
     except OSError:

@@ -12,7 +12,7 @@ _ANY_HOST = ("0.0.0.0", "::")
 
 
 def endpoint(target: str) -> str:
-    """The URL that metrics are posted to: with `/v1/metrics` where the target has no path."""
+    """Return the URL that metrics are posted to: with `/v1/metrics` where the target has no path."""
     return target if urlsplit(target).path.strip("/") else f"{target.rstrip('/')}/v1/metrics"
 
 

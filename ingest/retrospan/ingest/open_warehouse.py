@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from contextlib import closing
 from dataclasses import replace
 from typing import Protocol
 
@@ -25,8 +26,8 @@ from retrospan.schemas.engines import Form
 from retrospan.schemas.migrate import DATABASE, Migrations, shipped
 from retrospan.schemas.store import Settings, Store
 
+#: How long /health waits for a server that says nothing.
 PROBE_SECONDS = 2.0
-"""How long /health waits for a server that says nothing."""
 _CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
 _REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE|ADD COLUMN IF NOT EXISTS")
 
@@ -64,7 +65,7 @@ class OpenWarehouse(Warehouse, Protocol):
 
 
 def open_warehouse(config: Config, engine_bytes: int, *, guarded: bool) -> OpenWarehouse:
-    """The warehouse that the configuration means. `guarded`: who asks has a token, and so a tenant.
+    """Return the warehouse that the configuration means. `guarded`: whoever asks has a token, and so a tenant.
 
     An embedded engine has `engine_bytes` of memory.
 
@@ -147,11 +148,8 @@ class _Server:
     def _prepare(self) -> None:
         _prepare(self._warehouse)
         if self._identity is not None:
-            store = self._warehouse.connect()
-            try:
+            with closing(self._warehouse.connect()) as store:
                 self._identity.enter(store)
-            finally:
-                store.close()
         self._prepared = True
 
     def reader_of(self, tenant: str) -> Store:
@@ -183,17 +181,14 @@ def _server_of(config: Config, log_number: int = 0) -> ServerWarehouse:
 
 def _prepare(warehouse: Warehouse) -> None:
     form = warehouse.form
-    store = warehouse.connect()
-    try:
+    with closing(warehouse.connect()) as store:
         Migrations(store, form=form).apply()
         _restore(store, form)
         catalogue.install(store, form)
-    finally:
-        store.close()
 
 
 def _restore(store: Store, form: Form) -> None:
-    """Create again what somebody dropped: the log fills it, so a missing table is no loss."""
+    """Create again what somebody dropped: the log fills it, so a missing table loses nothing."""
     statements = [statement for _, _, statement in shipped()]
     wanted = {name for statement in statements for name in _CREATED.findall(statement)}
     there = {

@@ -13,7 +13,7 @@ _LISTEN = "0A"
 
 
 def bind(address: Address, *, flag: str) -> socket.socket:
-    """A listening TCP socket. `flag` is the option of `serve` that the message names.
+    """Return a listening TCP socket. `flag` is the option of `serve` that the message names.
 
     Raises:
         PortInUse: another process listens there; the message names it if /proc tells.
@@ -35,7 +35,7 @@ def bind(address: Address, *, flag: str) -> socket.socket:
 
 
 def port_in_use(address: Address, *, flag: str) -> PortInUse:
-    """The error that says who has the port and how to choose another."""
+    """Return the error that says who has the port and how to choose another."""
     owner = owner_of(address.port)
     holder = f" by {owner}" if owner else ""
     return PortInUse(

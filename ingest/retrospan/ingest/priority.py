@@ -14,8 +14,8 @@ from pathlib import Path
 LOADING = 5
 INTERPRETING = 10
 ARCHIVING = 15
+#: The embedded engine's threads that merge, by their name.
 MERGING = "MergeMutate"
-"""The embedded engine's threads that merge, by their name."""
 
 
 def set_thread_nice(niceness: int) -> None:

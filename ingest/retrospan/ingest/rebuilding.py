@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 
 from retrospan.ingest.answer.admin import Report
 from retrospan.ingest.config import Role
@@ -74,15 +75,9 @@ class Rebuilding:
         """Broken parts of the tables, which a rebuild makes superfluous; those of a shared server are its owner's."""
         if self._opened.shared:
             return []
-        store = self._opened.connect()
-        try:
+        with closing(self._opened.connect()) as store:
             return detached_parts(store)
-        finally:
-            store.close()
 
     def _let_go(self, parts: list[tuple[str, str]]) -> None:
-        store = self._opened.connect()
-        try:
+        with closing(self._opened.connect()) as store:
             drop_detached(store, parts)
-        finally:
-            store.close()

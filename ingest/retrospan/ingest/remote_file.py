@@ -21,7 +21,7 @@ class RemoteFile(Elsewhere):
 
     @classmethod
     def of(cls, channel: Channel, name: str, path: Path) -> RemoteFile:
-        """The file that a setting of this name gives."""
+        """Return the file that a setting of this name gives."""
         file = cls(path)
         file._channel, file._name = channel, name
         return file
@@ -29,7 +29,7 @@ class RemoteFile(Elsewhere):
     def read_text(
         self, encoding: str | None = None, errors: str | None = None, newline: str | None = None
     ) -> str:
-        """Raises OSError and UnicodeDecodeError as any path, and ConfigError for one that others could have written."""
+        """Raise OSError and UnicodeDecodeError as any path, and ConfigError for one that others could have written."""
         told = self._channel.call("setting", {"name": self._name})
         if "refused" in told:
             raise ConfigError(str(told["refused"]))
@@ -41,7 +41,7 @@ class RemoteFile(Elsewhere):
 
 
 def read_setting(config: Config, asked: Arguments) -> dict[str, object]:
-    """What the process that has the files answers to `RemoteFile.read_text`."""
+    """Return what the process that has the files answers to `RemoteFile.read_text`."""
     files = dict(zip(NAMES, (config.retention.policy, config.interpreter.rules), strict=True))
     file = files[asked["name"]]
     assert file is not None, "only of a file that the settings name"

@@ -35,7 +35,7 @@ def parse_server(text: str, *, user: str = "", password: str = "") -> ServerAddr
     """Read an address; `user` and `password`, where given, go before those in it.
 
     Raises:
-        ConfigError: it is none; the message never holds the password.
+        ConfigError: it is not an address; the message never holds the password.
     """
     try:
         parts = urlsplit(text)

@@ -21,7 +21,7 @@ _UNITS = {"k": KIB, "m": MIB, "g": GIB}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A place to listen at. Port 0 lets the system pick one."""
+    """A place to listen on. Port 0 lets the system pick one."""
 
     host: str
     port: int
@@ -102,6 +102,23 @@ def parse_count(value: object) -> int:
     if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
         raise ValueError("not a whole number from 1")
     return int(text)
+
+
+def readable(key: str, value: object) -> str:
+    """Return a value as people write it, with its unit: `64 MiB`, `60 s`, `no`; '' for none."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if key.endswith("_bytes") and isinstance(value, int):
+        for unit, size in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+            if value and not value % size:
+                return f"{value // size} {unit}"
+    if key.endswith("_seconds"):
+        return f"{value:g} s"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value is None else str(value)
 
 
 def as_address(value: object) -> Address:

@@ -16,21 +16,21 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
 from retrospan.ingest.config import Config
+from retrospan.ingest.memory import resident_bytes
 from retrospan.ingest.priority import LOADING, MERGING, lower_threads
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
+#: It reports every second. Without a word for so long it hangs; while it starts, for ten times as long.
 SILENT_SECONDS = 30.0
-"""It reports every second. Without a word for so long it hangs; while it starts, for ten times as long."""
+#: So long /health tells why it ended.
 REMEMBERED_SECONDS = 600.0
-"""So long /health tells why it ended."""
 _LOOK_SECONDS = 0.25
 _FIRST_PAUSE, _LAST_PAUSE = 0.1, 5.0
 _PROGRAM = ("-m", "retrospan.ingest.warehouse_process")
-# All that it gets of the environment: where Python finds this program, and how texts are read.
+#: All that it gets of the environment: where Python finds this program, and how texts are read.
 _KEPT = ("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "LC_ALL", "TZ", "TZDIR")
 
 
@@ -148,7 +148,7 @@ class Supervisor:
         return self._ends[-1][1]
 
     def tell(self, name: str, arguments: Arguments) -> None:
-        """Say something to the process; when there is none, nobody hears it."""
+        """Send something to the process; without one, nobody hears it."""
         channel = self._channel
         if channel is not None:
             try:
@@ -232,7 +232,7 @@ class Supervisor:
         silent = SILENT_SECONDS if self._answering else 10 * SILENT_SECONDS
         if self.report_age > silent:
             return f"its process has said nothing for {self.report_age:.0f} s and was killed"
-        held = _resident(self.pid)
+        held = resident_bytes(self.pid)
         if self._most_bytes and held > self._most_bytes:
             return f"its process had {held:,} bytes of memory where {self._most_bytes:,} are its limit, and was killed"
         return ""
@@ -266,7 +266,9 @@ class Supervisor:
 
     def _answers_now(self, told: Arguments) -> None:
         # In a thread of its own: who stands in may need a moment to end, and what is said meanwhile is heard.
-        threading.Thread(target=self._hand_over, args=(self._channel,), daemon=True).start()
+        threading.Thread(
+            target=self._hand_over, args=(self._channel,), name="retrospan-hand-over", daemon=True
+        ).start()
 
     def _hand_over(self, channel: Channel | None) -> None:
         """Nobody stands in any more: then, and not before, questions are answered."""
@@ -296,11 +298,3 @@ class Supervisor:
         process = self._process
         if process is not None:
             process.kill()
-
-
-def _resident(pid: int) -> int:
-    """The bytes of memory that a process holds; 0 when it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError):
-        return 0

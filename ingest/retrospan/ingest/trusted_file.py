@@ -58,7 +58,7 @@ def require_trusted(path: Path, what: str = "") -> None:
 
 
 def readable_by_others(path: Path) -> str | None:
-    """The mode of a file that users besides root and its owner can read; None when they cannot.
+    """Return the mode of a file that users besides root and its owner can read; None when they cannot.
 
     In a file system that can only be read, as a Secret is in a pod, others means nobody. The group counts where the
     file is this process's own, for then it needs no group.

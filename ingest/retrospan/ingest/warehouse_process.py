@@ -31,13 +31,37 @@ from retrospan.ingest.log.telling import segment_told, segments_of
 from retrospan.ingest.logs import install, log_event, log_failure
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
+from retrospan.ingest.service import Service
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 REPORT_SECONDS = 1.0
 _PR_SET_PDEATHSIG = 1
 _FAILED = 2
-# The kernel ends this process before the one that acknowledges.
+#: The kernel ends this process before the one that acknowledges.
 _OOM_SCORE = "500"
+
+
+class Reporter(Service):
+    """Reports every second, from the first moment on: silence means that this process hangs."""
+
+    thread_name = "retrospan-report"
+    work = "a report of the warehouse"
+    pauses = (REPORT_SECONDS, REPORT_SECONDS)
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__(REPORT_SECONDS)
+        self.following: Any = None
+        """What is reported of, once it is there."""
+        self._channel = channel
+
+    def run_once(self) -> None:
+        """Report once, unless nobody listens any more."""
+        following = self.following
+        report = following.reporting.report(look=False) if following is not None else {}
+        try:
+            self._channel.tell("report" if report else "alive", report)
+        except ChannelClosed:
+            self.ask_to_stop()
 
 
 class WarehouseProcess:
@@ -51,12 +75,12 @@ class WarehouseProcess:
             hears={"grow": self._grow, "stop": self._stop, "hurry": self._hurry},
             ended=lambda: os._exit(_FAILED),
         )
+        self._reporter = Reporter(self._channel)
         self._stopping = threading.Event()
         self._last: Arguments = {}
         self._growing = threading.Lock()
         self._grown: list[list[Mapping[str, Any]]] = []
         self._log: Any = None
-        self._following: Any = None
 
     def run(self) -> int:
         """Serve until told to stop. Returns the exit code."""
@@ -71,7 +95,7 @@ class WarehouseProcess:
                 config = replace(config, data=config.data.absolute())
                 _confine(config.data)
             self._channel.start()
-            threading.Thread(target=self._report, name="retrospan-report", daemon=True).start()
+            self._reporter.start()
             self._serve(config, engine_bytes, tls, told_first["segments"])
         except RetrospanError as error:
             self._channel.tell("failed", told(error))
@@ -119,7 +143,7 @@ class WarehouseProcess:
                 health=lambda: channel.call("health", following.reporting.report()),
                 metrics=lambda: channel.call("metrics", following.reporting.report()),
             )
-            self._following = following
+            self._reporter.following = following
             channel.tell("report", following.reporting.report())
             channel.tell("answering", {})
             self._stopping.wait()
@@ -127,18 +151,6 @@ class WarehouseProcess:
         finally:
             opened.close()
             log.close()
-
-    def _report(self) -> None:
-        """Every second, from the first moment on: silence means that this process hangs."""
-        while not self._stopping.wait(REPORT_SECONDS):
-            following = self._following
-            try:
-                report = following.reporting.report(look=False) if following is not None else {}
-                self._channel.tell("report" if report else "alive", report)
-            except ChannelClosed:
-                return
-            except Exception as error:  # noqa: BLE001 - one report that fails is not the end of them
-                log_failure("a report of the warehouse", error)
 
     def _append(self, *, tenant: str, notes: Sequence[Note] = ()) -> int:
         said = [{"kind": note.kind, "body": note.body.hex()} for note in notes]
@@ -160,11 +172,12 @@ class WarehouseProcess:
 
     def _stop(self, arguments: Arguments) -> None:
         self._last = arguments
+        self._reporter.ask_to_stop()
         self._stopping.set()
 
     def _hurry(self, arguments: Arguments) -> None:
-        if self._following is not None:
-            self._following.hurry()
+        if self._reporter.following is not None:
+            self._reporter.following.hurry()
 
 
 def _confine(data: Path) -> None:
@@ -194,7 +207,7 @@ def _confine(data: Path) -> None:
 
 
 def _reading_settings_over(channel: Channel, config: Config) -> Config:
-    """The same configuration, whose files of settings are read by the other process."""
+    """Return the same configuration, whose files of settings are read by the other process."""
     retention, interpreter = config.retention, config.interpreter
     if retention.policy is not None:
         retention = replace(retention, policy=RemoteFile.of(channel, "retention.policy", retention.policy))

@@ -83,7 +83,7 @@ def read_view(name: str, text: str) -> View:
     """Read one `.sql` file.
 
     Raises:
-        HeaderError: a line of the header is none of those above, or the title or the columns are missing.
+        HeaderError: a line of the header is not one of those above, or the title or the columns are missing.
     """
     lines = text.splitlines()
     size = next((i for i, line in enumerate(lines) if not line.startswith("--")), len(lines))
@@ -135,7 +135,7 @@ def views() -> tuple[View, ...]:
 
 
 def load(name: str) -> View:
-    """The view of that name.
+    """Return the view of that name.
 
     Raises:
         NotFound: there is none.

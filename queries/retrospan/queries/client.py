@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import http.client
 import re
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from retrospan.queries.credentials import Credentials
 from retrospan.schemas.errors import CollectorUnreachable, SqlError
-
-Value = str | int | float | bool | datetime | Sequence[str]
-
-_ESCAPES = str.maketrans(
-    {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\b": "\\b", "\f": "\\f"}
-)
+from retrospan.schemas.literals import Value, parameter_text
 
 
 class Client:
@@ -30,7 +24,7 @@ class Client:
 
     def ask(self, query: str, parameters: Mapping[str, Value], strings: bool) -> bytes:
         """Return an Arrow stream, with ClickHouse strings as text or as bytes."""
-        told = {f"param_{name}": _written(value) for name, value in parameters.items()}
+        told = {f"param_{name}": parameter_text(value) for name, value in parameters.items()}
         told |= {"default_format": "ArrowStream", "output_format_arrow_string_as_string": str(int(strings))}
         connection = self._connection()
         try:
@@ -58,7 +52,7 @@ class Client:
 
 
 def parts_of(text: str) -> SplitResult | None:
-    """The parts of a collector's address; None when it is none."""
+    """Return the parts of a collector's address; None when it is not one."""
     try:
         parts = urlsplit(text if "//" in text else f"http://{text}")
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -72,16 +66,3 @@ def _refused(status: int, message: str) -> SqlError:
     if code is None:
         return SqlError(f"HTTP {status}: {message.strip()[:500]}")
     return SqlError(message[code.end() :].strip(), code=int(code[1]))
-
-
-def _written(value: Value) -> str:
-    """A value as ClickHouse reads a parameter."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime):
-        return value.isoformat(sep=" ")
-    if isinstance(value, str):
-        return value.translate(_ESCAPES)
-    if isinstance(value, int | float):
-        return repr(value)
-    return "[" + ",".join("'" + part.translate(_ESCAPES).replace("'", "\\'") + "'" for part in value) + "]"

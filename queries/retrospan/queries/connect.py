@@ -6,7 +6,7 @@
     warehouse.run_state("4bf92f3577b34da6a3ce929d0e0e4736", step=3)
 
 Frames are polars, or pandas with `connect(pandas=True)`; neither is loaded before the first answer. Values
-travel as query parameters, never inside the statement. A Warehouse holds no connection: share it freely.
+travel as query parameters, never inside the statement. `Views` hold no connection: share them freely.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
-from retrospan.queries.client import Client, Value, parts_of
+from retrospan.queries.client import Client, parts_of
 from retrospan.queries.credentials import Credentials
 from retrospan.queries.frames import Ask, pandas_frame, polars_frame
 from retrospan.schemas.errors import ConfigError
+from retrospan.schemas.literals import Value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ Frame = TypeVar("Frame")
 DEFAULT_URL = "http://127.0.0.1:8123"
 VARIABLE = "RETROSPAN_URL"
 
-# Filters are put together from these fixed pieces: column and value are both parameters.
+#: Filters are put together from these fixed pieces: column and value are both parameters.
 _FILTERS = tuple("{column_N:Identifier} = {value_N:String}".replace("N", str(number)) for number in range(4))
 
 
@@ -40,14 +41,14 @@ def connect(
     pandas: Literal[False] = False,
     timeout: float = 300.0,
     token: str | None = None,
-) -> Warehouse[pl.DataFrame]: ...
+) -> Views[pl.DataFrame]: ...
 @overload
 def connect(
     url: str | None = None, *, pandas: Literal[True], timeout: float = 300.0, token: str | None = None
-) -> Warehouse[pd.DataFrame]: ...
+) -> Views[pd.DataFrame]: ...
 def connect(
     url: str | None = None, *, pandas: bool = False, timeout: float = 300.0, token: str | None = None
-) -> Warehouse[pl.DataFrame] | Warehouse[pd.DataFrame]:
+) -> Views[pl.DataFrame] | Views[pd.DataFrame]:
     """Name the collector to ask. Nothing is sent before the first question.
 
     Args:
@@ -58,7 +59,7 @@ def connect(
             of RETROSPAN_CA are trusted, else the system's.
 
     Raises:
-        ConfigError: the URL is none, the token cannot be one, a file of certificates cannot be used.
+        ConfigError: the URL or the token cannot be one, a file of certificates cannot be used.
     """
     source = "url" if url is not None else VARIABLE if os.environ.get(VARIABLE) else "default"
     text = url if url is not None else os.environ.get(VARIABLE) or DEFAULT_URL
@@ -66,10 +67,10 @@ def connect(
     if parts is None:
         raise ConfigError(f"{text!r} (from {source}) is not a URL such as {DEFAULT_URL}.")
     client = Client(parts, source, timeout, Credentials.read(os.environ, token))
-    return Warehouse(client, pandas_frame) if pandas else Warehouse(client, polars_frame)
+    return Views(client, pandas_frame) if pandas else Views(client, polars_frame)
 
 
-class Warehouse(Generic[Frame]):
+class Views(Generic[Frame]):
     """The questions. Each method raises SqlError when the query is refused, CollectorUnreachable without an answer.
 
     Lists take exact values of columns as filters, and `limit`, the greatest number of rows.
@@ -92,7 +93,7 @@ class Warehouse(Generic[Frame]):
         conversation_id: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """Runs, the latest first."""
+        """Return runs, the latest first."""
         filters = {
             "run_id": run_id,
             "agent_name": agent_name,
@@ -114,13 +115,13 @@ class Warehouse(Generic[Frame]):
         return self._list("SELECT * FROM spans", filters, "ORDER BY started_at, span_id", limit)
 
     def model_calls(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Requests to models, in order within their run."""
+        """Return requests to models, in order within their run."""
         return self._list("SELECT * FROM model_calls", {"run_id": run_id}, "ORDER BY run_id, ordinal", limit)
 
     def tool_calls(
         self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Executions of tools, and calls that were asked for but not executed, in order within their run."""
+        """Return executions of tools, and calls that were asked for but not executed, in order within their run."""
         filters = {"run_id": run_id, "tool_name": tool_name}
         return self._list("SELECT * FROM tool_calls", filters, "ORDER BY run_id, ordinal", limit)
 
@@ -133,7 +134,7 @@ class Warehouse(Generic[Frame]):
         return self._list("SELECT * FROM messages", filters, order, limit)
 
     def steps(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Steps, in order within their run."""
+        """Return steps, in order within their run."""
         return self._list("SELECT * FROM steps", {"run_id": run_id}, "ORDER BY run_id, step", limit)
 
     def provenance_edges(
@@ -144,7 +145,7 @@ class Warehouse(Generic[Frame]):
         object: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """What used, generated, informed what."""
+        """Return what used, generated, informed what."""
         filters = {"run_id": run_id, "subject": subject, "object": object}
         order = "ORDER BY run_id, step, subject, relation, object"
         return self._list("SELECT * FROM provenance_edges", filters, order, limit)
@@ -157,7 +158,7 @@ class Warehouse(Generic[Frame]):
         return self._list("SELECT * FROM loops", filters, "ORDER BY started_at, run_id, first_step", limit)
 
     def context_use(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """What each model call's prompt holds, and what left it since the call before, in order."""
+        """Return what each model call's prompt holds, and what left it since the call before, in order."""
         filters = {"run_id": run_id}
         return self._list("SELECT * FROM context_use", filters, "ORDER BY run_id, model_call", limit)
 
@@ -171,7 +172,7 @@ class Warehouse(Generic[Frame]):
     def retries(
         self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Tries of what was tried more than once, tied together by the step of the first."""
+        """Return tries of what was tried more than once, tied together by the step of the first."""
         filters = {"run_id": run_id, "tool_name": tool_name}
         return self._list("SELECT * FROM retries", filters, "ORDER BY run_id, of_step, step", limit)
 
@@ -198,7 +199,7 @@ class Warehouse(Generic[Frame]):
         run_id: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """Changes of the values of entities' fields, by time."""
+        """Return changes of the values of entities' fields, by time."""
         filters = {"entity_type": entity_type, "entity_id": entity_id, "field": field, "run_id": run_id}
         return self._list("SELECT * FROM entity_timeline", filters, "ORDER BY at, field", limit)
 
@@ -233,7 +234,7 @@ class Warehouse(Generic[Frame]):
     def effects(
         self, *, run_id: str | None = None, problem: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Calls that say what they do to the world, and what is wrong with them, by time."""
+        """Return calls that say what they do to the world, and what is wrong with them, by time."""
         filters = {"run_id": run_id, "problem": problem}
         return self._list("SELECT * FROM effects", filters, "ORDER BY at, run_id, span_id", limit)
 
@@ -245,34 +246,34 @@ class Warehouse(Generic[Frame]):
         return self._list("SELECT * FROM checkpoints", filters, "ORDER BY at, checkpoint_id", limit)
 
     def approvals(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """What somebody decided about acts of agents, by time."""
+        """Return what somebody decided about acts of agents, by time."""
         return self._list("SELECT * FROM approvals", {"run_id": run_id}, "ORDER BY at, run_id", limit)
 
     def missing_layers(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """What the records of runs leave in the dark."""
+        """Return what the records of runs leave in the dark."""
         return self._list("SELECT * FROM missing_layers", {"run_id": run_id}, "ORDER BY run_id", limit)
 
     def rejects(self, *, signal: str | None = None, limit: int | None = None) -> Frame:
-        """What was sent and could not be kept, with the reason."""
+        """Return what was sent and could not be kept, with the reason."""
         return self._list("SELECT * FROM rejects", {"signal": signal}, "ORDER BY arrived_at", limit)
 
     def interpretation_problems(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """What could not be read as its producer meant it."""
+        """Return what could not be read as its producer meant it."""
         filters = {"run_id": run_id}
         return self._list(
             "SELECT * FROM interpretation_problems", filters, "ORDER BY run_id, span_id, field", limit
         )
 
     def batches(self, *, limit: int | None = None) -> Frame:
-        """What was loaded together, in the order of its chain."""
+        """Return what was loaded together, in the order of its chain."""
         return self._list("SELECT * FROM batches", {}, "ORDER BY log, number", limit)
 
     def retention_log(self, *, what: str | None = None, limit: int | None = None) -> Frame:
-        """The receipts of deletions, in the order of their chain."""
+        """Return the receipts of deletions, in the order of their chain."""
         return self._list("SELECT * FROM retention_log", {"what": what}, "ORDER BY log, number", limit)
 
     def run_state(self, run_id: str, step: int = 0) -> Frame:
-        """What the agent knew as the step began; 0 means after the last step."""
+        """Return what the agent knew as the step began; 0 means after the last step."""
         return self.sql(
             "SELECT * FROM run_state(run_id = {run_id:String}, step = {step:UInt32}) ORDER BY key",
             run_id=run_id,
@@ -282,7 +283,7 @@ class Warehouse(Generic[Frame]):
     def entity_state(
         self, entity_type: str, entity_id: str, *, at: str | datetime = "", known_at: str | datetime = ""
     ) -> Frame:
-        """The fields of an entity at a time, as known at a time; '' is any time, text without a zone UTC."""
+        """Return the fields of an entity at a time, as known at a time; '' is any time, text without a zone UTC."""
         return self.sql(
             "SELECT * FROM entity_state(entity_type = {entity_type:String}, entity_id = {entity_id:String}, "
             "at = {at:String}, known_at = {known_at:String}) ORDER BY field",
@@ -308,7 +309,7 @@ class Warehouse(Generic[Frame]):
         )
 
     def run_divergence(self, a: str, b: str) -> Frame:
-        """Where two runs part, and why. One row."""
+        """Where two runs diverge, and why. One row."""
         return self.sql("SELECT * FROM run_divergence(a = {a:String}, b = {b:String})", a=a, b=b)
 
     def drift(
@@ -322,7 +323,7 @@ class Warehouse(Generic[Frame]):
         candidate_version: str = "",
         agent: str = "",
     ) -> Frame:
-        """Whether runs behave otherwise than those before: one row per metric. '' is open, or any."""
+        """Whether runs behave differently from those before: one row per metric. '' is open, or any."""
         return self.sql(
             "SELECT * FROM drift(baseline_from = {baseline_from:String}, baseline_to = {baseline_to:String}, "
             "baseline_version = {baseline_version:String}, candidate_from = {candidate_from:String}, "

@@ -43,7 +43,7 @@ class Credentials:
         return cls(text, *(environ.get(name, "").strip() for name in (CA, CERTIFICATE, KEY)))
 
     def headers(self) -> dict[str, str]:
-        """What goes with every request."""
+        """Return what goes with every request."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def context(self) -> ssl.SSLContext:

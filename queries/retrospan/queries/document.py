@@ -29,7 +29,7 @@ This page is generated from the headers of `queries/retrospan/queries/views/*.sq
 
 
 def render(found: Iterable[View]) -> str:
-    """The page, views without parameters first, by name."""
+    """Return the page, views without parameters first, by name."""
     ordered = sorted(found, key=lambda view: (bool(view.parameters), view.name))
     return _INTRODUCTION + "".join(_section(view) for view in ordered)
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-# Asks again, with strings as text (True) or as bytes (False).
+#: Asks again, with strings as text (True) or as bytes (False).
 Ask = Callable[[bool], bytes]
 
 
 def polars_frame(ask: Ask) -> pl.DataFrame:
-    """The answer as a polars DataFrame.
+    """Return the answer as a polars DataFrame.
 
     Raises:
         MissingExtra: polars is not installed.
@@ -39,7 +39,7 @@ def polars_frame(ask: Ask) -> pl.DataFrame:
 
 
 def pandas_frame(ask: Ask) -> pd.DataFrame:
-    """The answer as a pandas DataFrame."""
+    """Return the answer as a pandas DataFrame."""
     return polars_frame(ask).to_pandas()
 
 
@@ -75,7 +75,7 @@ def _text_type(kind: pl.DataType) -> pl.DataType:
 
 
 def _made(kind: object) -> pl.DataType:
-    """A type given as its class, as polars allows, made an instance."""
+    """Return a type given as its class, as polars allows, made an instance."""
     return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]
 
 

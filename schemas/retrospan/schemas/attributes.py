@@ -9,40 +9,40 @@ from __future__ import annotations
 #: What every name begins with.
 CONVENTIONS = "retrospan."
 
-# On spans: the run
+#: On spans: the run
 RUN_ID = "retrospan.run.id"
 RUN_ORIGIN = "retrospan.run.origin"
 RUN_KIND = "retrospan.run.kind"
 RUN_FLAGGED = "retrospan.run.flagged"
 
-# On spans: the step and its tries
+#: On spans: the step and its tries
 STEP_INDEX = "retrospan.step.index"
 STEP_NAME = "retrospan.step.name"
 STEP_TOTAL = "retrospan.step.total"
 ATTEMPT = "retrospan.attempt"
 BACKOFF_MS = "retrospan.attempt.backoff_ms"
 
-# On spans: the state around it
+#: On spans: the state around it
 STATE_BEFORE = "retrospan.state.before"
 STATE_AFTER = "retrospan.state.after"
 STATE_PATCH = "retrospan.state.patch"
 STATE_SCHEMA = "retrospan.state.schema"
 
-# On spans: what it does to the world, and what it made
+#: On spans: what it does to the world, and what it made
 EFFECT = "retrospan.effect"
 EFFECT_STATUS = "retrospan.effect.status"
 IDEMPOTENCY_KEY = "retrospan.idempotency.key"
 COMPENSATES = "retrospan.compensates"
 OUTPUT_ID = "retrospan.output.id"
 
-# On spans: the context window, errors, and what was taken out
+#: On spans: the context window, errors, and what was taken out
 CONTEXT_LIMIT = "retrospan.context.limit"
 CONTEXT_TOKENS = "retrospan.context.tokens"
 ERROR_ORIGIN = "retrospan.error.origin"
 ERROR_CLASS = "retrospan.error.class"
 REDACTED = "retrospan.redacted"
 
-# Events on spans
+#: Events on spans
 OBSERVATION = "retrospan.observation"
 USE = "retrospan.use"
 DECISION = "retrospan.decision"
@@ -51,7 +51,7 @@ DERIVATION = "retrospan.derivation"
 COMPACTION = "retrospan.compaction"
 APPROVAL = "retrospan.approval"
 
-# Attributes of the events: observation and use
+#: Attributes of the events: observation and use
 ENTITY_TYPE = "retrospan.entity.type"
 ENTITY_ID = "retrospan.entity.id"
 CHANGES = "retrospan.changes"
@@ -64,14 +64,14 @@ PRIORITY = "retrospan.priority"
 CORRECTION = "retrospan.correction"
 REASON = "retrospan.reason"
 
-# Attributes of the events: decision
+#: Attributes of the events: decision
 DECISION_NAME = "retrospan.decision.name"
 DECISION_OPTIONS = "retrospan.decision.options"
 DECISION_CHOSEN = "retrospan.decision.chosen"
 DECISION_RATIONALE = "retrospan.decision.rationale"
 DECISION_CONFIDENCE = "retrospan.decision.confidence"
 
-# Attributes of the events: checkpoint, derivation, compaction, approval
+#: Attributes of the events: checkpoint, derivation, compaction, approval
 CHECKPOINT_ID = "retrospan.checkpoint.id"
 CHECKPOINT_TRIGGER = "retrospan.checkpoint.trigger"
 CHECKPOINT_PARENT = "retrospan.checkpoint.parent"
@@ -86,10 +86,10 @@ APPROVAL_DECISION = "retrospan.approval.decision"
 APPROVAL_APPROVER = "retrospan.approval.approver"
 APPROVAL_EXPLANATION = "retrospan.approval.explanation"
 
-# On span links
+#: On span links
 LINK_TYPE = "retrospan.link.type"
 FORK_STEP = "retrospan.fork.step"
 FORK_PATCH = "retrospan.fork.patch"
 
-# On resources: how many spans the exporter of this process had lost when it sent this
+#: On resources: how many spans the exporter of this process had lost when it sent this
 EXPORTER_LOST = "retrospan.exporter.lost"

@@ -125,7 +125,7 @@ class ToolCallRow:
     attempt: int | None
     started_at: int | None
     duration_ms: float | None
-    status: str  # ok | error | incomplete | not_executed
+    status: str  # ok | error | incomplete | not_executed | unknown
     error_type: str | None
     error_message: str | None
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 #: A week: a batch whose answer was lost before a long outage is still recognised. The engine's default is an hour.
 WINDOW_SECONDS = 604_800
 
-# By which columns the rows of a table are spread. What merges with FINAL must lie on one shard.
+#: By which columns the rows of a table are spread. What merges with FINAL must lie on one shard.
 _BY_TRACE = frozenset({"raw_spans", "raw_logs", "arrivals", "canon_traces", "canon_spans"})
 _BY_RECORD = frozenset({"raw_rejects"})
 _BY_NUMBER = frozenset({"receipts", "loaded_batches"})
-# Small and read as a whole: every node has all of it.
+#: Small and read as a whole: every node has all of it.
 _EVERYWHERE = frozenset({"schema_migrations", "logs", "leases"})
 
 _TABLE = re.compile(r"^(\s*(?:--[^\n]*\n\s*)*)CREATE TABLE IF NOT EXISTS (\w+)", re.MULTILINE)
@@ -47,7 +47,7 @@ class Form:
     replicated: bool = False
 
     def shaped(self, statement: str) -> list[str]:
-        """The statements to run, in order, for one of our `.sql` files."""
+        """Return the statements to run, in order, for one of our `.sql` files."""
         if not self.replicated:
             return [statement]
         found = _TABLE.search(statement)
@@ -73,11 +73,11 @@ class Form:
         return statements
 
     def local(self, table: str) -> str:
-        """The table that holds the rows themselves."""
+        """Return the table that holds the rows themselves."""
         return f"{table}_local" if self.shards > 1 and table not in _EVERYWHERE else table
 
     def everywhere(self, statement: str) -> str:
-        """A DELETE as it reaches every shard."""
+        """Return a DELETE as it reaches every shard."""
         if self.shards == 1:
             return statement
         return _DELETE.sub(rf"DELETE FROM \1 ON CLUSTER `{self.cluster}`", statement)
@@ -95,7 +95,7 @@ class Form:
         }
 
     def _of_both(self, statement: str) -> list[str]:
-        """An ALTER holds for the table of the rows and for the one over it; anything else is one statement."""
+        """Return an ALTER for the table of the rows and for the one over it; anything else is one statement."""
         altered = _ALTER.search(statement)
         if altered is None or self.local(altered[1]) == altered[1] or altered[1] == "landing":
             return [self._on_cluster(statement)]
@@ -123,12 +123,12 @@ PLAIN = Form()
 
 
 def replicated_database() -> Form:
-    """A database whose engine is Replicated: ON CLUSTER is refused there, and engines take no path."""
+    """Return a database whose engine is Replicated: ON CLUSTER is refused there, and engines take no path."""
     return Form(replicated=True)
 
 
 def cluster(name: str, *, shards: int = 1) -> Form:
-    """A cluster of the server's configuration, with the macros `shard` and `replica`.
+    """Return a cluster of the server's configuration, with the macros `shard` and `replica`.
 
     Raises ValueError when the name is none that can be written as it is.
     """

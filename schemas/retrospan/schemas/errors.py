@@ -31,8 +31,8 @@ exit codes.
 
 from __future__ import annotations
 
+#: ClickHouse's code for a statement that took longer than it may.
 TIMEOUT_EXCEEDED = 159
-"""ClickHouse's code for a statement that took longer than it may."""
 
 
 class RetrospanError(Exception):

@@ -61,7 +61,7 @@ class Migration:
 
 
 def shipped() -> list[tuple[int, str, str]]:
-    """The migrations of this release in order: (number, file name without suffix, statement)."""
+    """Return the migrations of this release in order: (number, file name without suffix, statement)."""
     found: list[tuple[int, str, str]] = []
     for entry in resources.files("retrospan.schemas").joinpath("migrations").iterdir():
         if entry.name.endswith(".sql"):
@@ -81,11 +81,11 @@ class Migrations:
         self._form = form
 
     def pending(self) -> list[Migration]:
-        """What `apply` would run, in order. Raises SchemaTooNew when a later release has been here."""
+        """Return what `apply` would run, in order. Raises SchemaTooNew when a later release has been here."""
         return [migration for migration in self._all() if migration.state != "applied"]
 
     def applied(self) -> list[Migration]:
-        """What has been run to its end."""
+        """Return what has been run to its end."""
         return [migration for migration in self._all() if migration.state == "applied"]
 
     def apply(self, dry_run: bool = False) -> list[Migration]:

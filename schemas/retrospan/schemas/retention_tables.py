@@ -76,7 +76,7 @@ BATCH_COLUMNS = tuple(field.name for field in fields(LoadedBatch))
 
 
 def hash_of_link(link: Receipt | LoadedBatch) -> str:
-    """The hash that the link must have: SHA-256 over all its columns but that, as canonical JSON."""
+    """Return the hash that the link must have: SHA-256 over all its columns but that, as canonical JSON."""
     said = asdict(link)
     del said["receipt_hash" if isinstance(link, Receipt) else "batch_hash"]
     return sha256(canonical_json(said)).hexdigest()

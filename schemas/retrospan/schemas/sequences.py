@@ -3,7 +3,7 @@
     sequence = log << 40 | number of the record in that log
 
 An embedded warehouse has one log, number 0: there a sequence is the record's number. Sequences of different logs are
-not in order of time, so what was read of a trace is said for each log.
+not in order of time, so what was read of a trace is kept for each log.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterable
 LOG_SHIFT = 40
 MOST_LOGS = 1 << 24
 
+#: The highest sequence of each log, ascending.
 Newest = tuple[int, ...]
-"""The highest sequence of each log, ascending."""
 
 
 def base_of(log_number: int) -> int:
-    """What is added to a record's number in this log."""
+    """Return what is added to a record's number in this log."""
     return log_number << LOG_SHIFT
 
 
 def newest_of(sequences: Iterable[int]) -> Newest:
-    """The highest of each log."""
+    """Return the highest of each log."""
     highest: dict[int, int] = {}
     for sequence in sequences:
         log = sequence >> LOG_SHIFT

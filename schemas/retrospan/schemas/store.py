@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -73,8 +74,15 @@ class Store(Protocol):
     def rows(
         self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
     ) -> list[list[object]]:
-        """Run one SELECT; a list per row, in column order, as JSON reads it (64-bit integers as int)."""
-        ...
+        """Run one SELECT; a list per row, in column order, as JSON reads it (64-bit integers as int, tuples as lists).
+
+        Text that is not UTF-8 is surrogate-escaped.
+        """
+        asked = {**ROW_SETTINGS, **(settings or {})}
+        data = self.query(statement, parameters, asked, "JSONCompactEachRow")
+        # Split at the newline alone: JSON escapes it, and other line ends may stand inside strings.
+        lines = data.decode("utf-8", "surrogateescape").split("\n")
+        return [json.loads(line) for line in lines if line]
 
     def insert(
         self, statement: str, data: bytes, input_format: str, settings: Settings | None = None

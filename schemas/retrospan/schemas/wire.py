@@ -1,12 +1,17 @@
-"""The four bytes of protobuf's wire format that are needed by hand: varints, and length-delimited fields."""
+"""What of protobuf's wire format is needed by hand: varints, length-delimited fields, and the walk over a message."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 Buffer: TypeAlias = "bytes | memoryview"
 
 VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
+
+
+class NotAMessage(ValueError):
+    """The bytes are not a message, or one with a group, which OTLP never had."""
 
 
 def varint(number: int) -> bytes:
@@ -22,7 +27,7 @@ def varint(number: int) -> bytes:
 
 
 def read_varint(data: Buffer, at: int, end: int) -> tuple[int, int] | None:
-    """The number at `at` and the offset behind it; None if it is cut off or longer than 64 bits."""
+    """Return the number at `at` and the offset behind it; None if it is cut off or longer than 64 bits."""
     number = shift = 0
     while at < end and shift < 70:
         byte = data[at]
@@ -32,6 +37,46 @@ def read_varint(data: Buffer, at: int, end: int) -> tuple[int, int] | None:
             return (number, at) if number < 1 << 64 else None
         shift += 7
     return None
+
+
+def expect_varint(data: Buffer, at: int, end: int) -> tuple[int, int]:
+    """Return the number at `at` and the offset behind it. Raises NotAMessage."""
+    found = read_varint(data, at, end)
+    if found is None:
+        raise NotAMessage("a number is cut off")
+    return found
+
+
+def fields(data: Buffer, at: int = 0, end: int = -1) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield the fields of the message in `data[at:end]`, in order: number, wire type, where the field, its content, and both end.
+
+    Raises NotAMessage, once it comes to what is not a field.
+    """
+    end = len(data) if end < 0 else end
+    while at < end:
+        begin = at
+        tag, at = data[at], at + 1
+        if tag > 127:
+            tag, at = expect_varint(data, begin, end)
+        if not 7 < tag < 1 << 32:
+            raise NotAMessage("a field with an impossible number")
+        kind, start = tag & 7, at
+        if kind == DELIMITED:
+            if at < end and data[at] < 128:
+                start += 1
+                at = start + data[at]
+            else:
+                size, start = expect_varint(data, at, end)
+                at = start + size
+        elif kind == VARINT:
+            at = expect_varint(data, at, end)[1]
+        elif kind in (FIXED64, FIXED32):
+            at += 8 if kind == FIXED64 else 4
+        else:
+            raise NotAMessage("a group, or no field at all")
+        if at > end:
+            raise NotAMessage("a field is cut off")
+        yield tag >> 3, kind, begin, start, at
 
 
 def delimited(field: int, content: bytes) -> bytes:

@@ -9,10 +9,10 @@ from enum import Enum
 from math import isnan
 from typing import Protocol
 
-from retrospan.schemas.redaction.walk import NotWalkable, fields
-from retrospan.schemas.wire import read_varint
+from retrospan.schemas.redaction.walk import fields
+from retrospan.schemas.wire import NotAMessage, read_varint
 
-# Longer than this no receiver is believed.
+#: Longer than this no receiver is believed.
 _LONGEST_WAIT_SECONDS = 300.0
 _LONGEST_REASON = 300
 _LONGEST_RETRY_AFTER = 100
@@ -56,7 +56,7 @@ class Transport(Protocol):
 
 
 def delivered(body: bytes) -> Answer:
-    """The answer behind an ExportTraceServiceResponse: {1 partial_success {1 rejected_spans, 2 error_message}}."""
+    """Return the answer of an ExportTraceServiceResponse: {1 partial_success {1 rejected_spans, 2 error_message}}."""
     rejected, message = 0, ""
     try:
         for outer in fields(body):
@@ -65,13 +65,13 @@ def delivered(body: bytes) -> Answer:
                     rejected = (read_varint(each.content, 0, len(each.content)) or (0, 0))[0]
                 elif each.number == 2:
                     message = each.content.decode(errors="replace")
-    except NotWalkable:
+    except NotAMessage:
         pass
     return Answer(Fate.DELIVERED, shortened(message), rejected_spans=rejected)
 
 
 def status_message(body: bytes) -> str:
-    """The message of a google.rpc.Status {1 code, 2 message}; '' where the bytes are none."""
+    """Return the message of a google.rpc.Status {1 code, 2 message}; '' where the bytes are none."""
     try:
         found = [each.content.decode() for each in fields(body) if each.number == 2 and each.wire_type == 2]
     except ValueError:
@@ -80,18 +80,18 @@ def status_message(body: bytes) -> str:
 
 
 def retry_info_seconds(body: bytes) -> float | None:
-    """The delay of a google.rpc.RetryInfo {1 Duration {1 seconds, 2 nanos}}."""
+    """Return the delay of a google.rpc.RetryInfo {1 Duration {1 seconds, 2 nanos}}."""
     try:
         delays = [each.content for each in fields(body) if each.number == 1]
         parts = {each.number: read_varint(each.content, 0, len(each.content)) for each in fields(delays[-1])}
-    except (NotWalkable, IndexError):
+    except (NotAMessage, IndexError):
         return None
     seconds, nanos = parts.get(1) or (0, 0), parts.get(2) or (0, 0)
     return _believed(seconds[0] + nanos[0] / 1e9)
 
 
 def retry_after_seconds(text: str | None) -> float | None:
-    """What HTTP's Retry-After says: seconds, or a date."""
+    """Return what HTTP's Retry-After says: seconds, or a date."""
     if not text or len(text) > _LONGEST_RETRY_AFTER:
         return None
     try:

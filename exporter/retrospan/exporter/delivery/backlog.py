@@ -14,7 +14,7 @@ from sys import getsizeof
 
 from opentelemetry.sdk.trace import ReadableSpan
 
-# What a span takes in memory apart from its values; an event, a link, an attribute.
+#: What a span takes in memory apart from its values; an event, a link, an attribute.
 _SPAN_BYTES, _PART_BYTES, _PAIR_BYTES = 2_700, 600, 150
 _MANY_SPANS, _MANY_BYTES = 256, 1 << 20
 
@@ -50,7 +50,7 @@ class Backlog:
         return True
 
     def take(self) -> ReadableSpan | None:
-        """The oldest span. Its memory is given back."""
+        """Return the oldest span. Its memory is given back."""
         with self._lock:
             if not self._spans:
                 return None

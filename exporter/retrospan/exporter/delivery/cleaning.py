@@ -16,13 +16,13 @@ from retrospan.schemas.redaction.walk import Walk, fields, mark, marked
 from retrospan.schemas.wire import delimited
 
 _STATUS, _CODE = 15, 3
-# Ids, times, kind, flags and the dropped counts.
+#: Ids, times, kind, flags and the dropped counts.
 _KEPT = frozenset({1, 2, 4, 6, 7, 8, 10, 12, 14, 16})
 _WITHHELD = mark([{"path": "*", "rule": "withheld"}])
 
 
 def chosen_rules(choice: str | os.PathLike[str] | Rules) -> Rules | None:
-    """The rules behind `secrets`, `all`, `off` or a TOML file. Raises ConfigError for a file that cannot be used."""
+    """Return the rules behind `secrets`, `all`, `off` or a TOML file. Raises ConfigError for an unusable file."""
     if isinstance(choice, Rules):
         return choice
     if choice == "off":

@@ -16,10 +16,10 @@ from urllib3.poolmanager import ProxyManager
 
 from retrospan.exporter.delivery.exchange import Exchange, WatchedSocket
 
+#: The exchange that goes on in this thread: whoever sends sets it first.
 current: ContextVar[Exchange] = ContextVar("current")
-"""The exchange that goes on in this thread: whoever sends sets it first."""
 
-# A name may stand for any number of addresses, each of which may be silent.
+#: A name may stand for any number of addresses, each of which may be silent.
 _MOST_ADDRESSES = 8
 
 

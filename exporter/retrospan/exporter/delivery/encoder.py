@@ -23,12 +23,12 @@ from retrospan.exporter.delivery.encoding import (
 from retrospan.exporter.delivery.notices import Losses
 from retrospan.exporter.delivery.outbox import Outbox
 from retrospan.exporter.delivery.reduction import reduced
-from retrospan.exporter.delivery.requests import Origin, Packer, Request
+from retrospan.exporter.delivery.requests import ExportRequest, Origin, Packer
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.attributes import EXPORTER_LOST
 
-# An event loop that wants to go on waits for the interpreter's lock up to 5 ms. It gets it after each slice of work,
-# by a sleep long enough for it to wake up and take it.
+#: An event loop that wants to go on waits for the interpreter's lock up to 5 ms. It gets it after each slice of work,
+#: by a sleep long enough for it to wake up and take it.
 _SLICE_SECONDS, _REST_SECONDS = 0.0002, 0.0001
 _MOST_ORIGINS = 1_000
 
@@ -93,8 +93,8 @@ class Encoder:
         if (rest := packer.close()) is not None:
             self._outbox.put(rest, held)
 
-    def _add(self, packer: Packer, span: ReadableSpan) -> tuple[Request | None, int]:
-        """The request that is full now, and what this span takes in the one that is not."""
+    def _add(self, packer: Packer, span: ReadableSpan) -> tuple[ExportRequest | None, int]:
+        """Return the request that is full now, and what this span takes in the one that is not."""
         data = encode_span(span)
         if len(data) > self._settings.span_bytes:
             small = reduced(data, self._settings.span_bytes)
@@ -105,7 +105,7 @@ class Encoder:
             if not self.reduced:
                 notices.say(
                     f"span {span.name[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
-                    "values are described instead of sent. This is said once; counts().reduced goes on counting."
+                    "values are described instead of sent. This is logged once; counts().reduced goes on counting."
                 )
             self.reduced += 1
             data = small

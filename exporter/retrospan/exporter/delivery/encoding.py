@@ -24,7 +24,7 @@ _LONGEST_DESCRIPTION = 1_000
 
 
 def encode_span(span: ReadableSpan) -> bytes:
-    """The span as opentelemetry.proto.trace.v1.Span."""
+    """Return the span as opentelemetry.proto.trace.v1.Span."""
     context, parent = span.get_span_context(), span.parent
     parts: list[bytes] = []
     if context is not None:
@@ -58,12 +58,12 @@ def encode_span(span: ReadableSpan) -> bytes:
 
 
 def encode_resource(resource: Resource) -> bytes:
-    """The resource as opentelemetry.proto.resource.v1.Resource."""
+    """Return the resource as opentelemetry.proto.resource.v1.Resource."""
     return encode_attributes(1, resource.attributes)
 
 
 def encode_scope(scope: InstrumentationScope | None) -> bytes:
-    """The scope as opentelemetry.proto.common.v1.InstrumentationScope."""
+    """Return the scope as opentelemetry.proto.common.v1.InstrumentationScope."""
     if scope is None:
         return b""
     version = delimited(2, text_bytes(scope.version)) if scope.version else b""
@@ -88,7 +88,7 @@ def text_bytes(text: object) -> bytes:
 
 
 def described(value: object) -> str:
-    """What stands for a value that has no form in OTLP. Never raises."""
+    """Return what stands for a value that has no form in OTLP. Never raises."""
     try:
         text = repr(value)
     except Exception as error:  # noqa: BLE001
@@ -101,7 +101,7 @@ def _pair(key: object, value: object, depth: int = 0) -> bytes:
 
 
 def _value(value: object, depth: int = 0) -> bytes:
-    """An AnyValue."""
+    """Return an AnyValue."""
     if isinstance(value, str):
         return delimited(1, text_bytes(value))
     if value is None:

@@ -11,12 +11,13 @@ import time
 import zlib
 from typing import Any
 
+#: Of an answer over the wire, and again of its body once it is inflated. Receivers of OTLP answer with a
+#: line.
 MOST_ANSWER_BYTES = 64 * 1024
-"""Of an answer over the wire, and again of its body once it is inflated. Receivers of OTLP answer with a line."""
 
-# Slower than this no request is sent: a large one gets more time.
+#: Slower than this no request is sent: a large one gets more time.
 _SLOWEST_BYTES_PER_SECOND = 256 * 1024
-# Pieces in which a request is handed to the socket: each is a wait of its own.
+#: Pieces in which a request is handed to the socket: each is a wait of its own.
 _PIECE_BYTES = 256 * 1024
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
@@ -76,7 +77,7 @@ class WatchedSocket:
                 raise
 
     def makefile(self, mode: str = "r", *args: Any, **options: Any) -> Any:
-        """What http.client reads an answer from; as with any socket, it keeps the connection open until it is
+        """Return what http.client reads an answer from; as with any socket, it keeps the connection open until it is
         closed itself."""
         if mode != "rb":
             return self._inner.makefile(mode, *args, **options)
@@ -108,7 +109,7 @@ class _Reading(io.RawIOBase):
 
 
 def inflated(data: bytes) -> bytes:
-    """The beginning of what gzip or zlib made smaller, MOST_ANSWER_BYTES at most; b'' where it is neither."""
+    """Return the beginning of what gzip or zlib made smaller, MOST_ANSWER_BYTES at most; b'' where it is neither."""
     try:
         return zlib.decompressobj(_GZIP_OR_ZLIB).decompress(data, MOST_ANSWER_BYTES)
     except zlib.error:

@@ -10,7 +10,8 @@ import grpc
 from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened
 from retrospan.exporter.delivery.exchange import MOST_ANSWER_BYTES, attempt_seconds, inflated
 from retrospan.exporter.settings import Settings
-from retrospan.schemas.redaction.walk import NotWalkable, fields
+from retrospan.schemas.redaction.walk import fields
+from retrospan.schemas.wire import NotAMessage
 
 _EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 _BLOCKED = {"UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED", "NOT_FOUND"}
@@ -31,7 +32,7 @@ _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),
 )
 _DEFLATED = (b"\x1f\x8b", b"\x78")
-# What grpcio itself says of an answer beyond the limits above: with the same code as a receiver of a request.
+#: What grpcio itself says of an answer beyond the limits above: with the same code as a receiver of a request.
 _TOO_LONG = ("CLIENT: Received message larger", "received metadata size exceeds")
 _SIZE_WORDS = ("larger than max", "too large", "request_bytes", "exceeds")
 
@@ -117,6 +118,6 @@ def _wait(trailers: dict[str, Any]) -> float | None:
                 parts = {each.number: each.content for each in fields(detail.content)}
                 if parts.get(1, b"").endswith(b"google.rpc.RetryInfo"):
                     return retry_info_seconds(parts.get(2, b""))
-    except NotWalkable:
+    except NotAMessage:
         pass
     return None

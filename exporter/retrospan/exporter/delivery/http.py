@@ -118,8 +118,8 @@ def _answer(reply: requests.Response, exchange: Exchange) -> Answer:
 
 
 def _content(reply: requests.Response, exchange: Exchange) -> bytes:
-    """The body as far as it came in time and within its bytes. Raises HTTPError where a connection broke that had
-    said yes: the spans that it rejected are not known."""
+    """Return the body as far as it came in time and within its bytes. Raises HTTPError where a connection broke that
+    had said yes: the spans that it rejected are not known."""
     content = b""
     try:
         while len(content) <= MOST_ANSWER_BYTES:
@@ -150,7 +150,7 @@ def _session(provider: str | None) -> requests.Session:
 
 
 def _bind(session: requests.Session, target: str) -> None:
-    """What goes to the target obeys the exchange, follows no redirect, and keeps no cookie."""
+    """Let what goes to the target obey the exchange, follow no redirect, and keep no cookie."""
     # A provider may bring an adapter of its own; then only the body of the answer is bounded.
     if type(session.get_adapter(target)) is HTTPAdapter:
         session.mount(target, WatchedAdapter())
@@ -168,7 +168,7 @@ def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The error that requests and urllib3 wrapped into each other."""
+    """Return the error that requests and urllib3 wrapped into each other."""
     seen: set[int] = set()
     at = error
     while id(at) not in seen:

@@ -62,7 +62,7 @@ class Losses:
         for reason, spans in self._lost.copy().items():
             if reason not in self._said:
                 self._said.add(reason)
-                say(f"{spans} span(s) lost: {reason}. This is said once; counts().lost goes on counting.")
+                say(f"{spans} span(s) lost: {reason}. This is logged once; counts().lost goes on counting.")
 
     def tell_all(self) -> None:
         """Say the sums, at the end."""
@@ -72,7 +72,7 @@ class Losses:
 
 
 class Reach:
-    """Whether the receiver is reached. A change is said, not each attempt."""
+    """Whether the receiver is reached. A change is logged, not each attempt."""
 
     def __init__(self, target: str) -> None:
         self._target = target

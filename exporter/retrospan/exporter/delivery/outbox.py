@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from retrospan.exporter.delivery.notices import say
-from retrospan.exporter.delivery.requests import Request
+from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.spool import Damaged, Spool, Spooled, SpoolFull
 
 
@@ -21,7 +21,7 @@ from retrospan.exporter.delivery.spool import Damaged, Spool, Spooled, SpoolFull
 class Item:
     """A request that waits. `spans` is 0 until an adopted file was read; `own`: its spans ended in this process."""
 
-    request: Request | None
+    request: ExportRequest | None
     spooled: Spooled | None
     spans: int
     own: bool = True
@@ -39,7 +39,7 @@ class Outbox:
         self._said_full = self._said_broken = False
         self._adopted: dict[str, int] = {}
 
-    def put(self, request: Request, held: int = 0) -> None:
+    def put(self, request: ExportRequest, held: int = 0) -> None:
         """Take a request, whose spans have taken up `held` bytes until now. Never blocks, never raises."""
         item = Item(request, None, request.spans)
         if self._spool is not None and (spooled := self._written(self._spool, request)):
@@ -50,7 +50,7 @@ class Outbox:
             self._filled.notify()
 
     def head(self, seconds: float) -> Item | None:
-        """The oldest item, which stays; None if there is none within so many seconds."""
+        """Return the oldest item, which stays; None if there is none within so many seconds."""
         with self._filled:
             if not self._items:
                 self._filled.wait(seconds)
@@ -61,8 +61,8 @@ class Outbox:
         with self._filled:
             self._filled.notify_all()
 
-    def read(self, item: Item) -> Request | None:
-        """The request of an item; None, and said, where its file is lost or damaged."""
+    def read(self, item: Item) -> ExportRequest | None:
+        """Return the request of an item; None, and said, where its file is lost or damaged."""
         if item.request is not None:
             return item.request
         assert item.spooled is not None and self._spool is not None
@@ -77,7 +77,7 @@ class Outbox:
         except OSError as error:
             say(f"the spool cannot be read: {error}.")
             return None
-        return Request(body, item.spans)
+        return ExportRequest(body, item.spans)
 
     def done(self, item: Item) -> None:
         """Forget the oldest item: it was delivered, or never will be."""
@@ -132,7 +132,7 @@ class Outbox:
         if self._spool is not None:
             self._spool.leave_to_parent()
 
-    def _written(self, spool: Spool, request: Request) -> Spooled | None:
+    def _written(self, spool: Spool, request: ExportRequest) -> Spooled | None:
         try:
             return spool.write(request.body, request.spans)
         except SpoolFull as error:

@@ -164,7 +164,7 @@ class Pipeline:
         self._losses.tell_all()
 
     def counts(self) -> Counts:
-        """What became of this process's spans so far."""
+        """Return what became of this process's spans so far."""
         encoder, sender = self._encoder, self._sender
         return Counts(
             accepted=self._backlog.accepted,

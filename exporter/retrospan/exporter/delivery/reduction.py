@@ -19,7 +19,7 @@ RULE = "size"
 _EVENTS = 11
 _EVENT_ATTRIBUTES = 3
 _SHOWN_BYTES = 500
-# Below this a description is no smaller than the value.
+#: Below this a description is no smaller than the value.
 _LEAST = 2_000
 
 
@@ -33,7 +33,7 @@ class _Place:
 
 
 def reduced(span: bytes, most_bytes: int) -> bytes | None:
-    """The span in at most so many bytes; None where that cannot be."""
+    """Return the span in at most so many bytes; None where that cannot be."""
     top = list(fields(span))
     events = {place: list(fields(each.content)) for place, each in enumerate(top) if _is(each, _EVENTS)}
     places = [_Place(len(each.content), n, None) for n, each in enumerate(top) if _is(each, SPAN.attributes)]
@@ -73,7 +73,7 @@ def _ordinal(top: list[Field], place: int) -> int:
 
 
 def _described(pair: bytes) -> tuple[bytes, str]:
-    """The attribute with a description for its value, and its key."""
+    """Return the attribute with a description for its value, and its key."""
     key = value = b""
     for each in fields(pair):
         if each.number == 1:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from retrospan.schemas.redaction.walk import fields
 from retrospan.schemas.wire import delimited
 
-# What tags and lengths around a span, a scope or a resource take at most.
+#: What tags and lengths around a span, a scope or a resource take at most.
 _AROUND = 12
 
 
@@ -36,7 +36,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ExportRequest:
     """The bytes of an ExportTraceServiceRequest, and how many spans it holds."""
 
     body: bytes
@@ -52,7 +52,7 @@ class Packer:
         self._size = 0
         self._origins: set[Origin] = set()
 
-    def add(self, origin: Origin, span: bytes) -> Request | None:
+    def add(self, origin: Origin, span: bytes) -> ExportRequest | None:
         """Take a span; return the request that it no longer fitted into."""
         size = len(span) + _AROUND
         if origin not in self._origins:
@@ -65,17 +65,17 @@ class Packer:
         self._size += size
         return full
 
-    def close(self) -> Request | None:
-        """What is left, if anything."""
+    def close(self) -> ExportRequest | None:
+        """Return what is left, if anything."""
         if not self._spans:
             return None
-        request = Request(joined(self._spans), len(self._spans))
+        request = ExportRequest(joined(self._spans), len(self._spans))
         self._spans, self._size, self._origins = [], 0, set()
         return request
 
 
 def joined(spans: Iterable[tuple[Origin, bytes]]) -> bytes:
-    """A request of these spans, in their order as far as resources and scopes allow."""
+    """Return a request of these spans, in their order as far as resources and scopes allow."""
     resources: dict[tuple[bytes, bytes], dict[tuple[bytes, bytes], list[bytes]]] = {}
     for origin, span in spans:
         scopes = resources.setdefault((origin.resource, origin.resource_schema), {})
@@ -92,7 +92,7 @@ def joined(spans: Iterable[tuple[Origin, bytes]]) -> bytes:
 
 
 def taken_apart(body: bytes) -> Iterator[tuple[Origin, bytes]]:
-    """The spans of a request. Raises ValueError where the bytes are not a request."""
+    """Yield the spans of a request. Raises ValueError where the bytes are not a request."""
     for group in fields(body):
         resource, resource_schema = _one(group.content, 1), _one(group.content, 3)
         for scope in fields(group.content):
@@ -105,7 +105,7 @@ def taken_apart(body: bytes) -> Iterator[tuple[Origin, bytes]]:
 
 
 def halves(body: bytes) -> list[bytes]:
-    """The request as two, or as itself where it holds a single span."""
+    """Return the request as two, or as itself where it holds a single span."""
     spans = list(taken_apart(body))
     if len(spans) < 2:
         return [body]

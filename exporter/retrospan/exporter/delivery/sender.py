@@ -76,7 +76,7 @@ class Sender:
             self.ended.set()
 
     def _probe(self, transport: Transport) -> None:
-        """An empty request: whoever speaks OTLP takes it, and a wrong address or token shows before the first span."""
+        """Send an empty request: OTLP receivers take it; a wrong address or token shows before the first span."""
         answer = transport.send(b"")
         if answer.fate in (Fate.LATER, Fate.BLOCKED):
             self._reach.lost(answer.fate.value, answer.reason, self._advice(answer))
@@ -181,7 +181,7 @@ class Sender:
     def _say_once(self, kind: str, line: str) -> None:
         if kind not in self._said_kinds:
             self._said_kinds.add(kind)
-            say(f"{line} This is said once.")
+            say(f"{line} This is logged once.")
 
     def _advice(self, answer: Answer) -> str:
         reason = answer.reason
@@ -191,7 +191,7 @@ class Sender:
             cure = "Give a token that may send: RETROSPAN_TOKEN, or token= of instrument()."
         else:
             cure = "Check OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint= of instrument()."
-        return f"{cure} Meanwhile spans wait {self._keeps}. This is said once until it is well again."
+        return f"{cure} Meanwhile spans wait {self._keeps}. This is logged once until it works again."
 
 
 def _count(body: bytes) -> int:

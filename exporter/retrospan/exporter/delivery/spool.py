@@ -52,7 +52,7 @@ class Spool:
     """One process's part in the directory. `write` is for one thread, the rest for another."""
 
     def __init__(self, directory: Path, most_bytes: int) -> None:
-        """Raises OSError when the directory cannot be used."""
+        """Raise OSError when the directory cannot be used."""
         self.directory = directory.absolute()
         self._most = most_bytes
         self._number = 0
@@ -83,7 +83,7 @@ class Spool:
 
     @staticmethod
     def read(spooled: Spooled) -> tuple[bytes, int]:
-        """The request and its number of spans. Raises Damaged, OSError."""
+        """Return the request and its number of spans. Raises Damaged, OSError."""
         data = spooled.path.read_bytes()
         if len(data) < _HEADER.size:
             raise Damaged(f"{spooled.path} is cut off")
@@ -107,7 +107,7 @@ class Spool:
         spooled.path.rename(spooled.path.with_suffix(".damaged"))
 
     def adopt(self) -> list[Spooled]:
-        """The files of processes that are gone, oldest first; this process delivers them from now on."""
+        """Return the files of processes that are gone, oldest first; this process delivers them from now on."""
         adopted: list[Spooled] = []
         names = self._names()
         for owner in sorted({match[1] for name in names if (match := _NAME.fullmatch(name))}):
@@ -123,7 +123,7 @@ class Spool:
         return sorted(adopted, key=lambda spooled: spooled.path.name)
 
     def release(self, owner: str) -> None:
-        """An adopted process's files are all delivered."""
+        """Release an adopted process: its files are all delivered."""
         if owner in self._locks and owner != self._owner:
             self._unlock(owner)
 
@@ -151,7 +151,7 @@ class Spool:
                     pass
 
     def _names(self) -> list[str]:
-        """What this user put here, in order: what others put into a directory of theirs is not the agent's to send."""
+        """Return what this user put here, in order: what others put there is not the agent's to send."""
         mine: list[str] = []
         with os.scandir(self.directory) as entries:
             for entry in entries:

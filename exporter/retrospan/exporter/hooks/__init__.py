@@ -34,9 +34,9 @@ HOOKS = {
 
 
 def chosen(argument: str | Sequence[str] | None, variable: str | None) -> tuple[str, ...]:
-    """The names of the hooks to install: by argument, by variable (`auto`, `none`, or names with commas), or all.
+    """Return the names of the hooks to install: by argument, by variable (`auto`, `none`, or names and commas), or all.
 
-    Raises ConfigError for an argument that names an unknown framework; a variable is said and passed over.
+    Raises ConfigError for an argument that names an unknown framework; a variable that does is logged and ignored.
     """
     if argument is not None:
         wanted = (
@@ -72,7 +72,7 @@ def install(wanted: Sequence[str]) -> None:
 
 
 def installed() -> tuple[str, ...]:
-    """The names of the hooks that are in place."""
+    """Return the names of the hooks that are in place."""
     found = []
     for name, hook in HOOKS.items():
         module = sys.modules.get(hook.module)

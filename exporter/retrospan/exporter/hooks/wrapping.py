@@ -8,8 +8,8 @@ from typing import Any
 
 from retrospan.exporter.recording.guests import say_once
 
+#: Takes the original function, then its arguments.
 Around = Callable[..., Any]
-"""Takes the original function, then its arguments."""
 
 
 class Wrappings:
@@ -51,7 +51,7 @@ class Wrappings:
 
 
 def beside(where: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call something of ours beside the framework's own work: what it raises is said once, and None returned."""
+    """Call something of ours beside the framework's own work: what it raises is logged once, and None returned."""
     try:
         return function(*args)
     except Exception as error:  # noqa: BLE001 - a guest

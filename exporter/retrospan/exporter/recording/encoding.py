@@ -1,7 +1,7 @@
 """JSON text of what an agent knows, fast for what is JSON already, and within a limit of bytes.
 
 The form of each type is in `forms`. What is larger than the limit keeps its shape: its largest parts are replaced by
-`{"$cut": …}` with their size, their hash and their beginning, and the first cut of a process is said in the log.
+`{"$cut": …}` with their size, their hash and their beginning, and the first cut of a process is logged.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _limit_of(environ: Mapping[str, str]) -> int:
 
 
 class _Limit:
-    """How many bytes of JSON one value may have, and whether a cut was said already."""
+    """How many bytes of JSON one value may have, and whether a cut was logged already."""
 
     bytes = _limit_of(os.environ)
     said = False
@@ -106,7 +106,7 @@ def _cut(text: str, size: int) -> str:
         _Limit.said = True
         _LOG.warning(
             "a recorded value has %d bytes of JSON, more than %d: its largest parts are cut and marked $cut. "
-            "Set %s to keep more; this is said once",
+            "Set %s to keep more; this is logged once",
             size,
             _Limit.bytes,
             LIMIT_VARIABLE,

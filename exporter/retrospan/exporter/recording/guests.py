@@ -1,4 +1,4 @@
-"""Manners of a guest: what goes wrong while recording is said once and never reaches the agent."""
+"""Manners of a guest: what goes wrong while recording is logged once and never reaches the agent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def say_once(where: str, error: BaseException) -> None:
     if key not in _SAID and len(_SAID) < 1000:
         _SAID.add(key)
         _LOG.warning(
-            "%s could not be recorded and the agent goes on; this is said once", where, exc_info=error
+            "%s could not be recorded and the agent goes on; this is logged once", where, exc_info=error
         )
 
 

@@ -127,7 +127,7 @@ class Run(Spanning):
 
 
 def _parents(descent: Mapping[str, str | RunReference | Run | None]) -> list[tuple[str, RunReference]]:
-    """Return what the run descends from, and how; what cannot be read is said and left out."""
+    """Return what the run descends from, and how; what cannot be read is logged and left out."""
     found: list[tuple[str, RunReference]] = []
     for kind in DESCENT:
         given = descent.get(kind)

@@ -78,10 +78,10 @@ class Spanning(ABC):
         return at
 
     def begun(self) -> None:  # noqa: B027 (most have nothing to do here)
-        """Called once the span is there, before the block."""
+        """Note that the span is there. Called before the block."""
 
     def ended(self, error: BaseException | None) -> None:  # noqa: B027 (most have nothing to do here)
-        """Called after the block, before the span ends."""
+        """Note that the block has ended. Called before the span ends."""
 
     @abstractmethod
     def again(self) -> Self:
@@ -90,10 +90,10 @@ class Spanning(ABC):
     def called(  # noqa: B027 (most have nothing to do here)
         self, function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> None:
-        """Called before a decorated function, before the span begins."""
+        """Note the call of a decorated function, before the span begins."""
 
     def returned(self, value: object) -> None:  # noqa: B027 (most have nothing to do here)
-        """Called after a decorated function, before the span ends."""
+        """Note what a decorated function returned, before the span ends."""
 
     def __enter__(self) -> Self:
         try:

@@ -40,7 +40,7 @@ class FairQueue:
         inner.add(lane[1:], work)
 
     def take(self) -> _Work:
-        """What is next; there must be something."""
+        """Return what is next; there must be something."""
         self.size -= 1
         if self._waiting:
             return self._waiting.popleft()

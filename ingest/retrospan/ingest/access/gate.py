@@ -62,7 +62,7 @@ class Gate:
             return replace(self._counters)
 
     def admit(self, token: str | None, right: Right) -> Grant:
-        """The grant of a token that has this right now.
+        """Return the grant of a token that has this right now.
 
         Raises:
             Unauthenticated: no token, or none that is in force.
@@ -121,13 +121,13 @@ class Gate:
 
 
 def bearer(authorization: str | None) -> str | None:
-    """The token of an Authorization header; None when it holds none."""
+    """Return the token of an Authorization header; None when it holds none."""
     scheme, _, token = (authorization or "").strip().partition(" ")
     return token.strip() or None if scheme.casefold() == "bearer" else None
 
 
 def clickhouse_token(headers: Mapping[str, str]) -> str | None:
-    """The token in any of the ways in which clients of ClickHouse send a password; header names are folded.
+    """Return the token in any of the ways in which clients of ClickHouse send a password; header names are folded.
 
     The user's name means nothing: the token says who it is.
     """

@@ -73,7 +73,7 @@ class Meter:
                 bucket.charge(spans)
 
     def _of(self, tenant: str, quota: Quota) -> tuple[Bucket | None, Bucket | None]:
-        """The tenant's buckets; full ones when its quota has changed."""
+        """Return the tenant's buckets; full ones when its quota has changed."""
         found = self._buckets.get(tenant)
         if found is None or found[0] != quota:
             spans, data = (

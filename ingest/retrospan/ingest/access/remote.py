@@ -22,7 +22,7 @@ class RemoteGate:
         self._channel = channel
 
     def admit(self, token: str | None, right: Right) -> Grant:
-        """The grant of a token that has this right now.
+        """Return the grant of a token that has this right now.
 
         Raises:
             Unauthenticated: no token, or none that is in force.
@@ -40,7 +40,7 @@ class RemoteGate:
 
 
 def admitted(gate: Gate, asked: Arguments) -> dict[str, object]:
-    """What the process that receives answers to `RemoteGate.admit`."""
+    """Return what the process that receives answers to `RemoteGate.admit`."""
     token = asked["token"]
     if asked["right"] not in ("read", "admin") or not isinstance(token, str | None):
         raise ValueError("not a question of the SQL port")

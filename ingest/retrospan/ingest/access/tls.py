@@ -12,7 +12,7 @@ from retrospan.schemas.errors import ConfigError
 
 
 def server_context(settings: TlsSettings | None) -> ssl.SSLContext | None:
-    """What the HTTP and SQL ports speak; None for plain text. TLS 1.2 or later.
+    """Return what the HTTP and SQL ports speak; None for plain text. TLS 1.2 or later.
 
     Raises:
         ConfigError: a file cannot be used; the message names it.
@@ -43,7 +43,7 @@ def server_context(settings: TlsSettings | None) -> ssl.SSLContext | None:
 
 
 def grpc_credentials(settings: TlsSettings | None) -> Any:
-    """What the gRPC port speaks, as the library wants it; None for plain text.
+    """Return what the gRPC port speaks, as the library wants it; None for plain text.
 
     Raises:
         ConfigError: as `server_context`.

@@ -37,8 +37,8 @@ Right: TypeAlias = Literal["write", "read", "admin"]
 
 RIGHTS: frozenset[Right] = frozenset(get_args(Right))
 DEFAULT_TENANT = "default"
+#: A token is compared with every entry, whichever matches.
 MOST_TOKENS = 1000
-"""A token is compared with every entry, whichever matches."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _HOW_TO_HASH = 'write sha256 = "…" with what `printf %s "$TOKEN" | sha256sum` prints'
@@ -70,7 +70,7 @@ class TokenTable:
     quotas: Mapping[str, Quota]
 
     def find(self, token: str) -> Grant | None:
-        """The grant of a token, in a time that does not depend on which entry matches, or whether one does."""
+        """Return the grant of a token, in a time that does not depend on which entry matches, or whether one does."""
         digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
         found: Grant | None = None
         for known, grant in self.entries:
@@ -95,7 +95,7 @@ class TokenFile:
         self._tokens = read_tokens(path)
 
     def current(self) -> TokenTable:
-        """The tokens in force: those of the file, or of its last version that could be used."""
+        """Return the tokens in force: those of the file, or of its last version that could be used."""
         state = _state(self.path)
         if state != self._seen:
             with self._reading:
@@ -127,7 +127,7 @@ def read_tokens(path: Path) -> TokenTable:
     except OSError as error:
         raise ConfigError(f"cannot read the tokens in {path}: {error.strerror}.") from error
     except tomllib.TOMLDecodeError as error:
-        # The parser's message may hold the text it stumbled over: only the place is said.
+        # The parser's message may hold the text it stumbled over: only the place is named.
         place = re.search(r"\(at [^)]*\)$", str(error))
         raise ConfigError(f"{path} is not TOML{' ' + place[0] if place else ''}.") from None
     except UnicodeDecodeError:
@@ -202,7 +202,7 @@ def _only(table: Mapping[str, object], known: set[str], place: str) -> None:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """What changes when the file does; () when it cannot be looked at."""
+    """Return what changes when the file does; () when it cannot be looked at."""
     try:
         found = os.stat(path)
     except OSError:

@@ -29,7 +29,9 @@ class Admin:
     def __init__(self, commands: Mapping[str, Command]) -> None:
         self._commands = dict(commands)
         self._asked = threading.Lock()  # held by the command under way
-        self._changing = threading.Lock()  # held by who changes the warehouse: it, or the collector by itself
+        self._changing = (
+            threading.Lock()
+        )  # held by whoever changes the warehouse: it, or the collector by itself
         self._thread: threading.Thread | None = None
 
     def answer(self, request: Request, name: str) -> Response:

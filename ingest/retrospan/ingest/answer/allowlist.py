@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from retrospan.schemas.store import Store
 
 DATABASE = "retrospan"
+#: Those that a name may be qualified with; of `system` some tables.
 OPEN_DATABASES = frozenset([DATABASE, "system", "information_schema"])
-"""Those that a name may be qualified with; of `system` some tables."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -24,8 +24,8 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Functions that read files or the network, hold a thread, or look into the process. Measured: `readonly=1`
-# lets `SELECT file('/etc/passwd')` through.
+#: Functions that read files or the network, hold a thread, or look into the process. Measured: `readonly=1`
+#: lets `SELECT file('/etc/passwd')` through.
 REFUSED_FUNCTIONS = word_set(
     """
     addresstoline addresstolinewithinlines addresstosymbol catboostevaluate currentrequesturl demangle file
@@ -36,8 +36,8 @@ REFUSED_FUNCTIONS = word_set(
     transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime
     """
 )
-# Functions whose time is a product of the lengths of what they are given, and which look at no clock meanwhile:
-# docs/decisions/0005-walls-around-sql.md has the measurements.
+#: Functions whose time is a product of the lengths of what they are given, and which look at no clock meanwhile:
+#: docs/decisions/0005-walls-around-sql.md has the measurements.
 ENDLESS_FUNCTIONS = word_set(
     """
     arrayautocorrelation arraylevenshteindistance arraylevenshteindistanceweighted arraysimilarity
@@ -46,10 +46,10 @@ ENDLESS_FUNCTIONS = word_set(
     multimatchallindices multimatchany multimatchanyindex
     """
 )
-# The same of two texts, but what people look for a mistyped name with: of short pieces of texts only.
+#: The same of two texts, but what people look for a mistyped name with: of short pieces of texts only.
 BOUNDED_FUNCTIONS = word_set("editdistance editdistanceutf8 levenshteindistance levenshteindistanceutf8")
 LONGEST_PIECE = 200
-# Dictionaries, those of regions too, may be backed by files and remote servers; the AI functions call language models.
+#: Dictionaries, those of regions too, may be backed by files and remote servers; the AI functions call language models.
 REFUSED_PREFIXES = ("dict", "region", "ai", "__")
 
 LONGEST_NAME = 120
@@ -59,7 +59,7 @@ TABLE_FUNCTIONS = word_set(
     "generaterandom merge"
 )
 
-# Forms the parser reads itself: they look like calls and are in no list of functions.
+#: Forms the parser reads itself: they look like calls and are in no list of functions.
 SPECIAL_FORMS = word_set(
     """
     all and any apply array as ast between by case cast columns cube date date_add date_diff date_sub dateadd
@@ -71,9 +71,9 @@ SPECIAL_FORMS = word_set(
     """
 )
 
-# The parts of `system` that clients and dashboards ask for. Others show users, paths, other people's queries: `errors`
-# quotes the last statement that failed, `mutations` what was deleted of whom, `parts_columns` the least and greatest
-# value of a column, `completions` every name there is.
+#: The parts of `system` that clients and dashboards ask for. Others show users, paths, other people's queries: `errors`
+#: quotes the last statement that failed, `mutations` what was deleted of whom, `parts_columns` the least and greatest
+#: value of a column, `completions` every name there is.
 SYSTEM_TABLES = word_set(
     """
     aggregate_function_combinators build_options codecs collations columns contributors data_skipping_indices
@@ -87,7 +87,7 @@ SHOWABLE = word_set(
     "settings setting changed engines"
 )
 
-# Settings a reader may set in the statement or the URL. A limit can be lowered, never raised.
+#: Settings a reader may set in the statement or the URL. A limit can be lowered, never raised.
 LOWERED = word_set(
     """
     max_block_size max_execution_time max_memory_usage max_threads max_result_rows max_result_bytes max_rows_to_read
@@ -103,7 +103,7 @@ HARMLESS = word_set(
     session_timezone transform_null_in union_default_mode use_variant_as_common_type
     """
 )
-# Settings that a subquery may carry, as our views do: they say what a value means, and bound nothing.
+#: Settings that a subquery may carry, as our views do: they say what a value means, and bound nothing.
 IN_SUBQUERIES = word_set(
     """
     cast_keep_nullable do_not_merge_across_partitions_select_final final group_by_use_nulls join_use_nulls

@@ -15,14 +15,14 @@ from retrospan.ingest.answer.lexer import Token, where
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_SETTING = 115
-# After a column of the name `settings`; none of these is a setting.
+#: After a column of the name `settings`; none of these is a setting.
 _AFTER_COLUMN = word_set(
     "from as where prewhere group order having union except intersect and or xor is in not like ilike between asc "
     "desc then else end when div mod using on join"
 )
-# FORMAT a SETTINGS b FORMAT c SETTINGS d. Without a bound a long row of them would be read over and over.
+#: FORMAT a SETTINGS b FORMAT c SETTINGS d. Without a bound a long row of them would be read over and over.
 _MOST_CLAUSES = 4
-# A time zone with a slash in front or a colon is a path to the engine.
+#: A time zone with a slash in front or a colon is a path to the engine.
 _VALUE = re.compile(r"(?![/.])(?!.*\.\.)[^\x00-\x1f\x7f:\\]*|[,;|\t:]")
 
 
@@ -115,7 +115,7 @@ def _end_of_settings(found: Sequence[Token], begin: int) -> int:
 
 
 def _settings(found: Sequence[Token], begin: int, text: str) -> tuple[dict[Token, str | int], int]:
-    """The names with their values, and where the clause ends.
+    """Return the names with their values, and where the clause ends.
 
     Raises:
         SqlError: it is not a list of plain names, each with one plain value or none.

@@ -11,7 +11,7 @@ QUERY_TOO_LARGE = 307
 REQUIRED_PASSWORD = 194
 AUTHENTICATION_FAILED = 516
 QUERY_WAS_CANCELLED = 394
-# ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
+#: ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
 _STATUS = {
     **dict.fromkeys((6, 26, 27, 38, 41, 43, 53, 62, 70, 72, 386, 456, 457, 636), 400),
     **dict.fromkeys((16, 46, 47, 50, 60, 63, 73, 81, 115), 404),
@@ -42,7 +42,7 @@ _NAMES = {
 
 
 def failure(error: SqlError) -> Response:
-    """An error instead of an answer."""
+    """Return an error instead of an answer."""
     code = error.code or 0
     headers = {
         "X-ClickHouse-Exception-Code": str(code),
@@ -57,7 +57,7 @@ def failure(error: SqlError) -> Response:
 
 
 def last_words(error: SqlError, tag: str) -> bytes:
-    """What ends an answer that has begun and cannot be finished. After it the connection breaks off.
+    """Return what ends an answer that has begun and cannot be finished. After it the connection breaks off.
 
     Clients look for `tag`, which the header X-ClickHouse-Exception-Tag told them.
     """

@@ -59,7 +59,7 @@ FORMATS = _known()
 
 
 def checked_format(name: str) -> str:
-    """The format as the engine writes it.
+    """Return the format as the engine writes it.
 
     Raises:
         SqlError: it is not one that is served.
@@ -77,5 +77,5 @@ def checked_format(name: str) -> str:
 
 
 def content_type(output_format: str) -> str:
-    """The media type of a format that is served."""
+    """Return the media type of a format that is served."""
     return FORMATS[output_format.casefold()][1]

@@ -98,7 +98,7 @@ class Guard:
                 _bounded_call(found, index, text)
 
     def _databases(self, found: Sequence[Token], text: str) -> None:
-        """A qualified name leads to our own database or to what clients need of `system`."""
+        """Refuse a qualified name that leads elsewhere than to our own database or to what clients need of `system`."""
         for index, token in enumerate(found[:-1]):
             if not found[index + 1].is_mark(".") or (index > 0 and found[index - 1].is_mark(".")):
                 continue
@@ -111,7 +111,7 @@ class Guard:
                 _system_table(found[index + 2] if index + 2 < len(found) else token, token, text)
 
     def _identifiers(self, found: Sequence[Token], parameters: Mapping[str, str]) -> None:
-        """A parameter of type Identifier is a name as if written out, so it must be a plain one."""
+        """Check parameters of type Identifier: each is a name as if written out, so it must be a plain one."""
         closed = self.vocabulary.databases | {"system", "default"}
         for index, token in enumerate(found[:-3]):
             if not (
@@ -145,7 +145,7 @@ class Guard:
         )
 
     def _view_call(self, found: Sequence[Token], index: int, text: str) -> None:
-        """A view with parameters gets all of its parameters and no others: ClickHouse ignores unknown ones."""
+        """Check that a view gets all of its parameters and no others: ClickHouse ignores unknown ones."""
         name = found[index].value
         known = self.vocabulary.views[name]
         given: list[str] = []
@@ -158,7 +158,10 @@ class Guard:
             nested = position > index + 1 and found[position].is_mark("(")
             if nested and found[position - 1].value in self.vocabulary.views:
                 raise _refusal(
-                    f"{name} takes values: a view is none", found[position - 1], text, UNKNOWN_PARAMETER
+                    f"{name} takes values, and a view is not a value",
+                    found[position - 1],
+                    text,
+                    UNKNOWN_PARAMETER,
                 )
             opens = found[position - 1].is_mark("(") or found[position - 1].is_mark(",")
             named = token.kind in ("word", "name") and any(

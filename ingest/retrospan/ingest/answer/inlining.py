@@ -23,10 +23,10 @@ from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.queries import catalogue
 from retrospan.queries.catalogue import View
 
+#: Characters: the engine reads no longer statement than 262,144 bytes. Calls beyond it go to their views.
 LONGEST_TEXT = 200_000
-"""Characters: the engine reads no longer statement than 262,144 bytes. Calls beyond it go to their views."""
 
-# What may follow a table in FROM and is not an alias.
+#: What may follow a table in FROM and is not an alias.
 _CLAUSES = word_set(
     "final sample array left right inner full cross any all semi anti asof join prewhere where group having window "
     "qualify order limit offset settings format union except intersect on using global"
@@ -34,7 +34,7 @@ _CLAUSES = word_set(
 
 
 def inlined(sql: str) -> str:
-    """The statement with its calls of views replaced by what the views select, where that is surely the same.
+    """Return the statement with its calls of views replaced by what the views select, where that is surely the same.
 
     `sql` is one that the guard let through. The text that is returned reads as the tokens it was made of.
     """
@@ -64,7 +64,7 @@ def inlined(sql: str) -> str:
 
 @cache
 def own_functions() -> frozenset[str]:
-    """The functions that views make for themselves (`x -> … AS name`), folded: called nowhere but in their text."""
+    """Return the functions that views make for themselves (`x -> … AS name`), folded: called only in their text."""
     found: set[str] = set()
     for view in catalogue.views():
         words = [token for token in tokens(view.statement) if token.kind != "blank"]
@@ -88,7 +88,7 @@ class _Template:
     """Characters, without the values."""
 
     def filled(self, given: Mapping[str, Sequence[Token]]) -> list[Token]:
-        """The tokens with a value at each parameter's place, as the type of the parameter."""
+        """Return the tokens with a value at each parameter's place, as the type of the parameter."""
         found = list(self.pieces[0])
         for name, kind, piece in zip(self.names, self.types, self.pieces[1:], strict=True):
             found += [*tokens("CAST("), *given[name], *tokens(f", '{kind}')"), *piece]
@@ -97,7 +97,7 @@ class _Template:
 
 @lru_cache(maxsize=64)
 def _template(view: View) -> _Template | None:
-    """The view's statement cut at its parameters; None when it names one that its header does not."""
+    """Return the view's statement cut at its parameters; None when it names one that its header does not."""
     types = {parameter.name: parameter.type for parameter in view.parameters}
     found = [_short(token) for token in tokens(f"(\n{view.statement}\n)")]
     pieces: list[tuple[Token, ...]] = []
@@ -137,7 +137,7 @@ class _Call:
 
 
 def _call(found: Sequence[Token], words: Sequence[int], at: int) -> _Call | None:
-    """The call that begins at a view's name; None when it is none or its values are more than one literal each.
+    """Return the call that begins at a view's name; None when it is not a call, or a value is more than one literal.
 
     `at` counts in `words`, the places of the tokens that are not blank.
     """

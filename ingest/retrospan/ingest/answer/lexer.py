@@ -56,7 +56,7 @@ def where(text: str, position: int) -> str:
 
 
 def quoted(value: str) -> str:
-    """The value as a ClickHouse string literal."""
+    """Return the value as a ClickHouse string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -75,7 +75,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def written(found: Sequence[Token]) -> str:
-    """The tokens as the text that is executed, which was read again: it has these tokens and no others.
+    """Return the tokens as the text that is executed, which was read again: it has these tokens and no others.
 
     Raises:
         SqlError: side by side some of them read otherwise, as two strings do that touch.
@@ -143,7 +143,7 @@ def _comment_end(text: str, start: int) -> int | None:
 
 
 def _quotation(text: str, start: int) -> tuple[Token, int]:
-    """A string or quoted name. A quote inside is doubled or has a backslash before it."""
+    """Return a string or quoted name. A quote inside is doubled or has a backslash before it."""
     quote = text[start]
     position = start + 1
     while position < len(text):

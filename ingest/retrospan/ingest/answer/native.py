@@ -6,7 +6,7 @@ by the revision this answer names. The embedded engine writes revision 0, so thi
 
 from __future__ import annotations
 
-# Each block starts with this since revision 51903: is_overflows = 0, bucket_num = -1.
+#: Each block starts with this since revision 51903: is_overflows = 0, bucket_num = -1.
 _BLOCK_INFO = b"\x01\x00\x02\xff\xff\xff\xff\x00"
 _HELLO = "select displayname(), version(), revision(), timezone()"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Container, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.answer import native
@@ -58,12 +59,9 @@ class Understanding:
         Raises:
             WarehouseUnavailable: the engine does not answer.
         """
-        store = self._warehouse.connect()
-        try:
+        with closing(self._warehouse.connect()) as store:
             version = str(store.rows("SELECT version()")[0][0])
             self._guard, self.version = Guard(Vocabulary.read(store)), version
-        finally:
-            store.close()
 
     def prepare(self) -> None:
         """Learn where nothing was learned yet."""
@@ -72,7 +70,7 @@ class Understanding:
                 self.learn()
 
     def understood(self, request: Request) -> Question | None:
-        """What is asked; None for nothing at all. Raises SqlError for what may not be."""
+        """Return what is asked; None for nothing at all. Raises SqlError for what may not be."""
         sql = self._sql(request)
         if not sql.strip() and not request.body:
             return None
@@ -97,7 +95,7 @@ class Understanding:
         )
 
     def _sql(self, request: Request) -> str:
-        """The statement: `query` of the URL, then the body.
+        """Return the statement: `query` of the URL, then the body.
 
         A body that cannot be read is most often the data of an INSERT: the guard then judges what can be read,
         so that the client hears that 8123 is read-only.
@@ -117,7 +115,7 @@ class Understanding:
         return f"{asked}\n{body}" if asked and body else asked or body
 
     def _executed(self, sql: str, parameters: Mapping[str, str]) -> CheckedStatement:
-        """The statement as the engine gets it: what the guard let through last, views put in place before."""
+        """Return the statement as the engine gets it: what the guard let through last, views put in place before."""
         statement = self._checked(sql, parameters)
         text = inlined(statement.sql)
         if text == statement.sql:
@@ -135,7 +133,7 @@ class Understanding:
             raise
 
     def _settings(self, statement: CheckedStatement, url: Mapping[str, str]) -> dict[str, str | int]:
-        """The reader's harmless settings, then our limits or lower ones, then readonly."""
+        """Return the reader's harmless settings, then our limits or lower ones, then readonly."""
         limits = self._limits
         bounds: dict[str, float] = {
             "max_block_size": BLOCK_ROWS,
@@ -168,7 +166,7 @@ class Understanding:
 
 
 def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
-    """The values for `{name:Type}`, from the address. Raises SqlError for a name that is none."""
+    """Return the values for `{name:Type}`, from the address. Raises SqlError for what is not a name."""
     found: dict[str, Escaped] = {}
     for key, value in url.items():
         if key.startswith("param_"):

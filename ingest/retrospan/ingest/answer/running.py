@@ -21,9 +21,10 @@ from retrospan.ingest.answer.failures import QUERY_WAS_CANCELLED
 from retrospan.ingest.http.connection import Connection
 from retrospan.schemas.errors import TIMEOUT_EXCEEDED, RetrospanError, SqlError
 
+#: A query that runs so long after its limit, or after it was to stop, is stuck. What can be stopped is within
+#: two; where others use the processors as well, two would end a whole engine for a query that was just about
+#: to end.
 STOP_SECONDS = 5.0
-"""A query that runs so long after its limit, or after it was to stop, is stuck. What can be stopped is within two; where
-others use the processors as well, two would end a whole engine for a query that was just about to end."""
 _LOOK_SECONDS = 0.25
 _OVERRUN_SECONDS = 0.5
 _GONE_SECONDS = 0.75
@@ -31,8 +32,8 @@ _STALLED_SECONDS = 1.0
 _PIPE_BYTES = 1 << 20
 _AHEAD_BYTES = 1 << 20
 
+#: Runs the query, and writes its answer to a descriptor. Blocks; raises SqlError.
 Write = Callable[[int], None]
-"""Runs the query, and writes its answer to a descriptor. Blocks; raises SqlError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class RunningQuery:
         self._loop.call_later(_LOOK_SECONDS, self._look)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The answer as it comes.
+        """Yield the answer as it comes.
 
         Raises:
             SqlError: the engine's, or that it was stopped.
@@ -128,7 +129,7 @@ class RunningQuery:
             self.stop("hung_up")
 
     def abandon(self) -> None:
-        """The loop has ended: whoever still writes into the pipe must not wait for a reader."""
+        """Note that the loop has ended: whoever still writes into the pipe must not wait for a reader."""
         if not self._ended:
             self._ended = True
             os.close(self._reader)
@@ -174,6 +175,8 @@ class RunningQuery:
 
     def _is_gone(self, now: float) -> bool:
         connection = self._around.connection
+        if connection is not None:
+            connection.read_behind()
         if connection is None or not connection.has_hung_up:
             self._gone_since = None
             return False

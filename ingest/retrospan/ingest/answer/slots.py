@@ -49,7 +49,7 @@ class Slots:
             ) from cause
 
     def give_back(self, token: str) -> None:
-        """The query has ended, in the engine as well."""
+        """Free the place of a query that has ended, in the engine as well."""
         self._taken[token] -= 1
         if not self._taken[token]:
             del self._taken[token]

@@ -70,14 +70,15 @@ from retrospan.schemas.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
+#: So much of an answer is waited for before its first byte goes out: until then an error has a status of its
+#: own.
 _HELD_BYTES = 1 << 20
-"""So much of an answer is waited for before its first byte goes out: until then an error has a status of its own."""
+#: How long a page that asks the engine may take.
 _PAGE_SECONDS = 10.0
-"""How long a page that asks the engine may take."""
 
 
+#: Gives a connection that sees what is a tenant's.
 ReaderOf = Callable[[str], Store]
-"""Gives a connection that sees what is a tenant's."""
 
 
 class SqlPort:
@@ -107,7 +108,7 @@ class SqlPort:
 
         `ready` says whether what is sent now would be kept; it is asked by probes and may not wait for the engine.
         `stuck` is told of a query that still runs five seconds after its limit or after it was to stop. A `listener`
-        is a socket that listens at the address already. `host_names` are further names of this collector, `origins`
+        is a socket that listens on the address already. `host_names` are further names of this collector, `origins`
         the pages that may ask from a browser.
 
         Raises:
@@ -330,7 +331,7 @@ class SqlPort:
     async def _rest(
         self, held: bytearray, pieces: AsyncIterator[bytes], tag: str, started: float
     ) -> AsyncIterator[bytes]:
-        """An answer that has begun; an error ends it in the way that clients look for."""
+        """Yield an answer that has begun; an error ends it in the way that clients look for."""
         size = len(held)
         yield bytes(held)
         held.clear()
@@ -385,6 +386,6 @@ async def _refuse(scope: Scope, send: Send, status: int, message: str) -> None:
 
 
 async def _within(pool: FairExecutor, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a call in a thread of the pool returns. Raises TimeoutError after ten seconds."""
+    """Return what a call in a thread of the pool returns. Raises TimeoutError after ten seconds."""
     async with asyncio.timeout(_PAGE_SECONDS):
         return await asyncio.wrap_future(pool.submit(call, *args, **kwargs))

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from retrospan.ingest.cli.terminal.arguments import Help, Parser
+from retrospan.schemas.errors import MissingExtra
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +28,17 @@ COMMANDS = {
     "state": Command(ASK, "what the agent knew as a step began, at a time, or at the end"),
     "entity": Command(ASK, "what changed on a thing that agents write to, who did it, or what it was"),
     "trace": Command(ASK, "where an answer, a step or a value came from"),
-    "diff": Command(ASK, "where two runs part, and why"),
+    "diff": Command(ASK, "where two runs diverge, and why"),
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),
-    "drift": Command(ASK, "whether runs behave otherwise than those before"),
+    "drift": Command(ASK, "whether runs behave differently from those before"),
     "sql": Command(ASK, "any read-only SQL over the views"),
     "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
     "flag": Command(MEND, "mark a run as worth keeping"),
-    "hold": Command(MEND, "forbid that a run is deleted, for ever or until a time"),
-    "retention": Command(MEND, "what the policy would delete, or delete it"),
-    "verify": Command(MEND, "compare what is stored with what vouches for it"),
+    "hold": Command(MEND, "forbid deleting a run, for ever or until a time"),
+    "retention": Command(MEND, "show what the policy would delete, or delete it"),
+    "verify": Command(MEND, "compare what is stored with the hashes that vouch for it"),
     "rebuild": Command(MEND, "derive every row from the log again"),
-    "rules": Command(MEND, "what mutation rules would say of the tool calls that are stored"),
+    "rules": Command(MEND, "what mutation rules would find in the stored tool calls"),
     "migrate": Command(MEND, "bring tables and views to this release"),
     "doctor": Command(MEND, "what is wrong here; or what a run's instrumentation leaves out"),
     "torture": Command(MEND, "kill a collector again and again, and compare what it kept"),
@@ -45,7 +46,8 @@ COMMANDS = {
 }
 
 
-_ELSEWHERE = {"demo", "torture"}
+#: Modules of commands that are not in `cli/commands`. The last is a distribution of its own.
+_ELSEWHERE = {"demo": "retrospan.ingest.demo.command", "torture": "retrospan.torture.command"}
 
 
 class Module(Protocol):
@@ -59,15 +61,22 @@ class Module(Protocol):
 
 
 def module_of(name: str) -> Module:
-    """Import the module of a command, which is in `cli/commands`, or beside what it runs."""
-    place = (
-        f"retrospan.ingest.{name}.command" if name in _ELSEWHERE else f"retrospan.ingest.cli.commands.{name}"
-    )
-    return cast(Module, import_module(place))
+    """Import the module of a command, which is in `cli/commands`, or beside what it runs.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    place = _ELSEWHERE.get(name, f"retrospan.ingest.cli.commands.{name}")
+    try:
+        return cast(Module, import_module(place))
+    except ModuleNotFoundError as error:
+        if name == "torture" and place.startswith(str(error.name)):
+            raise MissingExtra("torture", module="the command torture") from error
+        raise
 
 
 def parser_of(name: str) -> Parser:
-    """The parser of a command, with its flags."""
+    """Return the parser of a command, with its flags."""
     module = module_of(name)
     parser = Parser(name, module.HELP)
     module.add_arguments(parser)

@@ -14,14 +14,14 @@ from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
 from retrospan.ingest.cli.terminal.arguments import UsageError
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.text import nearest
-from retrospan.schemas.errors import RetrospanError
+from retrospan.schemas.errors import MissingExtra, RetrospanError
 
 ANSWERED, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141
-JOB = "What AI agents did, what they knew, where an answer came from, and why two runs part."
+JOB = "What AI agents did, what they knew, where an answer came from, and why two runs diverge."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line; returns its exit code. Never raises for what the user or the world did."""
+    """Run one command line; return its exit code. Never raises for what the user or the world did."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     try:
@@ -42,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
+        missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if missing not in ("", "retrospan"):
+            return _trouble(str(MissingExtra("embedded", module=missing)))
         return _trouble(
             f"this is a defect of retrospan: {type(error).__name__}: {error}\n"
             "Run the same command with --debug and report what it prints."
@@ -84,7 +87,7 @@ def _no_command(name: str) -> str:
 
 
 def top_help() -> str:
-    """The help of `retrospan` alone: the commands by group."""
+    """Return the help of `retrospan` alone: the commands by group."""
     lines = [JOB, "", "usage: retrospan COMMAND [ARGUMENTS]", ""]
     for group in dict.fromkeys(command.group for command in COMMANDS.values()):
         lines.append(f"{group}:")
@@ -103,7 +106,7 @@ def top_help() -> str:
 
 
 def version() -> str:
-    """The installed release."""
+    """Return the installed release."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -110,7 +110,7 @@ def _ask(runs: dict[str, list[str]], screen: Screen, color: str) -> None:
         ("What happened in one of them?", ["show", normal]),
         ("What did the agent know before its third decision?", ["state", normal, "--step", "5"]),
         ("Where did its answer come from?", ["trace", normal]),
-        ("Two runs, same input, different result. Where do they part, and why?", ["diff", one, other]),
+        ("Two runs, same input, different result. Where do they diverge, and why?", ["diff", one, other]),
         ("Which run turned in circles?", ["loops"]),
     ):
         screen.line()

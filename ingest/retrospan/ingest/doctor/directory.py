@@ -21,12 +21,12 @@ from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import ConfigError, DirectoryInUse, RetrospanError, SchemaTooNew
 from retrospan.schemas.migrate import Migrations
 
+#: So much of the log is read, from its end.
 MOST_BYTES = 1 << 30
-"""So much of the log is read, from its end."""
 
 
 def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
-    """The findings about a directory; of one that a process uses, only that. `engine` opens the tables too."""
+    """Yield the findings about a directory; of one that a process uses, only that. `engine` opens the tables too."""
     if not (data / "log").is_dir():
         yield ok("data", f"nothing was stored in {data.absolute()} yet")
         return

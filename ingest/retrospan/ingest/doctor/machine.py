@@ -16,15 +16,15 @@ from retrospan.ingest.log.tightening import open_to_others
 
 SYNCS = 20
 SYNC_BYTES = 4096
+#: An acknowledgement waits for one sync: above this it is reported.
 SLOW_SYNC_SECONDS = 0.05
-"""An acknowledgement waits for one sync: above this it is said."""
 CLOCK_SECONDS = 2.0
 _MEMORY = {"tmpfs": "memory", "ramfs": "memory"}
 _REMOTE = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs")
 
 
 def nearest(directory: Path) -> Path:
-    """The directory, or the first above it that is there."""
+    """Return the directory, or the first above it that is there."""
     found = directory.absolute()
     while not found.is_dir() and found != found.parent:
         found = found.parent
@@ -168,7 +168,7 @@ def check_arrival(last_arrived_ns: int) -> Finding:
 
 
 def _file_system(place: Path) -> str:
-    """The kind of file system, such as ext4; '' when the system does not tell."""
+    """Return the kind of file system, such as ext4; '' when the system does not tell."""
     try:
         device = os.stat(place).st_dev
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()

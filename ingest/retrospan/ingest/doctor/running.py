@@ -11,7 +11,7 @@ _SEND = "send OTLP to the ports of its ready line; docs/instrumentation.md shows
 
 
 def check_running(page: Mapping[str, object], url: str) -> Iterator[Finding]:
-    """The findings from one page of `/health`."""
+    """Yield the findings from one page of `/health`."""
     status = str(page.get("status"))
     who = f"release {page['release']} answers at {url}" if page.get("release") else f"answers at {url}"
     if "log_bytes" not in page:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import read_tokens
-from retrospan.ingest.config import Config
+from retrospan.ingest.config import KEYS, Config
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
 from retrospan.ingest.metrics_target import require_foreign
 from retrospan.ingest.port import bind
+from retrospan.ingest.setting_sources import PAGE, unknown_variables
 from retrospan.ingest.setting_values import Address, is_loopback, parse_address
 from retrospan.ingest.trusted_file import readable_by_others
 from retrospan.schemas.errors import ConfigError, PortInUse
@@ -34,7 +36,7 @@ def check_free_ports(config: Config) -> Finding:
         except OSError as error:
             return failed(
                 "ports",
-                f"{address} cannot be listened at: {error.strerror or error}",
+                f"{address} cannot be listened on: {error.strerror or error}",
                 f"choose another: retrospan serve --{name} 127.0.0.1:0",
             )
     return ok("ports", "free: " + " ".join(f"{name}={getattr(config, name)}" for name in _PORTS))
@@ -89,7 +91,7 @@ def check_exporters(environ: Mapping[str, str], page: Mapping[str, object]) -> F
     if not _answers(host, port):
         return failed(
             "exporters",
-            f"nothing listens at {name}={url}",
+            f"nothing listens on {name}={url}",
             "compare it with the ready line of retrospan serve",
         )
     return ok("exporters", f"{name}={url} answers")
@@ -113,7 +115,7 @@ def check_tokens(config: Config) -> Finding:
     if readable:
         return warning(
             "tokens",
-            f"{config.tokens} can be read by others (mode {readable}): it has hashes, and who sends how much",
+            f"{config.tokens} can be read by others (mode {readable}): it holds hashes, and says who sends how much",
             f"chmod 600 {config.tokens}",
         )
     now = datetime.now(UTC)
@@ -150,14 +152,33 @@ def check_tls(config: Config) -> Finding | None:
     return ok("tls", f"{config.tls.certificate} and its key can be used")
 
 
-def check_settings(read: Callable[[], Config]) -> tuple[Config, Finding]:
-    """The settings and what is wrong with them; the default ones when they cannot be used."""
+def check_settings(
+    read: Callable[[], Config], environ: Mapping[str, str], page: Mapping[str, object]
+) -> tuple[Config, Finding]:
+    """Return the settings given here, or the default ones when those cannot be used; and what is wrong with them.
+
+    The finding holds the settings in force: those of the collector whose `page` it is, or those that one would start
+    with here.
+    """
+    config, found = Config(), ok("settings", "flags, variables and file can be used")
+    running = page.get("settings")
     try:
         config = read()
         require_foreign(config)
     except ConfigError as error:
-        return Config(), failed("settings", str(error), "mend them; until then no collector starts")
-    return config, ok("settings", "flags, variables and file can be used")
+        config = Config()
+        found = failed("settings", str(error), "mend them; until then no collector starts")
+    else:
+        if unknown := unknown_variables(environ, KEYS):
+            said = f"nothing reads {', '.join(unknown)}"
+            found = warning("settings", said, f"remove them, or see {PAGE}")
+    if isinstance(running, dict):
+        return config, replace(found, said=f"{found.said}; the collector runs with:", settings=running)
+    if found.result == "failed":
+        return config, found
+    return config, replace(
+        found, said=f"{found.said}; a collector would start with:", settings=config.in_force()
+    )
 
 
 def _answers(host: str, port: int) -> bool:

@@ -26,8 +26,10 @@ HALF_CLOSED_SECONDS = 1.0
 MOST_CONNECTIONS = 4096
 RESERVE = 32
 HEADER_BYTES = 64 * 1024
+#: How much a client may send behind a request that is being answered. What is not read hides that it has gone.
+BEHIND_BYTES = 256 * 1024
+#: Under this name an application finds the connection in the state of its scope.
 CONNECTION = "retrospan.connection"
-"""Under this name an application finds the connection in the state of its scope."""
 _LINGER_SECONDS = 5.0
 _HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
@@ -90,7 +92,7 @@ class Connection(H11Protocol):
 
     def __init__(self, crowd: Crowd, config: Any, server_state: Any) -> None:
         super().__init__(config, server_state, {CONNECTION: self})
-        self.conn._receive_buffer = StrictBuffer(crowd.header_bytes)
+        self._received = self.conn._receive_buffer = StrictBuffer(crowd.header_bytes)
         self.unread_since: float | None = None
         """Since when there is something of an answer that the client does not take; of the loop's clock."""
         self._crowd = crowd
@@ -118,7 +120,7 @@ class Connection(H11Protocol):
             self._wait_for_headers()
 
     def eof_received(self) -> Any:  # asyncio asks for a bool, uvicorn says None
-        """A client that is done writing may still read, so a request in progress has a moment to be answered."""
+        """Wait a moment: a client that is done writing may still read the answer to a request in progress."""
         if self._is_in_progress() and not self.cycle.more_body and self.scheme == "http":
             self._half_closed = True
             self._ending = self._ending or self.loop.call_later(HALF_CLOSED_SECONDS, self.transport.abort)
@@ -167,6 +169,16 @@ class Connection(H11Protocol):
     def has_stalled(self, seconds: float) -> bool:
         """Whether the client has taken nothing worth mentioning of its answer for so long."""
         return self.unread_since is not None and self.loop.time() - self.unread_since > seconds
+
+    def read_behind(self) -> None:
+        """Read what the client has sent behind the request at hand: its end comes after that.
+
+        uvicorn reads nothing more before the answer. More than `BEHIND_BYTES` ends the connection.
+        """
+        if len(self._received) > BEHIND_BYTES:
+            self.transport.abort()
+        else:
+            self.flow.resume_reading()
 
     @property
     def has_hung_up(self) -> bool:

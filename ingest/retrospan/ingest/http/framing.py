@@ -1,7 +1,7 @@
 """What counts as the frame of a request: stricter than h11, which forgives what proxies read in two ways.
 
 Where a proxy and this server disagree about where a request ends, one client's bytes become another's request. So
-nothing is guessed: a line ends in CR LF, a length is said once and in one way, no header goes on in the next line.
+nothing is guessed: a line ends in CR LF, a length is given once and in one way, no header goes on in the next line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class StrictBuffer(ReceiveBuffer):
         self._looked_at = 0
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
-        """The lines of a head, or of the trailers after the last chunk, once they are all there."""
+        """Return the lines of a head, or of the trailers after the last chunk, once they are all there."""
         if self._data[:2] == b"\r\n":
             return super().maybe_extract_lines()
         end = self._data.find(_BLANK, max(0, self._looked_at - len(_BLANK)))
@@ -43,7 +43,7 @@ class StrictBuffer(ReceiveBuffer):
         return lines
 
     def maybe_extract_next_line(self) -> bytearray | None:
-        """The line before a chunk."""
+        """Return the line before a chunk."""
         line = super().maybe_extract_next_line()
         if len(self._data if line is None else line) > _LONGEST_CHUNK_LINE and (
             line is not None or b"\r\n" not in self._data[: _LONGEST_CHUNK_LINE + 2]
@@ -67,7 +67,7 @@ def has_bare_newline(data: bytearray, start: int, end: int) -> bool:
 
 
 def _check(lines: list[bytearray]) -> None:
-    """Refuse a length that is said twice, or in two ways, and a line that goes on in the next."""
+    """Refuse a length that is given twice, or in two ways, and a line that goes on in the next."""
     if len(lines) > MOST_HEADERS + 1:
         raise h11.RemoteProtocolError("there are too many headers", error_status_hint=431)
     if any(line.startswith((b" ", b"\t")) for line in lines):

@@ -16,8 +16,8 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+#: How long the body of a request may take to arrive.
 BODY_SECONDS = 30.0
-"""How long the body of a request may take to arrive."""
 _DRAINED_BYTES = 256 * 1024 * 1024
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
@@ -50,12 +50,12 @@ class Gone(RetrospanError):
 
 
 def text(status: int, message: str) -> Response:
-    """A plain text response."""
+    """Return a plain text response."""
     return Response(status, message.encode())
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by their folded names; those that came twice are joined. The host is that of the target, if it
+    """Return the headers by their folded names; those that came twice are joined. The host is that of the target, if it
     names one."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
@@ -111,7 +111,7 @@ async def drain(receive: Receive, most_bytes: int = 1 << 20, seconds: float = 5.
 
 
 def path_of(scope: Scope) -> str:
-    """The path of the target, whether or not that names a host."""
+    """Return the path of the target, whether or not that names a host."""
     path: str = scope["path"]
     return path if path.startswith("/") else urlsplit(path).path or "/"
 
@@ -148,7 +148,7 @@ async def send_response(
 
 
 async def _pumped(stream: Iterable[bytes]) -> AsyncIterator[bytes]:
-    """The pieces of a stream that blocks, taken from it by a thread of its own."""
+    """Yield the pieces of a stream that blocks, taken from it by a thread of its own."""
     import threading
 
     loop = asyncio.get_running_loop()

@@ -1,6 +1,6 @@
 """The server of every HTTP port: ASGI under uvicorn with h11, in a thread of its own.
 
-It listens at an address, or at a socket that somebody else bound. Each request passes here before the application sees
+It listens on an address, or on a socket that somebody else bound. Each request passes here before the application sees
 it: probes have places of their own, a request of a page that is not listed is refused, and a listed page's question
 what it may send is answered.
 """
@@ -35,8 +35,8 @@ from retrospan.ingest.setting_values import Address
 
 PROBES = frozenset({"/ping", "/health", "/health/live", "/health/ready", "/health/answering"})
 HANDSHAKE_SECONDS = 10.0
+#: Sends a refusal in the form of its port: the status and what is wrong.
 Refuse = Callable[[Scope, Send, int, str], Awaitable[None]]
-"""Sends a refusal in the form of its port: the status and what is wrong."""
 _LAST_SECONDS = 2.0
 _SETTLING_SECONDS = 10.0
 
@@ -194,7 +194,7 @@ class _Entrance:
 
 
 def _with(send: Send, extra: Iterable[tuple[bytes, bytes]]) -> Send:
-    """The same, with further headers."""
+    """Return the same, with further headers."""
 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":

@@ -17,8 +17,8 @@ from retrospan.ingest.setting_values import Address, is_loopback
 
 _PREFLIGHT_SECONDS = 7200
 _HEADER_NAMES = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1000}")
+#: Of a request: names folded, `host` and `origin` joined where they came twice.
 Headers = Mapping[str, str]
-"""Of a request: names folded, `host` and `origin` joined where they came twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Visitors:
         if host is not None and not self.any_host and not self._is_ours(host):
             return (
                 f"host {host[:100]!r} is not a name of this collector. Use 127.0.0.1, localhost or the address it was "
-                "told to listen at, or name it: host_names (--host-names)."
+                "told to listen on, or name it: host_names (--host-names)."
             )
         if self.is_listed(headers):
             return None
@@ -67,14 +67,14 @@ class Visitors:
         return origin is not None and origin.casefold() in self._listed
 
     def allowance(self, headers: Headers) -> list[tuple[bytes, bytes]]:
-        """What tells a browser that the page may read the answer; empty for everybody else."""
+        """Return what tells a browser that the page may read the answer; empty for everybody else."""
         if not self.is_listed(headers):
             return []
         origin = headers["origin"].encode("latin-1", "replace")
         return [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
 
     def preflight(self, method: str, headers: Headers) -> list[tuple[bytes, bytes]] | None:
-        """The headers that answer a listed page's question what it may send; None when this is not such a question."""
+        """Return the headers that answer a listed page's question what it may send; None when this is not one."""
         wanted = headers.get("access-control-request-method")
         if method != "OPTIONS" or wanted is None or not self.is_listed(headers):
             return None
@@ -112,7 +112,7 @@ def _matches(name: str, known: str) -> bool:
 
 
 def _name_of(host: str) -> str | None:
-    """The name in `name:port`, `[v6]:port` or without a port; None when it is none of these."""
+    """Return the name in `name:port`, `[v6]:port` or without a port; None when it is none of these."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port

@@ -11,16 +11,16 @@ import json
 import struct
 from collections.abc import Callable
 
-from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, read_varint
+from retrospan.schemas.wire import DELIMITED, FIXED64, VARINT, NotAMessage, expect_varint, fields
 
-# A value is None, bool, int, float, str, bytes, list or dict, the last two of values.
+#: A value is None, bool, int, float, str, bytes, list or dict, the last two of values.
 Value = object
 
 _DOUBLE = struct.Struct("<d")
 
 
 def value_of(kind: str, text: str) -> Value:
-    """The value of an attribute or body.
+    """Return the value of an attribute or body.
 
     A kvlist is a dict, of repeated keys the last wins. Text that is not UTF-8 is surrogate-escaped. Nested bytes
     that are not protobuf are returned as bytes.
@@ -80,16 +80,12 @@ _TAGS: dict[str, Callable[[str], Value]] = {
 }
 
 
-class _Malformed(Exception):
-    """These bytes are not a protobuf message. Never leaves this module."""
-
-
-# A container whose members are still to be read: the offsets of its bytes and where its members go.
+#: A container whose members are still to be read: the offsets of its bytes and where its members go.
 _Frame = tuple[int, int, "list[Value] | dict[str, Value]"]
 
 
 def decode_nested(data: bytes, *, is_array: bool) -> Value:
-    """The list of an ArrayValue's bytes, or the dict of a KeyValueList's; the bytes themselves if they are neither."""
+    """Return an ArrayValue's bytes as a list, a KeyValueList's as a dict; the bytes themselves if they are neither."""
     top: list[Value] | dict[str, Value] = [] if is_array else {}
     # Frames instead of recursion: a sender may nest deeper than Python's stack. Every member that is a container
     # is put in place empty, and filled when its frame is taken.
@@ -97,7 +93,7 @@ def decode_nested(data: bytes, *, is_array: bool) -> Value:
     try:
         while frames:
             start, end, into = frames.pop()
-            for number, wire, at, stop in _fields(data, start, end):
+            for number, wire, _, at, stop in fields(data, start, end):
                 if number == 1 and wire == DELIMITED:
                     key, value_at, value_end = (
                         ("", at, stop) if isinstance(into, list) else _member(data, at, stop)
@@ -107,15 +103,15 @@ def decode_nested(data: bytes, *, is_array: bool) -> Value:
                         into.append(value)
                     else:
                         into[key] = value
-    except _Malformed:
+    except NotAMessage:
         return data
     return top
 
 
 def _member(data: bytes, start: int, end: int) -> tuple[str, int, int]:
-    """A KeyValue: its key and where its value lies (an empty range when it has none)."""
+    """Return a KeyValue: its key and where its value lies (an empty range when it has none)."""
     key, value_at, value_end = "", end, end
-    for number, wire, at, stop in _fields(data, start, end):
+    for number, wire, _, at, stop in fields(data, start, end):
         if number == 1 and wire == DELIMITED:
             key = data[at:stop].decode("utf-8", "surrogateescape")
         elif number == 2 and wire == DELIMITED:
@@ -124,10 +120,10 @@ def _member(data: bytes, start: int, end: int) -> tuple[str, int, int]:
 
 
 def _any_value(data: bytes, start: int, end: int, frames: list[_Frame]) -> Value:
-    """An AnyValue. Of several members the last holds; a container's frame goes onto `frames`."""
+    """Return an AnyValue. Of several members the last holds; a container's frame goes onto `frames`."""
     value: Value = None
     frame: _Frame | None = None
-    for number, wire, at, stop in _fields(data, start, end):
+    for number, wire, _, at, stop in fields(data, start, end):
         if (number, wire) not in _MEMBERS:
             continue
         value, frame = None, None
@@ -142,7 +138,7 @@ def _any_value(data: bytes, start: int, end: int, frames: list[_Frame]) -> Value
         elif number == 4:
             value = _DOUBLE.unpack_from(data, at)[0]
         else:
-            raw = _varint(data, at, stop)[0]
+            raw = expect_varint(data, at, stop)[0]
             value = bool(raw) if number == 2 else raw - (1 << 64) if raw >= 1 << 63 else raw
     if frame is None:
         return value
@@ -150,40 +146,7 @@ def _any_value(data: bytes, start: int, end: int, frames: list[_Frame]) -> Value
     return frame[2]
 
 
-# The members of AnyValue: field number and wire type.
+#: The members of AnyValue: field number and wire type.
 _MEMBERS = frozenset(
     {(1, DELIMITED), (2, VARINT), (3, VARINT), (4, FIXED64), (5, DELIMITED), (6, DELIMITED), (7, DELIMITED)}
 )
-
-
-def _fields(data: bytes, at: int, end: int) -> list[tuple[int, int, int, int]]:
-    """The fields of a message: number, wire type, and where the content starts and ends."""
-    fields: list[tuple[int, int, int, int]] = []
-    while at < end:
-        tag, at = _varint(data, at, end)
-        wire = tag & 7
-        if wire == DELIMITED:
-            length, at = _varint(data, at, end)
-            stop = at + length
-        elif wire == VARINT:
-            stop = _varint(data, at, end)[1]
-        elif wire == FIXED64:
-            stop = at + 8
-        elif wire == FIXED32:
-            stop = at + 4
-        else:
-            raise _Malformed
-        if stop > end or tag < 8:
-            raise _Malformed
-        fields.append((tag >> 3, wire, at, stop))
-        at = stop
-    return fields
-
-
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    if at < end and data[at] < 0x80:
-        return data[at], at + 1
-    found = read_varint(data, at, end)
-    if found is None:
-        raise _Malformed
-    return found

@@ -12,7 +12,7 @@ from retrospan.ingest.load.ledger import Batch
 from retrospan.ingest.log.record import items_at
 from retrospan.ingest.log.segment_reader import Chunk
 
-# Reading while receivers write takes processor time from them: so often a batch looks for more, in seconds.
+#: Reading while receivers write takes processor time from them: so often a batch looks for more, in seconds.
 _LOOK_SECONDS = 0.2
 
 
@@ -48,7 +48,7 @@ class Content:
     hash: str
 
     def batch(self, epoch: int) -> Batch:
-        """These records as a batch of the ledger."""
+        """Return these records as a batch of the ledger."""
         return Batch(
             first=self.frames[0].sequence,
             last=self.frames[-1].sequence,
@@ -100,7 +100,7 @@ def next_content(
     pause: Callable[[float], object] = time.sleep,
     until: int | None = None,
 ) -> Content:
-    """What follows a sequence in the log, up to `until`. Waits up to `wait_seconds` for more while there is room.
+    """Return what follows a sequence in the log, up to `until`. Wait up to `wait_seconds` for more while there is room.
 
     A batch lies in one segment: one that retention writes anew takes no half of a batch with it, whose hash nobody
     could compute again.
@@ -126,7 +126,7 @@ def next_content(
 
 
 def content_of(log: ReadableLog, batch: Batch, *, most_bytes: int) -> Content:
-    """The records of a batch again, as they were when it was cut."""
+    """Return the records of a batch again, as they were when it was cut."""
     cut, last = _Cut(), batch.first - 1
     while last < batch.last:
         chunk = log.read(last, max_bytes=most_bytes, until=batch.last)
@@ -138,10 +138,10 @@ def content_of(log: ReadableLog, batch: Batch, *, most_bytes: int) -> Content:
 
 
 def token_of(epoch: int, data: bytes | memoryview) -> str:
-    """The token of an insert: other data has another, and so has the same data in another epoch."""
+    """Return the token of an insert: other data has another, and so has the same data in another epoch."""
     return token_of_hash(epoch, hashlib.sha256(data).hexdigest())
 
 
 def token_of_hash(epoch: int, data_hash: str) -> str:
-    """The token of data whose SHA-256 is known already, in hex."""
+    """Return the token of data whose SHA-256 is known already, in hex."""
     return hashlib.sha256(f"{epoch}:{data_hash}".encode()).hexdigest()

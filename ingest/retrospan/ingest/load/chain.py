@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from retrospan.ingest.load.batches import Content
@@ -20,10 +21,13 @@ _TIMES = frozenset({"loaded_at"})
 class Chains:
     """The heads of the chains, as the ledger has them. Safe to share between threads."""
 
-    def __init__(self, ledger: Ledger, turn: threading.RLock) -> None:
-        """`turn` is held by whoever writes into the ledger or inserts a batch."""
-        self.turn = turn
+    def __init__(self, ledger: Ledger) -> None:
+        self._turn = threading.RLock()
         self._ledger = ledger
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return what is held by whoever writes into the ledger or inserts a batch: nobody else does meanwhile."""
+        return self._turn
 
     @property
     def epoch(self) -> int:
@@ -80,17 +84,17 @@ class Chains:
 
     def note_rechecked(self, epoch: int, differs: str) -> None:
         """Note what came of comparing the log with its hashes after an epoch was loaded."""
-        with self.turn:
+        with self._turn:
             self._ledger.note_rechecked(epoch, differs)
 
     def note_receipt(self, head: Head) -> None:
         """Note the last receipt that the log holds; returns once that is on disk."""
-        with self.turn:
+        with self._turn:
             self._ledger.note_receipt(head)
 
     def note_applied(self, number: int) -> None:
         """Note that what the receipts up to this number name is gone from the tables."""
-        with self.turn:
+        with self._turn:
             self._ledger.note_buried(number)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from retrospan.ingest.load.sql import load
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +46,23 @@ class Check:
 
 
 def count_rows(store: Store) -> dict[str, int]:
-    """The rows of each raw table, duplicates counted once."""
-    return {str(table): int(str(rows)) for table, rows in store.rows(load("count_rows"))}
+    """Return the rows of each raw table, duplicates counted once."""
+    return dict(typed_rows(store, tuple[str, int], load("count_rows")))
 
 
 def count_deleted(store: Store, log: int, buried: int) -> tuple[dict[str, int], dict[str, int]]:
-    """The rows of each raw table that receipts name, and those of them that are surely gone.
+    """Return the rows of each raw table that receipts name, and those of them that are surely gone.
 
     `buried` is the number of the last receipt of this log that was carried out.
     """
-    (row,) = store.rows(load("count_deleted"), {"log": log, "buried": buried})
-    numbers = [int(str(rows)) for rows in row]
+    asked = {"log": log, "buried": buried}
+    (numbers,) = typed_rows(store, tuple[int, int, int, int, int, int], load("count_deleted"), asked)
     tables = ("raw_spans", "raw_logs", "arrivals")
     return dict(zip(tables, numbers[:3], strict=True)), dict(zip(tables, numbers[3:], strict=True))
 
 
 def stored_items(rows: Mapping[str, int]) -> int:
-    """The spans and log records among the rows by table."""
+    """Return the spans and log records among the rows by table."""
     return rows.get("raw_spans", 0) + rows.get("raw_logs", 0)
 
 
@@ -80,21 +81,21 @@ def check_tables(store: Store, counted: Mapping[str, int], log: int = 0, buried:
         if found.get(table, 0) < before
     }
     detached: dict[str, int] = {}
-    for table, _, parts in store.rows(load("count_detached_parts"), {"database": DATABASE}):
-        detached[str(table)] = detached.get(str(table), 0) + int(str(parts))
+    asked = {"database": DATABASE}
+    for table, _, parts in typed_rows(store, tuple[str, str, int], load("count_detached_parts"), asked):
+        detached[table] = detached.get(table, 0) + parts
     return Check(rows, deleted, gone, missing, detached)
 
 
 def newest_epoch(store: Store, log: int) -> int:
-    """The newest epoch in which batches of a log were loaded; 0 when there is none."""
-    ((epoch,),) = store.rows(load("newest_epoch"), {"log": log})
-    return int(str(epoch))
+    """Return the newest epoch in which batches of a log were loaded; 0 when there is none."""
+    (epoch,) = typed_column(store, int, load("newest_epoch"), {"log": log})
+    return epoch
 
 
 def detached_parts(store: Store) -> list[tuple[str, str]]:
     """Each part that was put aside, as (table, part)."""
-    found = store.rows(load("list_detached_parts"), {"database": DATABASE})
-    return [(str(table), str(part)) for table, part in found]
+    return typed_rows(store, tuple[str, str], load("list_detached_parts"), {"database": DATABASE})
 
 
 def drop_detached(store: Store, parts: Sequence[tuple[str, str]]) -> None:

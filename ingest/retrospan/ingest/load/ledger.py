@@ -18,7 +18,7 @@ from pathlib import Path
 from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.hashes import NAME, KnownHashes, has_archive, has_records
 
-# The file is rewritten as its summary when it has grown to this size.
+#: The file is rewritten as its summary when it has grown to this size.
 _COMPACT_BYTES = 4 << 20
 
 

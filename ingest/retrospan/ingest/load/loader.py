@@ -23,23 +23,22 @@ from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.load.quarantine import insert_piecemeal
-from retrospan.ingest.priority import LOADING, set_thread_nice
+from retrospan.ingest.priority import LOADING
+from retrospan.ingest.service import Service
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, SqlError, WarehouseUnavailable
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger(__name__)
 
-# How often the thread looks whether it should stop while nothing arrives, and its waits after a failure, in seconds.
+#: How often the thread looks whether it should stop while nothing arrives, in seconds.
 _IDLE_SECONDS = 0.5
-_FIRST_RETRY_SECONDS = 0.2
-_LAST_RETRY_SECONDS = 5.0
-# An insert costs about 0.2 CPU seconds however little it holds. After one, the next batch waits for more records for
-# this many times as long, but no longer than a second: a trickle of requests then costs a third of a core at most.
+#: An insert costs about 0.2 CPU seconds however little it holds. After one, the next batch waits for more records for
+#: this many times as long, but no longer than a second: a trickle of requests then costs a third of a core at most.
 _REST_SHARE = 2.0
 _SMALL_BATCH = 4  # a batch below this part of a full one
 _LONGEST_REST_SECONDS = 1.0
-# Rows are counted again when that takes no more than this share of the time.
+#: Rows are counted again when that takes no more than this share of the time.
 _COUNTING_SHARE = 0.05
 
 StoreFactory = Callable[[], Store]
@@ -64,8 +63,17 @@ class LoaderCounters:
     seconds: float = 0.0
 
 
-class Loader:
-    """One per data directory. `start` and `stop` belong to the collector; everything else may be called from any thread."""
+class Loader(Service):
+    """One per data directory. `start` and `stop` belong to the collector; everything else may be called from any thread.
+
+    `failure` says why nothing is loaded just now.
+    """
+
+    thread_name = "retrospan-loader"
+    work = "loading"
+    niceness = LOADING
+    pauses = (0.2, 5.0)
+    permanent_pauses = (0.2, 60.0)  # somebody has to mend it
 
     def __init__(
         self,
@@ -74,13 +82,12 @@ class Loader:
         ledger: Ledger,
         settings: LoaderSettings,
         log_number: int = 0,
+        on_loaded: Callable[[int, int], None] = lambda first, last: None,
     ) -> None:
-        """`log_number` tells this log from the others that fill the same warehouse."""
+        """`log_number` tells this log from the others that fill the same warehouse; `on_loaded` is called with (first, last)
+        after each batch, in the loader's thread."""
+        super().__init__()
         self.counters = LoaderCounters()
-        self.on_loaded: Callable[[int, int], None] | None = None
-        """Called with (first, last) after each batch, in the loader's thread."""
-        self.failure = ""
-        """Why nothing is loaded just now; '' while loading works. The loader keeps trying."""
         self.check = Check()
         """What the last comparison of tables and ledger found."""
         self._log = log
@@ -88,21 +95,19 @@ class Loader:
         self._ledger = ledger
         self._settings = settings
         self._log_number = log_number
+        self._on_loaded = on_loaded
         self._store: Store | None = None
-        self._turn = threading.RLock()  # held while a batch is under way, and while the epoch changes
-        self.chains = Chains(ledger, self._turn)
-        """How far batches and receipts are chained, for who verifies them and for who deletes."""
+        self.chains = Chains(ledger)
+        """How far batches and receipts are chained, for whoever verifies or deletes them."""
         self._ahead = Prefetcher(lambda after: self._next_content(after, wait_seconds=0.0))
         self._moved = threading.Condition()
-        self._stopping = threading.Event()
         self._behind_since: float | None = None
-        self._deadline = self._rests_until = 0.0
+        self._rests_until = 0.0
         self._batch_is_small = True
         self._too_large = ""  # the token of a batch that the engine had not the memory for
         self._counted_at = self._counting_seconds = 0.0
         self._uncounted = self._prepared = False
         self._stored_at_start = 0
-        self._thread: threading.Thread | None = None
 
     @property
     def loaded_sequence(self) -> int:
@@ -143,7 +148,7 @@ class Loader:
             SchemaTooNew: a later release wrote the warehouse.
             WarehouseUnavailable, SqlError: the warehouse cannot be used.
         """
-        with self._turn:
+        with self.chains.turn():
             store = self._connection()
             applied = Migrations(store).apply()
             if applied:
@@ -169,26 +174,21 @@ class Loader:
             self.failure = str(cause)[:500]
             _LOG.warning("loading begins once the warehouse answers: %.300s", cause)
             self._forget_connection()
-        self._thread = threading.Thread(target=self._run, name="retrospan-loader", daemon=True)
-        self._thread.start()
+        super().start()
 
     def stop(self, timeout: float = 0.0) -> bool:
         """Load for up to `timeout` seconds what is durable already, then end the thread and close the ledger.
 
         Returns whether everything durable is loaded. What is not stays in the log for the next start.
         """
-        self._deadline = time.monotonic() + timeout
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        is_all_loaded = super().stop(timeout)
         self._ahead.drop()
-        with self._turn:
+        with self.chains.turn():
             if self._store is not None:
                 self._store.close()
                 self._store = None
             self._ledger.close()
-        return not self.lag_records
+        return is_all_loaded
 
     def wait_loaded(self, sequence: int, timeout: float) -> bool:
         """Wait up to `timeout` seconds until a record of the log is loaded; whether it is."""
@@ -201,14 +201,14 @@ class Loader:
         What is in the tables stays, and is not doubled. Meanwhile the loader's thread does the work; `progress` is
         called in the caller's with (loaded, all).
         """
-        with self._turn:
+        with self.chains.turn():
             self._ledger.begin_epoch()
             self.check = Check()
             target = self._log.durable_sequence
         while not self.wait_loaded(target, 0.2):
             if progress is not None:
                 progress(self.loaded_sequence, target)
-            if self._stopping.is_set():
+            if self.is_stopping:
                 raise WarehouseUnavailable(
                     f"The collector is stopping; {self.loaded_sequence} of {target} records are loaded again. "
                     "The rest follows at the next start."
@@ -219,7 +219,7 @@ class Loader:
 
     def missing_rows(self) -> dict[str, int]:
         """Compare the tables with the ledger now: rows that were loaded and are gone, by table; {} when none is."""
-        with self._turn:
+        with self.chains.turn():
             self.check = self._checked(self._connection())
         return dict(self.check.missing)
 
@@ -232,7 +232,7 @@ class Loader:
             return False
         if self._behind_since is None:
             self._behind_since = time.monotonic()
-        with self._turn:
+        with self.chains.turn():
             batch = self._ledger.open_batch
             if batch is None:
                 content = self._ahead.take(self.loaded_sequence) or self._next_content(
@@ -263,7 +263,7 @@ class Loader:
 
     def _patience(self) -> float:
         """How long a batch that is not full waits for more, in seconds."""
-        if self._stopping.is_set() or not self._settings.wait_seconds:
+        if self.is_stopping or not self._settings.wait_seconds:
             return 0.0
         return max(self._settings.wait_seconds, self._rests_until - time.monotonic())
 
@@ -318,45 +318,39 @@ class Loader:
         self._behind_since = time.monotonic() if self.lag_records else None
         with self._moved:
             self._moved.notify_all()
-        if self.on_loaded is not None:
-            try:
-                self.on_loaded(batch.first, batch.last)
-            except Exception:  # noqa: BLE001 - who listens must not be able to stop the loading
-                _LOG.exception("a listener failed on batch %d-%d", batch.first, batch.last)
+        try:
+            self._on_loaded(batch.first, batch.last)
+        except Exception:  # noqa: BLE001 - who listens must not be able to stop the loading
+            _LOG.exception("a listener failed on batch %d-%d", batch.first, batch.last)
 
-    def _run(self) -> None:
-        set_thread_nice(LOADING)
-        pause = _FIRST_RETRY_SECONDS
-        while self._goes_on():
-            try:
-                if not self._prepared:
-                    self.prepare()
-                    self.failure = ""
-                self.load_next(_IDLE_SECONDS)
-                self._count()
-                pause = _FIRST_RETRY_SECONDS
-            except (RetrospanError, OSError) as cause:
-                self.failure = str(cause)[:500]  # the engine may quote a whole view
-                self.counters.failures += 1
-                _LOG.error("loading failed, trying again in %.1f s: %.500s", pause, cause)
-                self._forget_connection()
-                self._stopping.wait(pause)
-                # What trying again cannot help is waited out for longer: somebody has to mend it.
-                pause = min(2 * pause, _LAST_RETRY_SECONDS * (12 if isinstance(cause, SqlError) else 1))
-            except Exception:
-                # Anything else is a fault of ours; the log keeps the records and the health page says it.
-                _LOG.exception("the loader stopped")
-                self.failure = "an internal error, see the collector's log; what arrives stays in the log"
-                raise
+    @property
+    def has_more(self) -> bool:
+        """Whether something durable is not loaded yet."""
+        return self.lag_records > 0
+
+    def run_once(self) -> None:
+        """Load the next batch, waiting a moment for it."""
+        if not self._prepared:
+            self.prepare()
+            self.failure = ""
+        self.load_next(_IDLE_SECONDS)
+        self._count()
+
+    def failed(self, error: Exception) -> None:
+        """Have the next try open a connection; a fault of ours ends the loading."""
+        self.counters.failures += 1
+        if not isinstance(error, RetrospanError | OSError):
+            # The log keeps the records and the health page says it.
+            self.failure = "an internal error, see the collector's log; what arrives stays in the log"
+            raise error
+        self._forget_connection()
+
+    def end(self) -> None:
+        """Note how many rows there are."""
         try:
             self._count(at_any_price=True)
         except RetrospanError as cause:
             _LOG.warning("the rows were not counted before the stop: %.300s", cause)
-
-    def _goes_on(self) -> bool:
-        if not self._stopping.is_set():
-            return True
-        return bool(self.lag_records) and time.monotonic() < self._deadline
 
     def _count(self, *, at_any_price: bool = False) -> None:
         """Note how many rows there are, for the next start's check."""
@@ -364,10 +358,10 @@ class Loader:
         cheap = self._counting_seconds <= since * _COUNTING_SHARE
         if not self._uncounted or not (cheap or at_any_price):
             return
-        with self._turn:
+        with self.chains.turn():
             started = time.monotonic()
             found = self._checked(self._connection())
-            # New rows must not hide that others are gone: that is said until a rebuild has brought them back.
+            # New rows must not hide that others are gone: that is reported until a rebuild has brought them back.
             gone = {
                 table: max(rows, found.missing.get(table, 0)) for table, rows in self.check.missing.items()
             }
@@ -393,8 +387,8 @@ class Loader:
         return self._store
 
     def _forget_connection(self) -> None:
-        """A connection that failed is thrown away; the next try opens a new one."""
-        with self._turn:
+        """Throw away a connection that failed; the next try opens a new one."""
+        with self.chains.turn():
             store, self._store = self._store, None
         if store is not None:
             store.close()

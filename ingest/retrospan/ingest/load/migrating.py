@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.queries import catalogue
@@ -18,13 +19,10 @@ def migrate(warehouse: Warehouse, report: Callable[[Mapping[str, object]], None]
         SchemaTooNew: a later release wrote the tables; nothing was changed.
     """
     form = warehouse.form
-    store = warehouse.connect()
-    try:
+    with closing(warehouse.connect()) as store:
         migrations = Migrations(store, form=form).apply(dry_run=dry_run)
         for migration in migrations:
             report({"phase": "pending" if dry_run else "migrating", "migration": migration.name})
         if not dry_run:
             catalogue.install(store, form)
-    finally:
-        store.close()
     report({"migrations": len(migrations), "views": len(catalogue.views()), "dry_run": dry_run})

@@ -33,7 +33,7 @@ class Prefetcher:
         self._thread.start()
 
     def take(self, after: int) -> Content | None:
-        """What follows a sequence, waiting for it; None when that was not begun, or could not be read."""
+        """Return what follows a sequence, waiting for it; None when that was not begun, or could not be read."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None

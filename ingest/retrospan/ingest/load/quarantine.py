@@ -23,7 +23,7 @@ from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger(__name__)
 
-# The landing table reads a record of zero bytes as no rows at all.
+#: The landing table reads a record of zero bytes as no rows at all.
 _EMPTY_RECORD = b"\0"
 
 
@@ -58,7 +58,7 @@ def insert_piecemeal(
 
 
 def _require_sound(store: Store, epoch: int) -> None:
-    """A batch may be refused because of a table or the schema file. Then no record is to blame."""
+    """Check the tables: where a table or the schema file is why a batch is refused, no record is to blame."""
     try:
         insert_records(store, _EMPTY_RECORD, token_of(epoch, _EMPTY_RECORD))
     except SqlError as cause:
@@ -85,7 +85,7 @@ def _insert_mended(
 
 
 def _mend(record: Record) -> bytes | None:
-    """The record as a protobuf library writes it when told to drop what it does not know; None if it cannot read it."""
+    """Return the record as a protobuf library writes it without what it does not know; None if it cannot read it."""
     try:
         traces = None if record.traces is None else _rewritten(lean.parse_traces(record.traces))
         logs = None if record.logs is None else _rewritten(lean.parse_logs(record.logs))
@@ -101,7 +101,7 @@ def _rewritten(request: object) -> bytes:
 
 
 def _note(record: Record, reason: str) -> bytes:
-    """The record with its rejects alone, and one for what could not be loaded."""
+    """Return the record with its rejects alone, and one for what could not be loaded."""
     payload = (record.traces or b"") + (record.logs or b"")
     reject = Reject(
         signal="traces" if record.traces is not None else "logs",

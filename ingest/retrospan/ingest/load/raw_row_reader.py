@@ -24,8 +24,8 @@ PAGE_SPANS = 4_096
 #: Where spans are so large that the engine has no memory for a page, pages shrink to so many.
 LEAST_PAGE_SPANS = 8
 
+#: Asks a statement with its parameters; the rows in `ROWS_FORMAT`.
 Fetch = Callable[[str, Mapping[str, str | int | Sequence[str]]], bytes]
-"""Asks a statement with its parameters; the rows in `ROWS_FORMAT`."""
 
 
 def read_spans(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawSpan]:
@@ -81,7 +81,7 @@ def span_pages(
 
 
 def log_rows(fetch: Fetch, tenant: str, trace_ids: Sequence[str]) -> bytes:
-    """The rows of `read_logs` as the engine writes them, for `parse_logs` in any process."""
+    """Return the rows of `read_logs` as the engine writes them, for `parse_logs` in any process."""
     if not trace_ids:
         return b""
     return fetch(load("read_logs"), {"tenant": tenant, "trace_ids": trace_ids})
@@ -93,7 +93,7 @@ def store_fetch(store: Store) -> Fetch:
 
 
 def parse_spans(data: bytes) -> list[RawSpan]:
-    """The raw spans in a page of `span_pages`."""
+    """Return the raw spans in a page of `span_pages`."""
     spans: list[RawSpan] = []
     for row in _parsed(data):
         span = RawSpan(*row)
@@ -110,7 +110,7 @@ def parse_spans(data: bytes) -> list[RawSpan]:
 
 
 def parse_logs(data: bytes) -> list[RawLog]:
-    """The raw log records in what `log_rows` returned."""
+    """Return the raw log records in what `log_rows` returned."""
     logs: list[RawLog] = []
     for row in _parsed(data):
         log = RawLog(*row)

@@ -27,7 +27,7 @@ else:
 DIRECTORY = "archive"
 _NAME = re.compile(r"(\d{20})-(\d{20})\.seg\.zst")
 _PIECE = 1 << 20
-# Agents send their whole history again and again: a long window finds it. 2^25 bytes is also what reading needs.
+#: Agents send their whole history again and again: a long window finds it. 2^25 bytes is also what reading needs.
 _OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: 3,
     zstd.CompressionParameter.window_log: 25,
@@ -41,7 +41,7 @@ class ArchiveDiffers(OSError):
 
 
 def archived_in(directory: Path) -> list[Segment]:
-    """The archived segments of a log directory in order; of two that begin alike, the longer one."""
+    """Return the archived segments of a log directory in order; of two that begin alike, the longer one."""
     folder = directory / DIRECTORY
     found: dict[int, Segment] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -97,7 +97,7 @@ def pack(segment: Segment, files: Files, folder: Path | None = None) -> tuple[Pa
 
 
 def unpack(segment: Segment) -> int:
-    """An archived segment's bytes as an open, nameless file in memory; the caller closes it.
+    """Return an archived segment's bytes as an open, nameless file in memory; the caller closes it.
 
     Of a damaged archive what comes before the damage, and zeros up to the segment's size.
     """
@@ -113,7 +113,7 @@ def unpack(segment: Segment) -> int:
 
 @contextmanager
 def opened(segment: Segment) -> Iterator[int]:
-    """A descriptor of a segment's own bytes, archived or not."""
+    """Return a descriptor of a segment's own bytes, archived or not."""
     descriptor = unpack(segment) if segment.packed else os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -134,7 +134,7 @@ def _compressed(segment: Segment) -> Iterator[bytes]:
 
 
 def _plain(path: Path) -> Iterator[bytes]:
-    """Raises EOFError or ZstdError where the archive is damaged."""
+    """Raise EOFError or ZstdError where the archive is damaged."""
     with zstd.open(path, "rb") as file:
         while piece := file.read(_PIECE):
             yield piece

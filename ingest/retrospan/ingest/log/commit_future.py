@@ -26,7 +26,7 @@ class CommitFuture:
         return self._known
 
     def result(self, timeout: float = -1) -> int:
-        """The record's sequence, once its bytes are on disk. Waits, by default for as long as it takes.
+        """Return the record's sequence, once its bytes are on disk. Waits, by default for as long as it takes.
 
         Raises:
             TimeoutError: it was not known within `timeout` seconds.
@@ -40,13 +40,13 @@ class CommitFuture:
         return self._sequence
 
     def set_result(self, sequence: int) -> None:
-        """The record is on disk under this sequence."""
+        """Note that the record is on disk under this sequence."""
         self._sequence = sequence
         self._known = True
         self._pending.release()
 
     def set_exception(self, failure: Exception) -> None:
-        """The record is not on disk, or nobody can say."""
+        """Note that the record is not on disk, or that nobody can say."""
         self._failure = failure
         self._known = True
         self._pending.release()

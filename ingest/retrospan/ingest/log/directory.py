@@ -82,7 +82,7 @@ def claim(directory: Path) -> Claim:
 
 
 def _lock(descriptor: int) -> None:
-    """Raises BlockingIOError when the holder lives, or what it left behind does not end."""
+    """Raise BlockingIOError when the holder lives, or what it left behind does not end."""
     deadline = time.monotonic() + _ENDING_SECONDS
     while True:
         try:

@@ -89,7 +89,7 @@ class KnownHashes:
     def read(self) -> Iterator[KnownHash]:
         """Yield what the file says, from its beginning.
 
-        A line that is none ends it: what follows cannot be told to be whose.
+        A line that is not a link ends it: what follows cannot be told to be whose.
         """
         number = before = 0
         link = ""

@@ -18,14 +18,23 @@ record before its own tag.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from isal.isal_zlib import crc32
 
-from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, Buffer, delimited, read_varint, varint
+from retrospan.schemas.wire import (
+    DELIMITED,
+    VARINT,
+    Buffer,
+    delimited,
+    expect_varint,
+    fields,
+    read_varint,
+    varint,
+)
 
-# Tag and four bytes of the checksum.
+#: Tag and four bytes of the checksum.
 TRAILER_BYTES = 5
 _CHECKSUM_TAG = 0x7D
 _HEAD = struct.Struct("<BQB")
@@ -87,7 +96,7 @@ def encode(
     notes: Sequence[Note] = (),
     sealed: bool = True,
 ) -> tuple[list[bytes], int]:
-    """A record with its length in front, as parts to write one after the other, and their total size.
+    """Return a record with its length in front, as parts to write one after the other, and their total size.
 
     The request bytes are parts of their own and not copied. The checksum takes most of the time: without `sealed` it
     is counted and left out, and `seal` puts it in before the parts are written.
@@ -172,14 +181,14 @@ def decode(data: bytes) -> Record:
     payload: dict[int, bytes] = {}
     rejects: list[Reject] = []
     notes: list[Note] = []
-    for number, value in _fields(data):
+    for number, value in _values(data):
         if isinstance(value, bytes):
             if number == 3:
                 tenant = value.decode()
             elif number == 6:
                 rejects.append(_decode_reject(value))
             elif number == 8:
-                said = {key: text for key, text in _fields(value) if isinstance(text, bytes)}
+                said = {key: text for key, text in _values(value) if isinstance(text, bytes)}
                 notes.append(Note(said.get(1, b"").decode(), said.get(2, b"")))
             else:
                 payload[number] = value
@@ -214,7 +223,7 @@ def _encode_reject(reject: Reject) -> bytes:
 def _decode_reject(data: bytes) -> Reject:
     texts: dict[int, bytes] = {}
     spans = 0
-    for number, value in _fields(data):
+    for number, value in _values(data):
         if isinstance(value, bytes):
             texts[number] = value
         elif number == 2:
@@ -228,29 +237,12 @@ def _decode_reject(data: bytes) -> Reject:
     )
 
 
-def _fields(data: bytes) -> list[tuple[int, int | bytes]]:
-    """The fields of a message that we wrote ourselves, in order."""
-    fields: list[tuple[int, int | bytes]] = []
-    at = 0
-    while at < len(data):
-        tag, at = _expect_varint(data, at)
-        kind = tag & 7
+def _values(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Return the fields of a message that we wrote ourselves, in order."""
+    for number, kind, _, at, stop in fields(data):
         if kind == DELIMITED:
-            length, at = _expect_varint(data, at)
-            fields.append((tag >> 3, data[at : at + length]))
-            at += length
-        elif kind in (FIXED64, FIXED32):
-            size = 8 if kind == FIXED64 else 4
-            fields.append((tag >> 3, int.from_bytes(data[at : at + size], "little")))
-            at += size
+            yield number, data[at:stop]
+        elif kind == VARINT:
+            yield number, expect_varint(data, at, stop)[0]
         else:
-            number, at = _expect_varint(data, at)
-            fields.append((tag >> 3, number))
-    return fields
-
-
-def _expect_varint(data: bytes, at: int) -> tuple[int, int]:
-    found = read_varint(data, at, len(data))
-    if found is None:
-        raise ValueError(f"the record breaks off at byte {at}")
-    return found
+            yield number, int.from_bytes(data[at:stop], "little")

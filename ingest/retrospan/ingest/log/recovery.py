@@ -107,7 +107,7 @@ def _all_segments(directory: Path, files: Files, recovery: Recovery, removed: To
     """Plain and archived segments in order. Of one that is there as both, the plain one counts, unless it is shorter:
     then the log was copied while the segment was written, and the archive after that.
 
-    What a plain one holds is said by its first record; its name, where that is damaged.
+    What a plain one holds is stated by its first record; its name, where that is damaged.
     """
     for unfinished in (directory / DIRECTORY).glob("*.new"):
         files.remove(unfinished)

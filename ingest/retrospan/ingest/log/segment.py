@@ -19,7 +19,7 @@ from retrospan.schemas.wire import Buffer, read_varint
 
 SUFFIX = ".seg"
 _NAME = re.compile(r"\d{20}\.seg")
-# How a record begins behind its length: arrived_at, sequence, tenant. Lookahead, so that matches may overlap.
+#: How a record begins behind its length: arrived_at, sequence, tenant. Lookahead, so that matches may overlap.
 _BEGINNING = re.compile(rb"\x09(?=.{8}\x10[\x80-\xff]{0,9}[\x00-\x7f]\x1a)", re.DOTALL)
 _LONGEST_LENGTH = 5
 
@@ -68,7 +68,7 @@ def segment_path(directory: Path, first_sequence: int) -> Path:
 
 
 def segments_in(directory: Path) -> list[Segment]:
-    """The segments of a log directory in order, not yet surveyed."""
+    """Return the segments of a log directory in order, not yet surveyed."""
     names = sorted(name for entry in directory.iterdir() if _NAME.fullmatch(name := entry.name))
     return [
         Segment(path=directory / name, first=int(name[:20]), size=(directory / name).stat().st_size)
@@ -77,7 +77,7 @@ def segments_in(directory: Path) -> list[Segment]:
 
 
 def framed_at(data: Buffer, start: int, end: int) -> Framed | None:
-    """The whole record that starts at `start` and ends by `end`; None if there is none, or it is damaged."""
+    """Return the whole record that starts at `start` and ends by `end`; None if there is none, or it is damaged."""
     frame = extent_at(data, start, end)
     if frame is None or frame.end > end or not checksum_holds(data, frame.body, frame.end):
         return None
@@ -85,7 +85,7 @@ def framed_at(data: Buffer, start: int, end: int) -> Framed | None:
 
 
 def extent_at(data: Buffer, start: int, end: int) -> Framed | None:
-    """The record that starts at `start` by its own account: no checksum, and it may reach beyond `end`."""
+    """Return the record that starts at `start` by its own account: no checksum, and it may reach beyond `end`."""
     length = read_varint(data, start, end)
     if length is None or length[0] <= TRAILER_BYTES:
         return None
@@ -96,7 +96,7 @@ def extent_at(data: Buffer, start: int, end: int) -> Framed | None:
 
 
 def begins_with(descriptor: int, size: int) -> int | None:
-    """The sequence of the whole record that a segment begins with; None when there is none."""
+    """Return the sequence of the whole record that a segment begins with; None when there is none."""
     if size == 0:
         return None
     with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
@@ -135,7 +135,7 @@ def _in_order(frame: Framed, lowest: int, before: int | None) -> bool:
 
 
 def _next_good(data: Buffer, damaged: int, size: int, lowest: int, before: int | None) -> Framed | None:
-    """The first record behind a damaged one that can be trusted."""
+    """Return the first record behind a damaged one that can be trusted."""
     claimed = extent_at(data, damaged, size)
     if claimed is not None and claimed.end < size:
         frame = framed_at(data, claimed.end, size)

@@ -15,7 +15,7 @@ from retrospan.ingest.log.archive import opened, unpack
 from retrospan.ingest.log.recovery import Recovery
 from retrospan.ingest.log.segment import Framed, Segment, extent_at, framed_at, survey
 
-# Enough for a record's length, arrival and sequence.
+#: Enough for a record's length, arrival and sequence.
 _HEAD_BYTES = 32
 _CURSORS = 16
 
@@ -73,7 +73,7 @@ class SegmentReader:
             self._unpacked = None
 
     def read(self, part: Readable, after: int, *, until: int | None, max_bytes: int) -> Chunk | None:
-        """Records of one segment following `after`, up to `until`; None if it has none.
+        """Return records of one segment following `after`, up to `until`; None if it has none.
 
         At least one record, however large, and no more than `max_bytes` beyond that.
         """
@@ -99,7 +99,7 @@ class SegmentReader:
 
     @contextmanager
     def _opened(self, segment: Segment) -> Iterator[int]:
-        """A descriptor of a segment's bytes. An archived one stays unpacked until another segment is read."""
+        """Return a descriptor of a segment's bytes. An archived one stays unpacked until another segment is read."""
         if self._unpacked is not None and self._unpacked[0] is not segment:
             self.close()
         if not segment.packed:
@@ -148,7 +148,7 @@ def _past(bad: list[tuple[int, int]], at: int) -> int:
 def read_frames(
     descriptor: int, at: int, stop: int, until: int | None, max_bytes: int
 ) -> tuple[Chunk | None, bool]:
-    """The verified records between two offsets, and whether the first bytes there were intact."""
+    """Return the verified records between two offsets, and whether the first bytes there were intact."""
     window = os.pread(descriptor, min(stop - at, max(max_bytes, _HEAD_BYTES)), at)
     first = extent_at(window, 0, len(window))
     if first is None:

@@ -1,7 +1,7 @@
 """The reading side of a log: which segments there are, how far they are durable, and what lies in them.
 
 Two have one: the write-ahead log, which makes segments grow, and the follower in the process of the warehouse, which is
-told that they have. Archiving belongs to whoever follows the log; what that changes in size is said to `_resized`.
+told that they have. Archiving belongs to whoever follows the log; what that changes in size is passed to `_resized`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class SegmentedLog:
             return self._grown.wait_for(lambda: self._durable > sequence, timeout)
 
     def read(self, after_sequence: int, *, max_bytes: int, until: int | None = None) -> Chunk | None:
-        """The durable records following a sequence (and up to `until`), as many as fit; None if there are none.
+        """Return the durable records following a sequence (and up to `until`), as many as fit; None if there are none.
 
         A chunk never crosses a segment's end, and holds at least one record, however large. Sequences are missing
         only where records were lost (`recovery`).
@@ -107,7 +107,7 @@ class SegmentedLog:
         return True
 
     def archived(self, loaded_sequence: int) -> list[Segment]:
-        """The archived segments whose records are all loaded, oldest first; never the newest of the log."""
+        """Return the archived segments whose records are all loaded, oldest first; never the newest of the log."""
         with self._lock:
             return [s for s in self._segments[:-1] if s.packed and s.last <= loaded_sequence]
 
@@ -144,11 +144,11 @@ class SegmentedLog:
             self._reader.close()
 
     def _sealed(self) -> list[Segment]:
-        """The segments that no longer grow. Under the lock."""
+        """Return the segments that no longer grow. Under the lock."""
         return self._segments[:-1]
 
     def _resized(self, segment: Segment, by: int) -> None:
-        """A segment takes so many bytes of disk more, or less; it may be gone. Under the lock."""
+        """Account for a segment that takes so many bytes of disk more, or less; it may be gone. Under the lock."""
 
     def _readable(self, after: int) -> list[Readable]:
         with self._lock:

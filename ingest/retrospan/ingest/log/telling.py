@@ -10,7 +10,7 @@ from retrospan.ingest.log.segment import Segment
 
 
 def segment_told(segment: Segment, directory: Path) -> dict[str, object]:
-    """A segment of a log's directory, for the other process."""
+    """Return a segment of a log's directory, for the other process."""
     return {
         "path": str(segment.path.relative_to(directory)),
         "first": segment.first,
@@ -22,7 +22,7 @@ def segment_told(segment: Segment, directory: Path) -> dict[str, object]:
 
 
 def segments_of(told: Sequence[Mapping[str, Any]], directory: Path) -> list[Segment]:
-    """The segments that the process that writes has told of."""
+    """Return the segments that the process that writes has told of."""
     return [
         Segment(
             path=directory / each["path"],

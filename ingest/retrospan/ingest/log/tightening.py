@@ -46,7 +46,7 @@ def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> 
 
 
 def open_to_others(directory: Path) -> str | None:
-    """What lets others into a data directory, in words; None when nothing does.
+    """Return what lets others into a data directory, in words; None when nothing does.
 
     Whom it should belong to only its collector's user can tell; root cannot.
     """

@@ -23,7 +23,7 @@ class Tombstones:
 
     @classmethod
     def read(cls, folder: Path) -> Tombstones:
-        """What the folder's file says; lines that are none are passed over."""
+        """Return what the folder's file says; other lines are ignored."""
         removed = cls()
         path = folder / NAME
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:

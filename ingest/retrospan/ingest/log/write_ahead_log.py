@@ -160,7 +160,7 @@ class WriteAheadLog(SegmentedLog):
         return self._room.used
 
     def segments(self, first: int = 0) -> list[Segment]:
-        """Copies of the segments that begin at a sequence or later, as far as they are durable, in order."""
+        """Return copies of the segments that begin at a sequence or later, as far as they are durable, in order."""
         with self._lock:
             return [replace(s, bad=list(s.bad)) for s in self._segments if s.last and s.first >= first]
 
@@ -217,11 +217,11 @@ class WriteAheadLog(SegmentedLog):
         self._room.used += by
 
     def _waiting(self) -> int:
-        """The size of what is not on disk yet."""
+        """Return the size of what is not on disk yet."""
         return sum(entry.size for entry in self._queue)
 
     def _write(self) -> None:
-        """The writer thread: everything that waits, again and again."""
+        """Write everything that waits, again and again: the writer thread."""
         while True:
             with self._lock:
                 while not self._queue and self._ended is None:

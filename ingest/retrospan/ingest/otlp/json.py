@@ -22,13 +22,13 @@ from retrospan.ingest.otlp.salvage import Faults, Salvaged
 from retrospan.schemas.errors import BadRequest
 from retrospan.schemas.wire import DELIMITED, delimited, varint
 
-# How text that is not Unicode becomes bytes: a lone surrogate written as an escape, or bytes that are not UTF-8.
+#: How text that is not Unicode becomes bytes: a lone surrogate written as an escape, or bytes that are not UTF-8.
 _CODEC = Codec("surrogatepass")
 _ESCAPED = Codec("surrogateescape")
 
 
 def traces_from_json(body: bytes) -> Salvaged:
-    """A trace request in protobuf. Raises BadRequest when it is not JSON, or not shaped like a request."""
+    """Return a trace request in protobuf. Raises BadRequest when it is not JSON, or not shaped like a request."""
     codec = _codec(body)
     return _Conversion(codec, codec.span, _Names("span", "resourceSpans", "scopeSpans", "spans")).request(
         body
@@ -36,7 +36,7 @@ def traces_from_json(body: bytes) -> Salvaged:
 
 
 def logs_from_json(body: bytes) -> Salvaged:
-    """A log request in protobuf. Raises BadRequest when it is not JSON, or not shaped like a request."""
+    """Return a log request in protobuf. Raises BadRequest when it is not JSON, or not shaped like a request."""
     codec = _codec(body)
     names = _Names("log record", "resourceLogs", "scopeLogs", "logRecords")
     return _Conversion(codec, codec.log, names).request(body)
@@ -82,7 +82,7 @@ class _Part:
             self.faults.add(reason, inner.faults.samples[reason], count)
 
     def without_members(self, reason: str) -> _Part:
-        """The same when what its members share cannot be read."""
+        """Return the same when what its members share cannot be read."""
         lost = _Part()
         if members := self.kept + self.faults.total:
             lost.faults.add(reason, next(iter(self.faults.samples.values()), b""), members)
@@ -167,13 +167,13 @@ class _Conversion:
 
 
 def _header(encode: Encoder, value: object) -> bytes | str:
-    """What the members of a group share, as its field; '' where it is absent, or why it cannot be read."""
+    """Return what the members of a group share, as its field; '' where it is absent, or why it cannot be read."""
     content = b"" if value is None else _attempt(encode, value)
     return content if isinstance(content, str) or value is None else delimited(1, content)
 
 
 def _attempt(encode: Encoder, value: object) -> bytes | str:
-    """The encoded message, or why it cannot be."""
+    """Return the encoded message, or why it cannot be."""
     try:
         return encode(value)
     except RecursionError:

@@ -17,7 +17,7 @@ from retrospan.ingest.otlp import lenient as lean
 from retrospan.ingest.otlp.json_stream import Large, skip
 from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, varint
 
-# From a JSON value to a field's bytes behind its tag.
+#: From a JSON value to a field's bytes behind its tag.
 Encoder: TypeAlias = Callable[[object], bytes]
 
 _INTEGER = re.compile(r"-?\d{1,20}", re.ASCII)
@@ -44,7 +44,7 @@ Table: TypeAlias = Mapping[str, Field]
 
 
 def table(**fields: tuple[int, Kind]) -> Table:
-    """A message's fields: JSON name = (number, kind)."""
+    """Return a message's fields: JSON name = (number, kind)."""
     return {
         name: Field(varint(number << 3 | kind.wire_type), kind.encode, kind.repeated)
         for name, (number, kind) in fields.items()
@@ -52,7 +52,7 @@ def table(**fields: tuple[int, Kind]) -> Table:
 
 
 def content(fields: Table, value: object) -> bytes:
-    """A message's bytes, its fields in the order of the JSON. Raises ValueError."""
+    """Return a message's bytes, its fields in the order of the JSON. Raises ValueError."""
     if isinstance(value, Large):
         return _large_content(fields, value)
     if not isinstance(value, dict):
@@ -74,7 +74,7 @@ def content(fields: Table, value: object) -> bytes:
 
 
 def _large_content(fields: Table, value: Large) -> bytes:
-    """The same of an object that is gone through. Of what comes twice the last counts, as elsewhere."""
+    """Return the same of an object that is gone through. Of what comes twice the last counts, as elsewhere."""
     if value.kind != "{":
         raise _misfit(value, "an object")
     parts: dict[str, bytes | bytearray] = {}
@@ -100,7 +100,7 @@ def _large_content(fields: Table, value: Large) -> bytes:
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in words."""
+    """Return what a JSON value is, in words."""
     if isinstance(value, Large):
         return {"{": "an object", "[": "a list"}.get(value.kind, "a string")
     kinds = {bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list"}
@@ -180,7 +180,7 @@ def _hex(value: object) -> bytes:
 
 
 def _large_base64(value: Large) -> bytes:
-    """A long text, of which no more than a window is decoded at a time."""
+    """Return a long text, of which no more than a window is decoded at a time."""
     out = bytearray()
     rest = ""
     for part in value.text():

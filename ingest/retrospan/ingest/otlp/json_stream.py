@@ -17,16 +17,16 @@ from typing import Any
 from retrospan.ingest.otlp.pieces import Tally
 from retrospan.schemas.errors import BadRequest
 
+#: A value of more characters is taken apart.
 WINDOW = 128 << 10
-"""A value of more characters is taken apart."""
-# How deep values may be nested that are taken apart; smaller ones nest as deep as the scanner reads.
+#: How deep values may be nested that are taken apart; smaller ones nest as deep as the scanner reads.
 _DEEPEST = 100
-# So many characters for each object or list are usual; more of them than that are counted as parts.
+#: So many characters for each object or list are usual; more of them than that are counted as parts.
 _USUAL_CHARACTERS = 16
 _LOOK = 256
 _SPACE = re.compile(r"[ \t\n\r]*")
 _TEXT = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))*+')
-# The first half of a pair, whose second half may come in the next window.
+#: The first half of a pair, whose second half may come in the next window.
 _HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 _LONGEST_ESCAPE = 6
 _scan_text: Any = decoder.scanstring  # type: ignore[attr-defined, unused-ignore]
@@ -46,15 +46,15 @@ class Large:
         self._mark = reader.mark()
 
     def items(self, *, opened: str = "") -> Iterator[tuple[str, object]]:
-        """The names and values of an object, as often as they come; the value of `opened` to be gone through."""
+        """Return the names and values of an object, as often as they come; the value of `opened` to be gone through."""
         return self.reader.items(opened)
 
     def elements(self, *, opened: bool = False) -> Iterator[object]:
-        """What a list holds; its objects to be gone through if `opened`."""
+        """Return what a list holds; its objects to be gone through if `opened`."""
         return self.reader.elements(opened)
 
     def text(self) -> Iterator[str]:
-        """A string, part by part."""
+        """Return a string, part by part."""
         return self.reader.text()
 
     def skip(self) -> None:
@@ -91,7 +91,7 @@ class Reader:
         self._depth = 0
 
     def document(self) -> object:
-        """The value of the whole, to be gone through."""
+        """Return the value of the whole, to be gone through."""
         return self.value(opened=True)
 
     def end(self) -> None:
@@ -107,7 +107,7 @@ class Reader:
         self._next, self._text, self._at, self._depth = mark
 
     def value(self, *, opened: bool = False) -> object:
-        """The next value, or a Large that stands for it; always that for an object or list if `opened`."""
+        """Return the next value, or a Large that stands for it; always that for an object or list if `opened`."""
         first = self._peek()
         if opened and first and first in "{[":
             return Large(self, first)
@@ -217,7 +217,7 @@ class Reader:
         return False
 
     def _peek(self) -> str:
-        """The next character that is not a space; '' at the end."""
+        """Return the next character that is not a space; '' at the end."""
         while True:
             match = _SPACE.match(self._text, self._at)
             if match is not None:

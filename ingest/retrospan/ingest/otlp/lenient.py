@@ -27,7 +27,7 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 _OTLP = "opentelemetry.proto"
 _COMMON = f".{_OTLP}.common.v1"
 _FILES = (common_pb2, resource_pb2, trace_pb2, logs_pb2, trace_service_pb2, logs_service_pb2)
-# Messages whose fields of message type stay bytes, where only the envelope is read.
+#: Messages whose fields of message type stay bytes, where only the envelope is read.
 _ENVELOPE_KEEPS = ("resource_spans", "scope_spans", "resource_logs", "scope_logs")
 
 
@@ -47,7 +47,7 @@ class Ids:
 
 
 def _official(*, envelope: bool) -> DescriptorPool:
-    """A pool of its own, holding the changed descriptors under the official names."""
+    """Return a pool of its own, holding the changed descriptors under the official names."""
     pool = DescriptorPool()
     for module in _FILES:
         file = FileDescriptorProto()
@@ -124,7 +124,7 @@ SPAN_KINDS = _numbers("trace.v1.Span.SpanKind")
 STATUS_CODES = _numbers("trace.v1.Status.StatusCode")
 SEVERITIES = _numbers("logs.v1.SeverityNumber")
 
-# One member at a time, for salvage.
+#: One member at a time, for salvage.
 Span: Any = _class(_POOL, "trace.v1.Span")
 LogRecord: Any = _class(_POOL, "logs.v1.LogRecord")
 Resource: Any = _class(_POOL, "resource.v1.Resource")

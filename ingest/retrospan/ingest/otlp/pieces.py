@@ -13,19 +13,19 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
+from retrospan.schemas import wire
 from retrospan.schemas.errors import TooManyParts
-from retrospan.schemas.wire import read_varint
+from retrospan.schemas.wire import DELIMITED, NotAMessage, expect_varint
 
+#: Resources and scopes of one request.
 MOST_GROUPS = 65_536
-"""Resources and scopes of one request."""
+#: Spans or log records of one request, and what is counted of their attributes, events, links and values.
 MOST_PARTS = 500_000
-"""Spans or log records of one request, and what is counted of their attributes, events, links and values."""
+#: Attributes, events and links of one span or log record, and what is counted of their values.
 MOST_IN_MEMBER = 131_072
-"""Attributes, events and links of one span or log record, and what is counted of their values."""
-# What a run may become: so many times its size, and then it fits into what a request may cost.
+#: What a run may become: so many times its size, and then it fits into what a request may cost.
 _WORST = 90
 _LEAST_RUN, _LONGEST_RUN = 64 << 10, 512 << 10
-_DELIMITED = 2
 
 
 class Tally:
@@ -56,26 +56,17 @@ def run_bytes(size: int) -> int:
 
 
 def fields(data: bytes, at: int, end: int, tally: Tally) -> Iterator[tuple[int, int, int, int]]:
-    """The fields of a message: number, or 0 when it is not delimited; start, content, end. Raises as `runs` does."""
-    while at < end:
-        tally.take(1)
-        start = at
-        tag, at = _varint(data, at, end)
-        if not 7 < tag < 1 << 32:
-            raise DecodeError("a field with an impossible number")
-        content = at
-        if tag & 7 == _DELIMITED:
-            size, content = _varint(data, at, end)
-            at = content + size
-        else:
-            at = _beyond(data, at, end, tag)
-        if at > end:
-            raise DecodeError("a field is cut off")
-        yield (tag >> 3 if tag & 7 == _DELIMITED else 0), start, content, at
+    """Yield the fields of a message: number, or 0 when it is not delimited; start, content, end. Raises as `runs`."""
+    try:
+        for number, kind, start, content, stop in wire.fields(data, at, end):
+            tally.take(1)
+            yield (number if kind == DELIMITED else 0), start, content, stop
+    except NotAMessage as cause:
+        raise DecodeError(str(cause)) from cause
 
 
 def runs(data: bytes, at: int, end: int, most: int, tally: Tally) -> Iterator[tuple[int, int, int]]:
-    """A message as runs of whole fields of up to about `most` bytes: (0, start, end). A field that is larger comes by
+    """Yield a message as runs of whole fields of up to about `most` bytes: (0, start, end). A larger field comes by
     itself: (its number, start and end of its content).
 
     Raises:
@@ -90,8 +81,8 @@ def runs(data: bytes, at: int, end: int, most: int, tally: Tally) -> Iterator[tu
             tag = data[at]
             at += 1
             if tag > 127:
-                tag, at = _varint(data, here, end)
-            if tag & 7 == _DELIMITED:
+                tag, at = expect_varint(data, here, end)
+            if tag & 7 == DELIMITED:
                 size = data[at]
                 at += 1
                 if size > 127:
@@ -100,7 +91,7 @@ def runs(data: bytes, at: int, end: int, most: int, tally: Tally) -> Iterator[tu
                         size = size & 127 | high << 7
                         at += 1
                     else:
-                        size, at = _varint(data, at - 1, end)
+                        size, at = expect_varint(data, at - 1, end)
                 content = at
                 at += size
                 if size > most and at <= end and tag > 7:
@@ -118,6 +109,8 @@ def runs(data: bytes, at: int, end: int, most: int, tally: Tally) -> Iterator[tu
                 start = here
     except IndexError as cause:
         raise DecodeError("a field is cut off") from cause
+    except NotAMessage as cause:
+        raise DecodeError(str(cause)) from cause
     if at != end:
         raise DecodeError("a field is cut off")
     tally.parts = left
@@ -126,7 +119,7 @@ def runs(data: bytes, at: int, end: int, most: int, tally: Tally) -> Iterator[tu
 
 
 def pieces(message: Any, data: bytes, at: int, end: int, most: int, tally: Tally) -> Iterator[Any]:
-    """A message of any size, in pieces: each yielded one holds some of its fields. What is large within it is read
+    """Yield a message of any size in pieces, each of which holds some of its fields. What is large within it is read
     likewise, and not yielded. Raises as `runs` does."""
     if end - at <= most:
         yield message.FromString(data[at:end])
@@ -145,16 +138,9 @@ def _beyond(data: bytes, at: int, end: int, tag: int) -> int:
     """Where a field that is not delimited ends."""
     kind = tag & 7
     if kind == 0:
-        return _varint(data, at, end)[1]
+        return expect_varint(data, at, end)[1]
     if kind == 1:
         return at + 8
     if kind == 5:
         return at + 4
     raise DecodeError("a group, or no field at all")
-
-
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    found = read_varint(data, at, end)
-    if found is None:
-        raise DecodeError("a number is cut off")
-    return found

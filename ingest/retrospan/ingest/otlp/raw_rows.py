@@ -22,12 +22,12 @@ _Row = TypeVar("_Row", RawSpan, RawLog)
 
 
 def traces_request(spans: Iterable[RawSpan]) -> bytes:
-    """An ExportTraceServiceRequest with these spans, in their order within each resource and scope."""
+    """Return an ExportTraceServiceRequest with these spans, in their order within each resource and scope."""
     return _request(spans, _span)
 
 
 def logs_request(logs: Iterable[RawLog]) -> bytes:
-    """An ExportLogsServiceRequest with these log records, in their order within each resource and scope."""
+    """Return an ExportLogsServiceRequest with these log records, in their order within each resource and scope."""
     return _request(logs, _log)
 
 
@@ -128,7 +128,7 @@ def _member(key: str, value: bytes) -> bytes:
 
 
 def _value(kind: str, text: str) -> bytes:
-    """An AnyValue from what the raw tables hold of it (`retrospan.schemas.raw`)."""
+    """Return an AnyValue from what the raw tables hold of it (`retrospan.schemas.raw`)."""
     if kind == "array":
         return _array(map(_plain, json.loads(text)))
     if kind == "kvlist":
@@ -151,7 +151,7 @@ def _kvlist(members: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def _plain(value: object) -> bytes:
-    """An element of a list without tags, where JSON's types are the sender's."""
+    """Return an element of a list without tags, where JSON's types are the sender's."""
     if value is None:
         return b""
     if isinstance(value, bool):
@@ -177,8 +177,8 @@ def _double(number: float) -> bytes:
     return varint(4 << 3 | FIXED64) + struct.pack("<d", number)
 
 
-# Each kind, and the tag that stands for it inside a tagged list, to the member of an AnyValue. The member is there
-# also for '', 0 and false: that is what tells them from a value without any.
+#: Each kind, and the tag that stands for it inside a tagged list, to the member of an AnyValue. The member is there
+#: also for '', 0 and false: that is what tells them from a value without any.
 _SCALARS: dict[str, Callable[[str], bytes]] = {
     "unset": lambda text: b"",
     "string": _string,

@@ -22,11 +22,11 @@ TRACE_ID_BYTES = 16
 SPAN_ID_BYTES = 8
 NO_TRACE_ID = bytes(TRACE_ID_BYTES)
 NO_SPAN_ID = bytes(SPAN_ID_BYTES)
-# How many reasons one request can be told; a hostile one could think of many.
+#: How many reasons one request can be told; a hostile one could think of many.
 _REASONS = 16
-# The numbers of the fields, which are the same for traces and logs: of a request; of its groups and their scopes.
+#: The numbers of the fields, which are the same for traces and logs: of a request; of its groups and their scopes.
 _GROUP, _HEADER, _MEMBERS = 1, 1, 2
-# An attribute takes about as many bytes at least; members with more of them are counted one by one.
+#: An attribute takes about as many bytes at least; members with more of them are counted one by one.
 _USUAL_BYTES = 20
 _SAMPLE = 4096
 
@@ -103,7 +103,7 @@ LOGS = Shape("log record", lean.ScopeLogs, "log_records", lean.LogRecord, log_fa
 
 
 def count(body: bytes, shape: Shape) -> int | None:
-    """The members of a request; None when one of them, or what they share, cannot stand.
+    """Return the members of a request; None when one of them, or what they share, cannot stand.
 
     Raises:
         TooManyParts: it has more elements than a request may have.

@@ -21,7 +21,7 @@ _IDS = ("traceId", "spanId", "parentSpanId")
 
 
 def traces_to_json(body: bytes) -> bytes:
-    """A trace request as one line of JSON. Raises PermanentError when JSON cannot hold it."""
+    """Return a trace request as one line of JSON. Raises PermanentError when JSON cannot hold it."""
     request = _rendered(ExportTraceServiceRequest, body)
     for resource in request.get("resourceSpans", []):
         for scope in resource.get("scopeSpans", []):
@@ -32,7 +32,7 @@ def traces_to_json(body: bytes) -> bytes:
 
 
 def logs_to_json(body: bytes) -> bytes:
-    """A log request as one line of JSON. Raises PermanentError when JSON cannot hold it."""
+    """Return a log request as one line of JSON. Raises PermanentError when JSON cannot hold it."""
     request = _rendered(ExportLogsServiceRequest, body)
     for resource in request.get("resourceLogs", []):
         for scope in resource.get("scopeLogs", []):

@@ -17,11 +17,11 @@ from functools import lru_cache
 
 Peer = tuple[str, int]
 
-# struct tcp_info: tcpi_bytes_received, of 64 bits.
+#: struct tcp_info: tcpi_bytes_received, of 64 bits.
 _RECEIVED, _LENGTH = slice(128, 136), 136
-# As a function of Python's own: it takes a microsecond, and to hand the interpreter to another thread takes longer.
+#: As a function of Python's own: it takes a microsecond, and to hand the interpreter to another thread takes longer.
 _GETSOCKOPT = ctypes.PyDLL(None).getsockopt
-# A look through all descriptors may take this share of one processor.
+#: A look through all descriptors may take this share of one processor.
 _SEARCHING = 0.1
 
 
@@ -33,7 +33,7 @@ class Arrivals:
         self._search_again = 0.0
 
     def received(self, peer: str) -> int | None:
-        """The bytes that ever came from a peer, as gRPC names it; None where that cannot be told (now)."""
+        """Return the bytes that ever came from a peer, as gRPC names it; None where that cannot be told (now)."""
         wanted = _address(peer)
         if wanted is None:
             return None
@@ -44,7 +44,7 @@ class Arrivals:
         return found
 
     def at_once(self, peer: str) -> int | None:
-        """The same without a search and without a second look at whose connection it is; None where it is not known.
+        """Return the same without a search and a second look at whose connection it is; None where it is not known.
 
         Called for every request: right unless the very same address came back by another descriptor.
         """
@@ -72,7 +72,7 @@ class Arrivals:
 
 
 def _look(descriptor: int) -> tuple[Peer, int] | None:
-    """A connection's other end and what came from there. The descriptor may be another's by now, or nobody's."""
+    """Return a connection's other end and what came from there. The descriptor may be another's by now, or nobody's."""
     try:
         if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
             return None
@@ -89,7 +89,7 @@ def _look(descriptor: int) -> tuple[Peer, int] | None:
 
 
 def _count(descriptor: int) -> int | None:
-    """What came in over a connection, read without making a socket object of it."""
+    """Return what came in over a connection, read without making a socket object of it."""
     info, length = ctypes.create_string_buffer(_LENGTH), ctypes.c_uint32(_LENGTH)
     if _GETSOCKOPT(descriptor, socket.IPPROTO_TCP, socket.TCP_INFO, info, ctypes.byref(length)):
         return None
@@ -107,7 +107,7 @@ def _address(peer: str) -> Peer | None:
 
 
 def _plain(host: str) -> str:
-    """An address as it is compared: an IPv4 address is one over a socket of IPv6 as well."""
+    """Return an address as it is compared: an IPv4 address is one over a socket of IPv6 as well."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

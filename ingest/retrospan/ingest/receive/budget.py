@@ -17,19 +17,19 @@ from typing import Self
 from retrospan.schemas.errors import Overloaded
 
 MIB = 1 << 20
+#: What a request may cost beside a multiple of its size.
 BASE_BYTES = 8 * MIB
-"""What a request may cost beside a multiple of its size."""
+#: A request up to this size, inflated, may use what is kept for small ones.
 SMALL_BYTES = 4 * MIB
-"""A request up to this size, inflated, may use what is kept for small ones."""
-# A few bytes become at most so many where they are read; what is larger is read in pieces.
+#: A few bytes become at most so many where they are read; what is larger is read in pieces.
 _WORST = 90
 _WAIT_SECONDS = 1.0
-# Large requests that wait hold a thread and their bytes: as much may wait as this many times what may be in work.
+#: Large requests that wait hold a thread and their bytes: as much may wait as this many times what may be in work.
 _WAITING_ROOMS = 2
 
 
 def work_bytes(size: int) -> int:
-    """What a request of `size` bytes, inflated, may hold beside those bytes until the log has it."""
+    """Return what a request of `size` bytes, inflated, may hold beside those bytes until the log has it."""
     return min(_WORST * size, BASE_BYTES) + 3 * size
 
 
@@ -46,7 +46,7 @@ class Budget:
     """Shared by all threads of both receivers."""
 
     def __init__(self, total_bytes: int, wait_seconds: float = _WAIT_SECONDS) -> None:
-        """A request waits up to `wait_seconds` for its share."""
+        """Let a request wait up to `wait_seconds` for its share."""
         self._arriving_room = total_bytes * 3 // 8
         self._working_room = total_bytes - self._arriving_room
         self._wait_seconds = wait_seconds
@@ -66,7 +66,7 @@ class Budget:
             return replace(self._counters, bytes_held=self._arriving + self._working)
 
     def hold(self) -> Hold:
-        """What one request holds; nothing yet."""
+        """Return what one request holds; nothing yet."""
         return Hold(self)
 
     def arrive(self, more: int, so_far: int) -> None:
@@ -167,7 +167,7 @@ class Hold:
         self._arrived += more
 
     def arrived_whole(self, size: int) -> None:
-        """The body as it was sent has `size` bytes, whatever it was taken for so far. Raises Overloaded."""
+        """Note that the body as it was sent has `size` bytes, whatever it was taken for so far. Raises Overloaded."""
         if size < self._arrived:
             self._budget.give_back(self._arrived - size, 0)
             self._arrived = size
@@ -180,7 +180,7 @@ class Hold:
         self._size = size
 
     def widen(self, size: int) -> None:
-        """The body turns out to have this many bytes. Raises Overloaded, at once."""
+        """Note that the body turns out to have this many bytes. Raises Overloaded, at once."""
         if size > self._size:
             # In steps, so that a body which grows piece by piece does not ask for every piece.
             size += size // 2
@@ -188,7 +188,7 @@ class Hold:
             self._size = size
 
     def narrow(self, size: int) -> None:
-        """The work is done, and of it `size` bytes are left, those that arrived among them."""
+        """Note that the work is done, and of it `size` bytes are left, those that arrived among them."""
         size = max(0, size - self._arrived)
         given, self._working = self._working - min(size, self._working), min(size, self._working)
         if given:

@@ -20,14 +20,15 @@ from typing import Any
 from retrospan.ingest.receive.arrivals import Arrivals
 from retrospan.ingest.receive.budget import Budget, Hold
 from retrospan.ingest.receive.status import UNAVAILABLE
+from retrospan.ingest.service import Service
 from retrospan.schemas.errors import Overloaded
 
 MESSAGE_SECONDS = 30.0
+#: The same, while other calls wait for a thread.
 CONTENDED_SECONDS = 5.0
-"""The same, while other calls wait for a thread."""
-# A connection that has brought no more than this may have brought it for the call that it has.
+#: A connection that has brought no more than this may have brought it for the call that it has.
 _NEW_BYTES = 16 << 20
-# A message that takes longer than this is watched.
+#: A message that takes longer than this is watched.
 _TICK_SECONDS = 0.02
 
 
@@ -50,8 +51,11 @@ class _Connection:
     calls: dict[int, _Waiting] = field(default_factory=dict)
 
 
-class ReadDeadline:
+class ReadDeadline(Service):
     """Watches the threads that wait for a message. `others_wait` says whether a call waits for a thread."""
+
+    thread_name = "retrospan-grpc-patience"
+    work = "watching calls"
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class ReadDeadline:
         note_refused: Callable[[], None] = lambda: None,
     ) -> None:
         """`note_refused` counts a call that is ended for want of room."""
+        super().__init__(_TICK_SECONDS)
         self._others_wait = others_wait
         self._seconds = seconds
         self._contended_seconds = contended_seconds
@@ -73,21 +78,9 @@ class ReadDeadline:
         self._connections: dict[str, _Connection] = {}
         self._peers: dict[int, str] = {}
         self._lock = threading.Lock()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="retrospan-grpc-patience", daemon=True)
-
-    def start(self) -> None:
-        """Begin to watch."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End it."""
-        self._done.set()
-        if self._thread.ident is not None:
-            self._thread.join()
 
     def wait_for(self, call: Any) -> None:
-        """This thread is about to wait for the message of a call."""
+        """Note that this thread is about to wait for the message of a call."""
         found = call.peer()
         peer = found.decode(errors="replace") if isinstance(found, bytes) else str(found)
         first = self._arrivals.at_once(peer) if peer not in self._connections else None
@@ -100,7 +93,7 @@ class ReadDeadline:
             self._peers[thread] = peer
 
     def arrived(self, size: int = 0) -> None:
-        """This thread waits no longer; its message has `size` bytes. Harmless when repeated."""
+        """Note that this thread waits no longer; its message has `size` bytes. Harmless when repeated."""
         thread = threading.get_ident()
         with self._lock:
             peer = self._peers.pop(thread, None)
@@ -115,26 +108,26 @@ class ReadDeadline:
             elif connection.hold.arrived:
                 connection.hold.arrived_whole(max(0, connection.hold.arrived - size))
 
-    def _watch(self) -> None:
-        while not self._done.wait(_TICK_SECONDS):
-            if not self._connections:
-                continue
-            now = time.monotonic()
-            with self._lock:
-                slow = {
-                    peer: connection
-                    for peer, connection in self._connections.items()
-                    if any(one.since < now - _TICK_SECONDS for one in connection.calls.values())
-                }
-                waiting = [one for connection in slow.values() for one in connection.calls.values()]
-            allowed = self._contended_seconds if slow and self._others_wait() else self._seconds
-            for one in waiting:
-                if one.since < now - allowed:
-                    one.call.cancel()
-            for peer, connection in slow.items():
-                received = self._arrivals.received(peer)
-                if received is not None:
-                    self._account(connection, received)
+    def run_once(self) -> None:
+        """Cancel the calls that have waited too long, and account for what comes in."""
+        if not self._connections:
+            return
+        now = time.monotonic()
+        with self._lock:
+            slow = {
+                peer: connection
+                for peer, connection in self._connections.items()
+                if any(one.since < now - _TICK_SECONDS for one in connection.calls.values())
+            }
+            waiting = [one for connection in slow.values() for one in connection.calls.values()]
+        allowed = self._contended_seconds if slow and self._others_wait() else self._seconds
+        for one in waiting:
+            if one.since < now - allowed:
+                one.call.cancel()
+        for peer, connection in slow.items():
+            received = self._arrivals.received(peer)
+            if received is not None:
+                self._account(connection, received)
 
     def _account(self, connection: _Connection, received: int) -> None:
         """Hold what has come in over a connection and is not a message yet, or end the calls on it."""

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 CONTENT_TYPES: dict[str, Format] = {"application/x-protobuf": "protobuf", "application/json": "json"}
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB, _RAW = 31, 15, -15
-# The library's stubs call the class an instance.
+#: The library's stubs call the class an instance.
 _NoStream = cast("type[Exception]", isal_zlib.error)
 
-# A body is fed in growing pieces: what a stream leaves over is copied, and a body may hold many tiny streams.
+#: A body is fed in growing pieces: what a stream leaves over is copied, and a body may hold many tiny streams.
 _FIRST_PIECE = 4 << 10
 _LARGEST_PIECE = 1 << 18
-# Each part is accounted for before the next.
+#: Each part is accounted for before the next.
 _LARGEST_PART = 1 << 20
 _MOST_MEMBERS = 4096
 
 
 def format_of(content_type: str) -> Format:
-    """The format a Content-Type names. Raises UnsupportedMedia."""
+    """Return the format a Content-Type names. Raises UnsupportedMedia."""
     kind = content_type.partition(";")[0].strip().lower()
     found = CONTENT_TYPES.get(kind)
     if found is None:
@@ -46,7 +46,7 @@ def announced_bytes(body: bytes, content_encoding: str, *, limit_bytes: int) -> 
 
 
 def encoding_of_message(body: bytes) -> str:
-    """The encoding of a gRPC message, which its bytes tell: neither magic begins an export request."""
+    """Return the encoding of a gRPC message, which its bytes tell: neither magic begins an export request."""
     if body.startswith(GZIP_MAGIC):
         return "gzip"
     return (
@@ -123,7 +123,7 @@ def _inflate_member(body: bytes, at: int, window: int, name: str, room: int) -> 
             try:
                 part = inflater.decompress(compressed, min(room + 1, _LARGEST_PART))
             except _NoStream as cause:
-                raise BadRequest(f"the body is no {name}: {cause}") from cause
+                raise BadRequest(f"the body is not {name}: {cause}") from cause
             compressed = inflater.unconsumed_tail
             room -= len(part)
             yield at - len(inflater.unused_data), part

@@ -34,11 +34,11 @@ from retrospan.schemas.errors import RetrospanError
 P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 16
+#: Calls that one connection may have open. Without a bound, calls that are opened and reset at once by the
+#: thousand are all worked on, and calls of others get cancelled.
 STREAMS = 256
-"""Calls that one connection may have open. Without a bound, calls that are opened and reset at once by the thousand are
-all worked on, and calls of others get cancelled."""
+#: A connection without a call for so long is closed; a client that still wants one opens another by itself.
 IDLE_MILLISECONDS = 60_000
-"""A connection without a call for so long is closed; a client that still wants one opens another by itself."""
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 _COLLECTOR = "opentelemetry.proto.collector"
 _NO_METRICS = "metrics are not collected here; set OTEL_METRICS_EXPORTER=none in the agent"
@@ -182,7 +182,7 @@ class _Services:
         }
 
     def service(self, details: Details) -> Any:
-        """Called by the server; None for a method that is not known."""
+        """Return the handler that the server asks for; None for a method that is not known."""
         if details.method not in self._takes:
             return None
         take = self._takes[details.method]
@@ -253,7 +253,7 @@ def _lane(arguments: tuple[Any, ...]) -> Lane:
 
 
 def _call_of(arguments: tuple[Any, ...]) -> Any:
-    """The library's call among what it gives the pool; None where it gives none."""
+    """Return the library's call among what it gives the pool; None where it gives none."""
     return next((argument.call for argument in arguments if hasattr(argument, "call")), None)
 
 

@@ -4,7 +4,7 @@ Any path that ends in `/v1/traces` or `/v1/logs`; protobuf and JSON; no encoding
 a `google.rpc.Status` body in the encoding of the request. Bodies are read with a bound and a deadline in the event
 loop; decompression, reading and the wait for the disk happen on a thread pool.
 
-Two mistakes that cannot be answered usefully are said once on standard error: a gRPC exporter that talks to this
+Two mistakes that cannot be answered usefully are logged once on standard error: a gRPC exporter that talks to this
 port, and an exporter whose path is wrong.
 """
 
@@ -60,9 +60,9 @@ from retrospan.schemas.errors import (
     Unauthenticated,
 )
 
+#: Answers a GET of a path with a query and a token, or has no such page. It waits for nothing; it may raise
+#: Unauthenticated and Forbidden.
 Pages = Callable[[str, Mapping[str, str], str | None], Response | None]
-"""Answers a GET of a path with a query and a token, or has no such page. It waits for nothing; it may raise
-Unauthenticated and Forbidden."""
 THREADS = 16
 _PATHS: dict[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
 _TYPE_OF: dict[Format, bytes] = {"protobuf": b"application/x-protobuf", "json": b"application/json"}
@@ -94,7 +94,7 @@ class HttpReceiver:
         pages: Pages | None = None,
         say: Callable[[str], None] = log_event,
     ) -> None:
-        """Raises ConfigError when a file of `tls` cannot be used."""
+        """Raise ConfigError when a file of `tls` cannot be used."""
         self._intake = intake
         self._address = address
         self._limit = (limits or intake.limits).request_bytes
@@ -171,7 +171,7 @@ class HttpReceiver:
             raise
 
     def _page(self, scope: Scope) -> Response | None:
-        """What is answered to a probe. Raises Unauthenticated and Forbidden."""
+        """Return what is answered to a probe. Raises Unauthenticated and Forbidden."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         return self._pages(path_of(scope), query, clickhouse_token(headers_of(scope)))
 
@@ -193,7 +193,7 @@ class HttpReceiver:
         return partial_success(receipt.rejected_spans, receipt.message)
 
     def _signal_of(self, scope: Scope) -> Signal:
-        """What a path stands for. Raises NotFound and MethodNotAllowed."""
+        """Return what a path stands for. Raises NotFound and MethodNotAllowed."""
         path: str = scope["path"]
         method: str = scope["method"]
         if method == "PRI":
@@ -224,7 +224,7 @@ class HttpReceiver:
             self._say(f"hint: {text}")
 
     async def _body(self, receive: Receive, headers: dict[bytes, bytes], hold: Hold) -> bytes:
-        """The whole body, in time and within the limits. What is over the limit is read and dropped, up to the
+        """Return the whole body, in time and within the limits. What is over the limit is read and dropped, up
         limit once more, so that the sender gets to read the answer."""
         limit = self._limit
         announced = headers.get(b"content-length", b"")
@@ -276,12 +276,12 @@ class HttpReceiver:
 
 
 def _live(path: str, query: Mapping[str, str], token: str | None) -> Response | None:
-    """The one page that needs nobody else."""
+    """Return the one page that needs nobody else."""
     return text(200, "live\n") if path == "/health/live" else None
 
 
 def _spoken(content_type: str) -> Format:
-    """The format in which a refusal is understood."""
+    """Return the format in which a refusal is understood."""
     return CONTENT_TYPES.get(content_type.partition(";")[0].strip().lower(), "json")
 
 

@@ -265,7 +265,7 @@ def _read(body: bytes, shape: Shape, message: str) -> _Read:
 
 def _salvaged(salvaged: Salvaged | None, message: str) -> _Read:
     if salvaged is None:
-        raise BadRequest(f"the body is no {message}: it cannot be read as protobuf")
+        raise BadRequest(f"the body is not an {message}: it cannot be read as protobuf")
     return _Read(salvaged.body, salvaged.kept, salvaged.faults)
 
 
@@ -278,7 +278,7 @@ def _read_json_logs(body: bytes) -> _Read:
 
 
 def _checked(converted: Salvaged, read: Callable[[bytes], _Read]) -> _Read:
-    """What JSON gave, once more through the protobuf reader, which checks the ids."""
+    """Return what JSON gave, once more through the protobuf reader, which checks the ids."""
     checked = read(converted.body)
     for reason, members in converted.faults.counts.items():
         checked.faults.add(reason, converted.faults.samples[reason], members)

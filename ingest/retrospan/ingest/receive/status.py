@@ -28,15 +28,15 @@ from retrospan.schemas.wire import delimited, varint
 INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED = 3, 5, 7, 8
 UNIMPLEMENTED, INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 12, 13, 14, 16
 
-# Stock exporters give up after 10 s or six tries: a second lets them try for as long as they live.
+#: Stock exporters give up after 10 s or six tries: a second lets them try for as long as they live.
 RETRY_SECONDS = 1
 
 _TYPES = "type.googleapis.com/google.rpc."
-# What a client is sent at most; a response has a limit of its own.
+#: What a client is sent at most; a response has a limit of its own.
 _MESSAGE_CHARACTERS = 4096
 
 
-# First match wins; a subclass stands before its base.
+#: First match wins; a subclass stands before its base.
 _TABLE: tuple[tuple[type[Exception], int, int], ...] = (
     (BadRequest, INVALID_ARGUMENT, 400),
     (Unauthenticated, UNAUTHENTICATED, 401),
@@ -80,7 +80,7 @@ class Status:
         return json.dumps(status).encode()
 
     def retry_info(self) -> bytes:
-        """As google.rpc.RetryInfo; '' when trying again is no use."""
+        """As google.rpc.RetryInfo; '' when trying again is useless."""
         return delimited(1, b"\x08" + varint(self.retry_seconds)) if self.retry_seconds else b""
 
     def _detail(self) -> tuple[str, bytes] | None:
@@ -92,7 +92,7 @@ class Status:
 
 
 def status_of(error: BaseException) -> Status:
-    """The answer to an error. What is not in the table is our own fault and may go better next time."""
+    """Return the answer to an error. What is not in the table is our own fault and may go better next time."""
     for kind, grpc_code, http_status in _TABLE:
         if isinstance(error, kind):
             retry = RETRY_SECONDS if isinstance(error, RetryableError) else 0
@@ -101,7 +101,7 @@ def status_of(error: BaseException) -> Status:
 
 
 def partial_success(rejected: int, message: str) -> bytes:
-    """An Export…ServiceResponse: empty on full success, else with partial_success."""
+    """Return an Export…ServiceResponse: empty on full success, else with partial_success."""
     if not rejected and not message:
         return b""
     text = message[:_MESSAGE_CHARACTERS].encode(errors="replace")
@@ -109,7 +109,7 @@ def partial_success(rejected: int, message: str) -> bytes:
 
 
 def partial_success_json(signal: str, rejected: int, message: str) -> bytes:
-    """The same in JSON, where the count's name depends on the signal and a 64-bit number is a string."""
+    """Return the same in JSON, where the count's name depends on the signal and a 64-bit number is a string."""
     if not rejected and not message:
         return b"{}"
     name = "rejectedSpans" if signal == "traces" else "rejectedLogRecords"

@@ -8,7 +8,7 @@ from retrospan.schemas.errors import BadRequest
 
 
 def unpack(body: bytes, encoding: str, hold: Hold, *, limit_bytes: int) -> bytes:
-    """A body in its content encoding; `hold` has room for the work on it afterwards.
+    """Return a body in its content encoding; `hold` has room for the work on it afterwards.
 
     Raises:
         Overloaded: there is no room now.
@@ -19,12 +19,12 @@ def unpack(body: bytes, encoding: str, hold: Hold, *, limit_bytes: int) -> bytes
 
 
 def unpack_message(body: bytes, hold: Hold, *, limit_bytes: int) -> bytes:
-    """A gRPC message. The library says nowhere whether it is compressed. Raises as `unpack` does."""
+    """Return a gRPC message. The library says nowhere whether it is compressed. Raises as `unpack` does."""
     encoding = encoding_of_message(body)
     try:
         return unpack(body, encoding, hold, limit_bytes=limit_bytes)
     except BadRequest:
         if encoding == "deflate":
-            # Two bytes are no proof: it may be an export request that begins with a field nobody knows.
+            # Two bytes prove nothing: it may be an export request that begins with a field nobody knows.
             return body
         raise

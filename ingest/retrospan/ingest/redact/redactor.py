@@ -72,15 +72,15 @@ class Redactor:
         return cls(Rules.read(settings.rules))
 
     def traces(self, body: bytes) -> Redacted:
-        """An ExportTraceServiceRequest that has been read before."""
+        """Return an ExportTraceServiceRequest that has been read before."""
         return self._request(body, lean.TracesEnvelope, "resource_spans", "scope_spans", "spans", self._span)
 
     def logs(self, body: bytes) -> Redacted:
-        """An ExportLogsServiceRequest that has been read before."""
+        """Return an ExportLogsServiceRequest that has been read before."""
         return self._request(body, lean.LogsEnvelope, "resource_logs", "scope_logs", "log_records", self._log)
 
     def spoken(self, say: Callable[[str], None]) -> Callable[[str], None]:
-        """The same way of saying a line to a person, without secrets."""
+        """Return the same way of saying a line to a person, without secrets."""
 
         def say_redacted(line: str) -> None:
             try:

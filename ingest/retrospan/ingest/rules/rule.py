@@ -15,7 +15,7 @@ MOST_ELEMENTS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called:
-    """A tool call as rules see it: `status` is ok, error, incomplete or not_executed."""
+    """A tool call as rules see it: `status` is ok, error, incomplete, not_executed or unknown."""
 
     tool: str
     agent: str | None

@@ -64,7 +64,7 @@ class Ruleset:
 
     @classmethod
     def read(cls, file: File | None) -> Ruleset:
-        """The rules of a file, none without one. Raises ConfigError, which names file and line."""
+        """Return the rules of a file, none without one. Raises ConfigError, which names file and line."""
         if file is None:
             return NO_RULES
         try:
@@ -77,14 +77,14 @@ class Ruleset:
 
     @classmethod
     def configured(cls, file: File | None) -> Ruleset:
-        """The same of a file that a collector is to read runs by: one that nobody else can change. Raises ConfigError."""
+        """Return the same of a collector's file of rules, which nobody else can change. Raises ConfigError."""
         if file is not None:
             require_trusted(file)
         return cls.read(file)
 
     @classmethod
     def parse(cls, text: str, name: str) -> Ruleset:
-        """The rules of a text; `name` is what errors call it. Raises ConfigError."""
+        """Return the rules of a text; `name` is what errors call it. Raises ConfigError."""
         try:
             tree = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -262,7 +262,7 @@ def _priority(table: Mapping[str, object]) -> int:
 
 
 def _line(text: str, place: int, key: str) -> int:
-    """The line that sets a key in the rule of that place, else where the rule begins; place -1 is the top."""
+    """Return the line that sets a key in the rule of that place, else where the rule begins; place -1 is the top."""
     rule, start, section = -1, 1, ""
     for number, line in enumerate(text.splitlines(), start=1):
         if heading := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):

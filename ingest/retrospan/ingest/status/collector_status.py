@@ -65,11 +65,11 @@ class CollectorStatus:
         """Where each port is, by its name; the collector says it once they listen."""
 
     def health(self, fresh: Arguments | None = None) -> dict[str, object]:
-        """The page of /health."""
-        return report(self.facts(fresh))
+        """Return the page of /health."""
+        return {**report(self.facts(fresh)), "settings": self._config.in_force()}
 
     def metrics(self, fresh: Arguments | None = None) -> str:
-        """The page of /metrics."""
+        """Return the page of /metrics."""
         return rendered(self.records(fresh))
 
     def ready(self) -> dict[str, object]:
@@ -81,7 +81,7 @@ class CollectorStatus:
         }
 
     def facts(self, fresh: Arguments | None = None) -> Facts:
-        """What is so now."""
+        """Return the facts as they are now."""
         told = self._told(fresh)
         log, recovery = self._parts.log, self._parts.log.recovery
         counted = self._parts.intake.counters
@@ -139,7 +139,7 @@ class CollectorStatus:
 
 @cache
 def release() -> str:
-    """The installed release; '' when it runs without having been installed."""
+    """Return the installed release; '' when it runs without having been installed."""
     try:
         return version("retrospan")
     except PackageNotFoundError:

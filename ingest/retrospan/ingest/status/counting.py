@@ -40,7 +40,7 @@ class Counting:
             return replace(self._counters)
 
     def answered(self, started: float, size: int) -> None:
-        """A query that began at `started`, by the monotonic clock, was answered with so many bytes."""
+        """Count a query that began at `started`, by the monotonic clock, and was answered with so many bytes."""
         with self._counting:
             self._counters.queries += 1
             self._counters.seconds += time.monotonic() - started
@@ -61,7 +61,7 @@ class Counting:
         return SqlError(found[0] if found else str(error), code=code)
 
     def refused(self) -> None:
-        """The guard refused one."""
+        """Count one that the guard refused."""
         with self._counting:
             self._counters.refused += 1
 

@@ -26,10 +26,10 @@ from opentelemetry.sdk.resources import Resource
 from retrospan.ingest.metrics_target import endpoint
 from retrospan.ingest.status.metrics import METRICS, Metric, Records
 
+#: The longest one export takes, with its repetitions; the end of the collector waits no longer either.
 SEND_SECONDS = 5.0
-"""The longest one export takes, with its repetitions; the end of the collector waits no longer either."""
+#: Numbers of one export are of one moment.
 _SAME_SECONDS = 0.5
-"""Numbers of one export are of one moment."""
 _SDK_LOG = "opentelemetry.exporter.otlp.proto.http.metric_exporter"
 
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 Status = Literal["ok", "degraded", "failing"]
+#: A load or interpretation lag beyond this is a reason.
 LAG_SECONDS = 60.0
-"""A load or interpretation lag beyond this is a reason."""
 NEARLY_FULL = 0.9
 
 
@@ -113,7 +113,7 @@ def failures(facts: Facts) -> list[str]:
 
 
 def concerns(facts: Facts) -> list[str]:
-    """What a person should look at; empty when there is nothing."""
+    """Return what a person should look at; empty when there is nothing."""
     found: list[str] = []
     if facts.evidence_complaint:
         found.append(f"the log may not be what it was: {facts.evidence_complaint}")
@@ -151,7 +151,7 @@ def concerns(facts: Facts) -> list[str]:
 
 
 def report(facts: Facts) -> dict[str, object]:
-    """The page: status, reasons, and the facts themselves."""
+    """Return the page: status, reasons, and the facts themselves."""
     failing, concerning = failures(facts), concerns(facts)
     status: Status = "failing" if failing else "degraded" if concerning else "ok"
     return {"status": status, "reasons": failing + concerning, **asdict(facts)}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["counter", "gauge"]
+#: The records by part: an object whose attributes are numbers.
 Records = Mapping[str, object]
-"""The records by part: an object whose attributes are numbers."""
 STATE = "state"
 
 
@@ -38,7 +38,7 @@ class Metric:
         return f"retrospan.{self._stem('.')}"
 
     def value(self, records: Records) -> float:
-        """The number now."""
+        """Return the number now."""
         return float(getattr(records[self.part], self.field))
 
     def _stem(self, separator: str) -> str:
@@ -169,7 +169,7 @@ METRICS: tuple[Metric, ...] = (
 
 
 def rendered(records: Records, table: Sequence[Metric] = METRICS) -> str:
-    """The page of `/metrics`, in the text format that Prometheus reads: the numbers of the parts that there are."""
+    """Return the page of `/metrics`, in the text format that Prometheus reads: the numbers of the parts there are."""
     lines: list[str] = []
     for metric in (metric for metric in table if metric.part in records):
         value = metric.value(records)

@@ -37,7 +37,7 @@ class Probes:
         return Response(200 if ready else 503, json.dumps(found).encode() + b"\n", JSON)
 
     def health(self, token: str | None, fresh: Mapping[str, object] | None = None) -> Response:
-        """The whole page for a token that may read, else the status alone."""
+        """Return the whole page for a token that may read, else the status alone."""
         state: Mapping[str, object] = self._observed.health(fresh)
         if not self._may_read(token):
             state = {"status": state["status"]}
@@ -46,12 +46,12 @@ class Probes:
         )
 
     def metrics(self, token: str | None) -> Response:
-        """Raises Unauthenticated and Forbidden."""
+        """Return the page of metrics. Raises Unauthenticated and Forbidden."""
         self._gate.admit(token, "read")
         return Response(200, self._observed.metrics().encode(), METRICS_TEXT)
 
     def page(self, path: str, query: Mapping[str, str], token: str | None) -> Response | None:
-        """The page of a path; None when there is none. Raises Unauthenticated and Forbidden."""
+        """Return the page of a path; None when there is none. Raises Unauthenticated and Forbidden."""
         match path.rstrip("/"):
             case "/health/live":
                 return self.live()

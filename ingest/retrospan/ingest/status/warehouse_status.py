@@ -1,10 +1,11 @@
-"""What the process of the warehouse says of itself: to the process that supervises it, and to who asks for /health."""
+"""What the process of the warehouse says of itself: to the process that supervises it, and on /health."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 
 from retrospan.ingest.confinement import held
@@ -18,8 +19,8 @@ from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import RetrospanError
 from retrospan.schemas.migrate import Migrations
 
+#: How long what the engine said is good: probes come often.
 GOOD_SECONDS = 5.0
-"""How long what the engine said is good: probes come often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +97,12 @@ class WarehouseStatus:
 
     def _look(self) -> _Engine:
         try:
-            store = self._parts.warehouse.connect()
-            try:
+            with closing(self._parts.warehouse.connect()) as store:
                 return _Engine(
                     version=str(store.rows("SELECT version()")[0][0]),
                     detached_parts=len(detached_parts(store)),
                     pending_migrations=len(Migrations(store, form=self._parts.warehouse.form).pending()),
                 )
-            finally:
-                store.close()
         except RetrospanError as error:
             # The page must say it, not fail with it.
             return replace(self._seen, failure=str(error)[:300])
@@ -118,5 +116,5 @@ class WarehouseStatus:
 
 
 def _stored(table: str, counted: Mapping[str, int], check: Check) -> int:
-    """The rows that a table has, of those that were counted."""
+    """Return the rows that a table has, of those that were counted."""
     return counted.get(table, 0) - check.missing.get(table, 0) - check.buried.get(table, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.load.ledger import Head
@@ -22,6 +22,7 @@ from retrospan.schemas.retention_tables import (
     hash_of_link,
 )
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 _PAGE = 5000
 _LAST = 2**64 - 1
@@ -40,22 +41,21 @@ class Checked:
 
 def verify(store: Store, chains: Chains, log_number: int) -> list[Checked]:
     """Check every chain in the warehouse. Reads only; a page at a time, and loading goes on meanwhile."""
-    with chains.turn:
+    with chains.turn():
         # No batch under way: the tables and the ledger speak of the same.
         own = {"batches": chains.batches, "receipts": chains.receipts}
         epoch = chains.epoch
-        found = {
-            (cast(str, chain), cast(int, log)): cast(int, newest)
-            for chain, log, newest in store.rows(load("chains"))
-        }
-        ((newest_batch,),) = store.rows(load("newest_batch"), {"log": log_number, "epoch": epoch})
+        rows = typed_rows(store, tuple[str, int, int], load("chains"))
+        found = {(chain, log): newest for chain, log, newest in rows}
+        asked = {"log": log_number, "epoch": epoch}
+        (newest_batch,) = typed_column(store, int, load("newest_batch"), asked)
     for chain, head in own.items():
         if head.number:
             found.setdefault((chain, log_number), epoch)
     if own["batches"].number:
         found["batches", log_number] = epoch
     # What is loaded meanwhile is not looked at; what stood there before that the collector does not know, is.
-    ends = {"batches": max(own["batches"].number, cast(int, newest_batch)), "receipts": _LAST}
+    ends = {"batches": max(own["batches"].number, newest_batch), "receipts": _LAST}
     return [
         _check(store, chain, log, newest, own[chain] if log == log_number else None, ends[chain])
         if log == log_number

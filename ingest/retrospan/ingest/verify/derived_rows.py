@@ -10,12 +10,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import cast
 
 from retrospan.ingest.interpret.run import version_with
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
+from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.interpret.service.remote_store import answer_from
-from retrospan.ingest.interpret.service.worker import TABLES, Worker
+from retrospan.ingest.interpret.service.run_queue import TraceKey
+from retrospan.ingest.interpret.service.worker import Worker
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
 from retrospan.ingest.verify.scratch import SCRATCH, Scratch
@@ -24,7 +27,8 @@ from retrospan.ingest.verify.told import MOST_NAMED, Part
 from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.sequences import LOG_SHIFT, Newest, newest_of
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 _IN_A_PLACE = (
     "number",
@@ -38,8 +42,8 @@ _IN_A_PLACE = (
     "span_id",
     "at",
 )
+#: How long the reading of one run may take.
 READING_SECONDS = 1800.0
-"""How long the reading of one run may take."""
 _OF_READING = ("generation", "through", "through_sequence")
 
 
@@ -80,7 +84,7 @@ class DerivedRows:
 
     def check(
         self,
-        traces: Sequence[list[object]],
+        traces: Sequence[TraceKey],
         go_on: Callable[[], None],
         progress: Callable[[int, int], None],
         *,
@@ -107,9 +111,9 @@ class DerivedRows:
                     run_id=run_id,
                 )
 
-    def _pages(self, traces: Sequence[list[object]]) -> Iterator[tuple[str, list[str]]]:
-        for tenant, rows in groupby(traces, key=_tenant_of):
-            waiting = [str(row[1]) for row in rows]
+    def _pages(self, traces: Sequence[TraceKey]) -> Iterator[tuple[str, list[str]]]:
+        for tenant, own in groupby(traces, key=itemgetter(0)):
+            waiting = [trace_id for _, trace_id in own]
             while waiting:
                 room = self._runner.room
                 page, waiting = waiting[:room], waiting[room:]
@@ -126,7 +130,7 @@ class DerivedRows:
         if not comparable:
             return
         self._make(tenant, comparable)
-        made = {cast(str, trace_id) for (trace_id,) in self._scratch.store.rows(load("made_traces"))}
+        made = set(typed_column(self._scratch.store, str, load("made_traces")))
         others = self._read(tenant, sorted(made - set(before)))
         if all(self._fits(reading) for reading in others.values()):
             self._done.update((tenant, trace_id) for trace_id in others)
@@ -166,12 +170,12 @@ class DerivedRows:
         for name, table in TABLES.items():
             of_trace = name in ("spans", "traces")
             statement = f"derived_{name}_differing" if of_trace else "derived_differing"
-            rows = self._scratch.store.rows(
-                load(statement),
-                {"database": DATABASE, **self._key()}
-                if of_trace
-                else {"database": DATABASE, "table": table, **self._key()},
-            )
+            asked: Parameters = {
+                "database": DATABASE,
+                **({} if of_trace else {"table": table}),
+                **self._scratch.key,
+            }
+            rows = typed_rows(self._scratch.store, tuple[str, str, bool], load(statement), asked)
             if rows and self._has_moved(tenant, before):
                 self._part.leave_out("runs of which something arrived while they were compared")
                 return
@@ -180,9 +184,9 @@ class DerivedRows:
     def _has_moved(self, tenant: str, before: Mapping[str, _Reading]) -> bool:
         return self._read(tenant, list(before)) != before
 
-    def _name(self, table: str, key: str, rows: Sequence[list[object]]) -> None:
-        missing = [(cast(str, row[0]), cast(str, row[1])) for row in rows if not row[2]]
-        extra = [(cast(str, row[0]), cast(str, row[1])) for row in rows if row[2]]
+    def _name(self, table: str, key: str, rows: Sequence[tuple[str, str, bool]]) -> None:
+        missing = [(name, digest) for name, digest, is_stored in rows if not is_stored]
+        extra = [(name, digest) for name, digest, is_stored in rows if is_stored]
         wanted = self._rows_of(SCRATCH, table, key, missing[:MOST_NAMED])
         found = self._rows_of(DATABASE, table, key, extra[:MOST_NAMED])
         for made, stored in paired(wanted, found, (), key):
@@ -212,37 +216,31 @@ class DerivedRows:
     def _rows_of(self, database: str, table: str, key: str, wanted: Sequence[tuple[str, str]]) -> list[Row]:
         if not wanted:
             return []
-        data = self._scratch.store.query(
+        rows = self._scratch.objects(
             load("derived_trace_rows" if table == TABLES["traces"] else "derived_rows"),
             {
                 "database": database,
                 "table": table,
                 "key": key,
                 "names": sorted({name for name, _ in wanted}),
-                **self._key(),
+                **self._scratch.key,
                 "hashes": [digest for _, digest in wanted],
             },
-            {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0},
         )
-        found: dict[str, Row] = {}
-        for line in data.decode("utf-8", "surrogateescape").split("\n"):
-            if line:
-                row = {name: value for name, value in json.loads(line).items() if name not in _OF_READING}
-                found[json.dumps(row, sort_keys=True)] = row
-        return list(found.values())
+        kept = [{name: value for name, value in row.items() if name not in _OF_READING} for row in rows]
+        return list({json.dumps(row, sort_keys=True): row for row in kept}.values())
 
     def _read(self, tenant: str, trace_ids: Sequence[str]) -> dict[str, _Reading]:
         if not trace_ids:
             return {}
-        rows = self._store.rows(load("readings_of"), {"tenant": tenant, "trace_ids": trace_ids})
+        rows = typed_rows(
+            self._store,
+            tuple[str, int, str, list[str], list[int], list[int]],
+            load("readings_of"),
+            {"tenant": tenant, "trace_ids": trace_ids},
+        )
         return {
-            cast(str, trace_id): _Reading(
-                cast(int, generation),
-                cast(str, version),
-                tuple(cast("list[str]", run_ids)),
-                newest_of(cast("list[int]", through)),
-                newest_of(cast("list[int]", arrived)),
-            )
+            trace_id: _Reading(generation, version, tuple(run_ids), newest_of(through), newest_of(arrived))
             for trace_id, generation, version, run_ids, through, arrived in rows
         }
 
@@ -251,10 +249,3 @@ class DerivedRows:
             self._scratch.store.command(
                 load("note_seen_runs"), {"tenant": tenant, "run_ids": sorted(set(run_ids))}
             )
-
-    def _key(self) -> Mapping[str, int]:
-        return {"k0": cast(int, self._scratch.key["k0"]), "k1": cast(int, self._scratch.key["k1"])}
-
-
-def _tenant_of(trace: list[object]) -> str:
-    return cast(str, trace[0])

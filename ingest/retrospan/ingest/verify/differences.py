@@ -9,7 +9,7 @@ _TEXT = 40
 
 
 def differing_columns(one: Row, other: Row) -> list[str]:
-    """The columns in which two rows differ; of attributes their keys."""
+    """Return the columns in which two rows differ; of attributes their keys."""
     found: list[str] = []
     for column in one:
         if one[column] == other.get(column):
@@ -54,7 +54,7 @@ def _alike(one: Row, other: Row) -> int:
 
 
 def _differing_keys(one: object, other: object) -> list[str]:
-    """The keys under which two lists of attributes differ; [] when they are none, or differ in their order only."""
+    """Return the keys under which two lists of attributes differ; [] when there are none, or the order differs only."""
     first, second = _by_key(one), _by_key(other)
     if first is None or second is None:
         return []

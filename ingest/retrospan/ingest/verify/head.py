@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import cast
 
 from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.verify.sql import load
 from retrospan.schemas.errors import BadRequest
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column
 
 _FORM = re.compile(r"(\d{1,18})-(\d{1,18})-([0-9a-f]{64})")
 
 
 def head_of(store: Store, log: int, hashes: KnownHashes, receipts: int) -> str:
-    """The head as it is now, with so many receipts."""
+    """Return the head as it is now, with so many receipts."""
     number, link = 0, ""
     for line in hashes.read():
         number, link = line.number, line.link
@@ -36,7 +36,7 @@ def fault_of(expected: str, store: Store, log: int, hashes: KnownHashes) -> str:
     """
     match = _FORM.fullmatch(expected.strip())
     if match is None:
-        raise BadRequest(f"--expect takes a head as verify prints it, and {expected[:80]!r} is none.")
+        raise BadRequest(f"--expect takes a head as verify prints it, and {expected[:80]!r} is not one.")
     batches, receipts = int(match[1]), int(match[2])
     number, link = 0, ""
     for line in hashes.read():
@@ -54,11 +54,11 @@ def fault_of(expected: str, store: Store, log: int, hashes: KnownHashes) -> str:
 
 
 def _receipt(store: Store, log: int, number: int) -> str | None:
-    """The hash of a receipt, '' of none before the first; None when it is missing."""
+    """Return the hash of a receipt, '' of none before the first; None when it is missing."""
     if not number:
         return ""
-    rows = store.rows(load("receipt_hash"), {"log": log, "number": number})
-    return cast(str, rows[0][0]) if len(rows) == 1 else None
+    found = typed_column(store, str, load("receipt_hash"), {"log": log, "number": number})
+    return found[0] if len(found) == 1 else None
 
 
 def _hash(link: str, receipt: str) -> str:

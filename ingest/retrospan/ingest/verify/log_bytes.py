@@ -11,7 +11,7 @@ import hashlib
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import Protocol
 
 from retrospan.ingest.log.archive import opened
 from retrospan.ingest.log.hashes import KnownHashes
@@ -21,6 +21,7 @@ from retrospan.ingest.verify.sql import load
 from retrospan.ingest.verify.told import Part
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 _AT_ONCE = 4 << 20
 _PAGE = 5_000
@@ -230,7 +231,7 @@ class _Ahead:
 
 
 def known_hashes(hashes: KnownHashes, part: Part, wanted: Callable[[int, int], bool]) -> Iterator[Expected]:
-    """What the file beside the log says."""
+    """Yield what the file beside the log says."""
     for line in hashes.read():
         if line.number == 1 and not line.records:
             part.leave_out(
@@ -243,16 +244,13 @@ def known_hashes(hashes: KnownHashes, part: Part, wanted: Callable[[int, int], b
 def batch_hashes(
     store: Store, log: int, part: Part, wanted: Callable[[int, int], bool]
 ) -> Iterator[Expected]:
-    """What the rows of the batches say, those of every epoch; two of an epoch that hold the same record are wrong."""
+    """Yield what the rows of the batches say, of every epoch; two of one epoch that hold the same record are wrong."""
     base, place = base_of(log), (0, 0, 0)
     ends: dict[int, int] = {}
     while True:
-        rows = store.rows(
-            load("batch_hashes"),
-            {"log": log, "first": place[0], "epoch": place[1], "number": place[2], "limit": _PAGE},
-        )
-        for row in rows:
-            first, last, digest, epoch, number = cast("tuple[int, int, str, int, int]", tuple(row))
+        asked = {"log": log, "first": place[0], "epoch": place[1], "number": place[2], "limit": _PAGE}
+        rows = typed_rows(store, tuple[int, int, str, int, int], load("batch_hashes"), asked)
+        for first, last, digest, epoch, number in rows:
             if first <= ends.get(epoch, 0):
                 part.say_wrong(
                     f"batches, number {number} of epoch {epoch}",
@@ -272,10 +270,10 @@ def in_order(*sources: Iterable[Expected]) -> Iterator[Expected]:
 
 
 def attested_segments(store: Store, log: int) -> dict[str, Attested]:
-    """What the newest receipt of each segment of the archive says, by the segment's name."""
+    """Return what the newest receipt of each segment of the archive says, by the segment's name."""
     found: dict[str, Attested] = {}
-    for row in store.rows(load("attested_segments"), {"log": log}):
-        name, number, before, after = cast("tuple[str, int, str, str]", tuple(row))
+    rows = typed_rows(store, tuple[str, int, str, str], load("attested_segments"), {"log": log})
+    for name, number, before, after in rows:
         first, _, last = name.removesuffix(".seg.zst").partition("-")
         if first.isdecimal() and last.isdecimal():
             found[name] = Attested(int(first), int(last), number, before, after)

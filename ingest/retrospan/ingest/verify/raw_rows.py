@@ -7,14 +7,13 @@ it out of the archive. A row that merged with a newer copy of the same content i
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from retrospan.ingest.load.batches import Content, Frame, ReadableLog, next_content
 from retrospan.ingest.log.record import items_at
-from retrospan.ingest.retention.deletion.archive_compaction import cleanser_of
+from retrospan.ingest.retention.deletion.archive_compaction import Deleted, cleanser_of
 from retrospan.ingest.retention.sql import load as load_of_retention
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
 from retrospan.ingest.verify.scratch import SCRATCH, Scratch
@@ -23,6 +22,7 @@ from retrospan.ingest.verify.told import MOST_NAMED, Part
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.sequences import LOG_SHIFT, base_of
 from retrospan.schemas.store import Parameters, Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 SLICE_ITEMS = 10_000
 SLICE_BYTES = 8 << 20
@@ -140,24 +140,25 @@ class RawRows:
                 self._command("store_hashes", table, first, last)
             self._check_table(table, first, last)
         self._check_receipts()
-        ((spans, logs, rejects, arrivals, marks),) = self._scratch.store.rows(load("count_sent"))
+        ((spans, logs, rejects, arrivals, marks),) = typed_rows(
+            self._scratch.store, tuple[int, int, int, int, int], load("count_sent")
+        )
         self._part.count(
             records=len(content.frames),
-            raw_spans=cast(int, spans),
-            raw_logs=cast(int, logs),
-            raw_rejects=cast(int, rejects),
-            arrivals=cast(int, arrivals),
-            run_marks=cast(int, marks),
+            raw_spans=spans,
+            raw_logs=logs,
+            raw_rejects=rejects,
+            arrivals=arrivals,
+            run_marks=marks,
         )
         self._scratch.clear()
         if not stored:
             self._scratch.clear("stored")
 
     def _without_deleted(self, content: Content, first: int, last: int) -> Content | None:
-        """The records without what receipts account for; None when that cannot be told now."""
-        graves = self._store.rows(
-            load_of_retention("graves_between"), {"first": self._base + first, "last": self._base + last}
-        )
+        """Return the records without what receipts account for; None when that cannot be told now."""
+        between = {"first": self._base + first, "last": self._base + last}
+        graves = typed_rows(self._store, Deleted, load_of_retention("graves_between"), between)
         if not graves:
             return content
         if self._waiting:
@@ -194,16 +195,13 @@ class RawRows:
 
     def _check_table(self, table: Table, first: int, last: int) -> None:
         asked = self._asked(table, first, last)
-        rows = self._scratch.store.rows(load("differing"), asked)
+        rows = typed_rows(self._scratch.store, tuple[int, str, bool], load("differing"), asked)
         if not rows:
             return
-        missing = [(cast(int, row[0]), cast(str, row[1])) for row in rows if not row[2]]
-        extra = [(cast(int, row[0]), cast(str, row[1])) for row in rows if row[2]]
+        missing = [(sequence, digest) for sequence, digest, is_stored in rows if not is_stored]
+        extra = [(sequence, digest) for sequence, digest, is_stored in rows if is_stored]
         if missing and table.merges:
-            merged = {
-                (cast(int, sequence), cast(str, digest))
-                for sequence, digest in self._scratch.store.rows(load("newer_copies"), asked)
-            }
+            merged = set(typed_rows(self._scratch.store, tuple[int, str], load("newer_copies"), asked))
             self._part.count(merged_with_newer=len(merged))
             missing = [pair for pair in missing if pair not in merged]
         wanted = self._rows_of(SCRATCH, table.sent, missing[:MOST_NAMED])
@@ -241,27 +239,27 @@ class RawRows:
     def _rows_of(self, database: str, table: str, wanted: Sequence[tuple[int, str]]) -> list[Row]:
         if not wanted:
             return []
-        data = self._scratch.store.query(
+        return self._scratch.objects(
             load("rows_by_hash"),
             {
                 "database": database,
                 "table": table,
-                **_key(self._scratch),
+                **self._scratch.key,
                 "sequences": sorted({sequence for sequence, _ in wanted}),
                 "hashes": [digest for _, digest in wanted],
             },
-            {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0},
         )
-        text = data.decode("utf-8", "surrogateescape")
-        return [cast(Row, json.loads(line)) for line in text.split("\n") if line]
 
     def _check_outside(self, table: Table) -> None:
         durable = self._base + self._log.durable_sequence
-        for (sequence,) in self._scratch.store.rows(
-            load("outside"),
-            {"database": table.database, "table": table.stored, "log": self._log_number, "durable": durable},
-        ):
-            record = cast(int, sequence) - self._base
+        asked: Parameters = {
+            "database": table.database,
+            "table": table.stored,
+            "log": self._log_number,
+            "durable": durable,
+        }
+        for sequence in typed_column(self._scratch.store, int, load("outside"), asked):
+            record = sequence - self._base
             self._part.say_wrong(
                 f"{table.name}, record {record}",
                 "is stored, and the log has no such record",
@@ -275,7 +273,7 @@ class RawRows:
             self._part.say_wrong(
                 f"receipts, number {number}", "is not stored as the log holds it", table="receipts"
             )
-        self._receipts.update(cast(int, number) for (number,) in store.rows(load("receipt_numbers")))
+        self._receipts.update(typed_column(store, int, load("receipt_numbers")))
 
     def _command(
         self, statement: str, table: Table, first: int, last: int, more: Parameters | None = None
@@ -288,14 +286,10 @@ class RawRows:
             "database": table.database,
             "table": table.stored,
             "sent": table.sent,
-            **_key(self._scratch),
+            **self._scratch.key,
             "first": self._base + first,
             "last": self._base + last,
         }
-
-
-def _key(scratch: Scratch) -> Mapping[str, int]:
-    return {"k0": cast(int, scratch.key["k0"]), "k1": cast(int, scratch.key["k1"])}
 
 
 def _where(table: Table, row: Row) -> str:

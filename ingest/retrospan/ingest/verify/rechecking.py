@@ -7,11 +7,11 @@ tell whether that is what it said before.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 
 from retrospan.ingest.load.chain import Chains
-from retrospan.ingest.priority import ARCHIVING, set_thread_nice
+from retrospan.ingest.priority import ARCHIVING
+from retrospan.ingest.service import Service
 from retrospan.ingest.verify.log_bytes import LogBytes, VerifiedLog, attested_segments, known_hashes
 from retrospan.ingest.verify.told import Part
 from retrospan.schemas.errors import RetrospanError
@@ -25,32 +25,25 @@ class Stopped(Exception):
     """The collector stops."""
 
 
-class Rechecking:
-    """A thread that waits until an epoch is loaded, and compares once. The ledger keeps what it found."""
+class Rechecking(Service):
+    """Waits until an epoch is loaded, and compares once. The ledger keeps what it found. A stop ends a comparison."""
+
+    thread_name = "retrospan-rechecking"
+    work = "comparing the log with its hashes"
+    niceness = ARCHIVING
 
     def __init__(self, log: VerifiedLog, store: Callable[[], Store], chains: Chains, log_number: int) -> None:
+        super().__init__(_LOOK_SECONDS)
         self._log = log
         self._store = store
         self._chains = chains
         self._log_number = log_number
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="retrospan-rechecking", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End it, and a comparison that goes on. Harmless when repeated."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
-        set_thread_nice(ARCHIVING)
-        while not self._stopping.wait(_LOOK_SECONDS):
-            chains = self._chains
-            if not chains.is_rechecked and chains.loaded_sequence >= self._log.durable_sequence:
-                self._compare(chains.epoch)
+    def run_once(self) -> None:
+        """Compare when all is loaded that is durable, unless that was done."""
+        chains = self._chains
+        if not chains.is_rechecked and chains.loaded_sequence >= self._log.durable_sequence:
+            self._compare(chains.epoch)
 
     def _compare(self, epoch: int) -> None:
         found: list[str] = []
@@ -82,5 +75,5 @@ class Rechecking:
         self._chains.note_rechecked(epoch, differs)
 
     def _go_on(self) -> None:
-        if self._stopping.is_set():
+        if self.is_stopping:
             raise Stopped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from types import TracebackType
 from typing import Self
@@ -9,16 +10,18 @@ from typing import Self
 from retrospan.ingest.load.batches import Content
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.quarantine import insert_piecemeal
+from retrospan.ingest.verify.differences import Row
 from retrospan.ingest.verify.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import OutOfMemory, SqlError
 from retrospan.schemas.migrate import DATABASE, shipped
-from retrospan.schemas.store import Parameters, Store
+from retrospan.schemas.store import Parameters, Settings, Store
 
 SCRATCH = "retrospan_verify"
+#: Tables that the views fill from the log.
 SENT = ("raw_spans", "raw_logs", "raw_rejects", "arrivals", "run_marks", "receipts")
-"""Tables that the views fill from the log."""
 _VIEW = "CREATE MATERIALIZED VIEW"
+_EXACT: Settings = {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0}
 
 
 class Scratch:
@@ -31,7 +34,7 @@ class Scratch:
     def __init__(self, warehouse: Warehouse) -> None:
         self._warehouse = warehouse
         self.store: Store = warehouse.connect()
-        self.key: Parameters = {"k0": secrets.randbits(63), "k1": secrets.randbits(63), "main": DATABASE}
+        self.key = {"k0": secrets.randbits(63), "k1": secrets.randbits(63)}
         self._token = secrets.token_hex(8)
         self._fills = 0
 
@@ -81,6 +84,11 @@ class Scratch:
             insert_piecemeal(self.store, content, 0, lambda sequence, _: unreadable.add(sequence))
             return unreadable
         return set()
+
+    def objects(self, statement: str, parameters: Parameters) -> list[Row]:
+        """Run one SELECT; a mapping per row. Text that is not UTF-8 is surrogate-escaped."""
+        data = self.store.query(statement, parameters, _EXACT)
+        return [json.loads(line) for line in data.decode("utf-8", "surrogateescape").split("\n") if line]
 
     def clear(self, *tables: str) -> None:
         """Empty the tables that the views fill, or these."""

@@ -6,13 +6,13 @@ what it compared and what it did not.
 
 from __future__ import annotations
 
-import secrets
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
+from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.load.chain import Chains
@@ -31,19 +31,15 @@ from retrospan.ingest.verify.log_bytes import (
 )
 from retrospan.ingest.verify.raw_rows import RawRows
 from retrospan.ingest.verify.request import VerifyRequest
+from retrospan.ingest.verify.sample import Ranges, choose_ranges, overlaps, sampled_traces
 from retrospan.ingest.verify.scratch import Scratch
 from retrospan.ingest.verify.sql import load
 from retrospan.ingest.verify.told import Part, Report
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, WarehouseUnavailable
-from retrospan.schemas.sequences import LOG_SHIFT, base_of
-from retrospan.schemas.store import Parameters, Store
-
-SAMPLE_SHARE = 0.05
-FEWEST_BATCHES, MOST_BATCHES = 10, 40
-MOST_SAMPLED_TRACES = 200
-
-Ranges = list[tuple[int, int]]
+from retrospan.schemas.sequences import base_of
+from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column
 
 
 class LogToVerify(VerifiedLog, ReadableLog, Protocol):
@@ -89,27 +85,26 @@ class Verification:
         """Report what is wrong, what was covered and what was not; then the head.
 
         Raises:
-            BadRequest: there is no such run, or the expected head is none.
+            BadRequest: there is no such run, or the expected head is not a head.
             WarehouseUnavailable: the collector stops, or the warehouse does not answer.
         """
-        store = self._warehouse.connect()
-        try:
+        with closing(self._warehouse.connect()) as store:
             self._run(store, asked, report)
-        finally:
-            store.close()
 
     def _run(self, store: Store, asked: VerifyRequest, report: Report) -> None:
-        traces = Selection(run=asked.run).traces(store) if asked.run else []
+        traces = [row.trace for row in Selection(run=asked.run).traces(store)] if asked.run else []
         if asked.run and not traces:
             raise BadRequest(f"verify: there is no run {asked.run[:80]!r}.")
         proven = self._check_head(store, asked, report)
         state = self._check_chains(store, report, proven)
-        ranges, how = self._ranges(store, asked, state, traces)
+        ranges, how = choose_ranges(store, self._log_number, state.epoch, asked, traces)
         self._check_log(store, state, ranges, how, report)
         with Scratch(self._warehouse) as scratch:
             self._check_raw(store, scratch, state, ranges, how, traces, report)
             if asked.derived:
-                chosen = traces or (EVERYTHING.traces(store) if asked.full else self._sampled(store, ranges))
+                if asked.full:
+                    traces = [row.trace for row in EVERYTHING.traces(store)]
+                chosen = traces or sampled_traces(store, self._log_number, ranges)
                 self._check_derived(store, scratch, chosen, asked, how, report)
         report({"head": head_of(store, self._log_number, self._chains.hashes, self._chains.receipts.number)})
 
@@ -137,18 +132,17 @@ class Verification:
                 }
             )
         chains = self._chains
-        with chains.turn:
+        with chains.turn():
             named = {"log": self._log_number, "epoch": chains.epoch}
-            ((last,),) = store.rows(load("last_batch"), named)
-            ((waiting,),) = store.rows(
-                load("waiting_receipts"), {"log": self._log_number, "buried": chains.applied}
-            )
+            (last,) = typed_column(store, int, load("last_batch"), named)
+            asked_of = {"log": self._log_number, "buried": chains.applied}
+            (waiting,) = typed_column(store, int, load("waiting_receipts"), asked_of)
             state = _State(
                 chains.epoch,
                 chains.loaded_sequence,
                 self._log.durable_sequence,
                 bool(waiting),
-                max(0, cast(int, last) - base_of(self._log_number)),
+                max(0, last - base_of(self._log_number)),
             )
         part, began = Part("ledger", report), time.monotonic()
         part.count(loaded_records=state.loaded)
@@ -171,43 +165,13 @@ class Verification:
         part.end(time.monotonic() - began)
         return state
 
-    def _ranges(
-        self, store: Store, asked: VerifyRequest, state: _State, traces: Sequence[list[object]]
-    ) -> tuple[Ranges | None, str]:
-        """The records to look at, None for all, and how they were chosen."""
-        if asked.full:
-            return None, ""
-        if asked.run:
-            records: set[int] = set()
-            for tenant in sorted({cast(str, trace[0]) for trace in traces}):
-                ids = [cast(str, trace[1]) for trace in traces if trace[0] == tenant]
-                rows = store.rows(load("records_of_traces"), {"tenant": tenant, "trace_ids": ids})
-                records.update(cast(int, sequence) for (sequence,) in rows)
-            own = sorted(s - base_of(self._log_number) for s in records if s >> LOG_SHIFT == self._log_number)
-            return _runs_of(own), f"only what records of run {asked.run} hold"
-        named = {"log": self._log_number, "epoch": state.epoch}
-        ((batches, items),) = store.rows(load("count_batches"), named)
-        limit = min(MOST_BATCHES, max(FEWEST_BATCHES, int(cast(int, batches) * SAMPLE_SHARE)))
-        seed = asked.seed or secrets.randbits(31)
-        rows = store.rows(load("sampled_batches"), {**named, "seed": seed, "limit": limit})
-        base = base_of(self._log_number)
-        ranges = sorted({(cast(int, row[0]) - base, cast(int, row[1]) - base) for row in rows})
-        drawn = sum(cast(int, row[2]) for row in rows)
-        if len(ranges) >= cast(int, batches):
-            return ranges, ""
-        share = drawn / max(1, int(str(items)))
-        return ranges, (
-            f"a sample: {len(ranges)} of {batches} batches, {share:.1%} of what was loaded (--seed {seed}); the rest needs "
-            "--full"
-        )
-
     def _check_log(
         self, store: Store, state: _State, ranges: Ranges | None, how: str, report: Report
     ) -> None:
         part, began = Part("log", report), time.monotonic()
         hashes = self._chains.hashes
         end = max(state.loaded, hashes.last)
-        wanted = _overlaps(ranges)
+        wanted = overlaps(ranges)
         bytes_of = LogBytes(
             self._log, attested_segments(store, self._log_number), state.loaded, part, self._go_on
         )
@@ -233,7 +197,7 @@ class Verification:
         part.end(time.monotonic() - began)
 
     def _contiguous(self, batches: Iterator[Expected], part: Part | None) -> Iterator[Expected]:
-        """The same, but say which records of the log no batch of any epoch holds."""
+        """Yield the same, but say which records of the log no batch of any epoch holds."""
         last = 0
         for batch in batches:
             if part is not None and batch.first > last + 1:
@@ -253,7 +217,7 @@ class Verification:
         state: _State,
         ranges: Ranges | None,
         how: str,
-        traces: Sequence[list[object]],
+        traces: Sequence[TraceKey],
         report: Report,
     ) -> None:
         part, began = Part("raw rows", report), time.monotonic()
@@ -281,8 +245,8 @@ class Verification:
                 lambda done: report(
                     {"phase": "comparing raw rows", "done": done, "total": len(ranges), "unit": "places"}
                 ),
-                cast(str, traces[0][0]) if traces else "",
-                [cast(str, trace[1]) for trace in traces],
+                traces[0][0] if traces else "",
+                [trace_id for _, trace_id in traces],
             )
         if how:
             part.leave_out(how)
@@ -298,7 +262,7 @@ class Verification:
         self,
         store: Store,
         scratch: Scratch,
-        traces: Sequence[list[object]],
+        traces: Sequence[TraceKey],
         asked: VerifyRequest,
         how: str,
         report: Report,
@@ -317,43 +281,8 @@ class Verification:
             part.leave_out(how)
         part.end(time.monotonic() - began)
 
-    def _sampled(self, store: Store, ranges: Ranges | None) -> list[list[object]]:
-        """Traces of the records that were drawn."""
-        base = base_of(self._log_number)
-        asked: Parameters = {
-            "firsts": [base + first for first, _ in ranges or []],
-            "lasts": [base + last for _, last in ranges or []],
-            "limit": MOST_SAMPLED_TRACES,
-        }
-        return store.rows(load("traces_of_records"), asked) if ranges else []
-
     def _go_on(self) -> None:
         if self._stopping():
             raise WarehouseUnavailable(
                 "The collector is stopping: what was not verified yet is not verified."
             )
-
-
-def _runs_of(records: Sequence[int]) -> Ranges:
-    """Records that follow each other as ranges."""
-    ranges: Ranges = []
-    for record in records:
-        if ranges and record == ranges[-1][1] + 1:
-            ranges[-1] = (ranges[-1][0], record)
-        else:
-            ranges.append((record, record))
-    return ranges
-
-
-def _overlaps(ranges: Ranges | None) -> Callable[[int, int], bool]:
-    """Whether records of a batch are among those that are looked at."""
-    if ranges is None:
-        return lambda first, last: True
-    firsts = [first for first, _ in ranges]
-
-    def overlaps(first: int, last: int) -> bool:
-        # Ranges are apart and ascending: the last that begins by `last` reaches farthest.
-        at = bisect_right(firsts, last) - 1
-        return at >= 0 and ranges[at][1] >= first
-
-    return overlaps

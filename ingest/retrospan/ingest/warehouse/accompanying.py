@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 from pathlib import Path
 
-from retrospan.ingest.warehouse.statements import parameter_text
+from retrospan.schemas.literals import parameter_text
 from retrospan.schemas.store import Parameters, Settings
 
 _PLACE = re.compile(r"\{(\w+):[^}]+\}")
@@ -23,7 +23,7 @@ class _Sent:
 
 
 def bound(statement: str, parameters: Parameters | None) -> tuple[str, dict[str, _Sent] | None]:
-    """A statement and its parameters as the client takes them.
+    """Return a statement and its parameters as the client takes them.
 
     Where the client finds no `{name:Type}` it would write the values into the statement, at each `%(name)s`: so none is
     given that has no place.
@@ -52,6 +52,6 @@ def schema_settings(settings: Settings, known: Container[str]) -> Settings:
 
 
 def _bare(schema: str) -> str:
-    """A .proto without comments and indentation: it is part of the address."""
+    """Return a .proto without comments and indentation: it is part of the address."""
     lines = (line.partition("//")[0].strip() for line in schema.splitlines())
     return "\n".join(line for line in lines if line)

@@ -23,30 +23,22 @@ from types import ModuleType
 from typing import Any, cast
 from urllib.parse import urlencode
 
-from retrospan.ingest.warehouse.rendering import parse_rows
-from retrospan.ingest.warehouse.statements import (
-    MEMORY_LIMIT_EXCEEDED,
-    error_code,
-    parameter_text,
-    settings_list,
-)
+from retrospan.ingest.memory import resident_bytes
+from retrospan.ingest.warehouse.error_codes import MEMORY_LIMIT_EXCEEDED, PASSING, error_code
+from retrospan.ingest.warehouse.statements import settings_list
 from retrospan.schemas.engines import PLAIN, Form
 from retrospan.schemas.errors import DirectoryInUse, MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
+from retrospan.schemas.literals import parameter_text
 from retrospan.schemas.migrate import DATABASE
-from retrospan.schemas.store import ROW_SETTINGS, Parameters, Settings, Store
-
-# TOO_MANY_PARTS, NOT_ENOUGH_SPACE, CANNOT_OPEN_FILE / ran out of descriptors, TIMEOUT_EXCEEDED:
-# the same statement may succeed later.
-_PASSING_CODES = frozenset({252, 243, 76, 159, 209, 210})
-
+from retrospan.schemas.store import Parameters, Settings, Store
 
 #: When the process has grown by so many bytes, what the engine no longer needs is given back.
 _WASTE = 32 << 20
 
 _IMPORTING = threading.Lock()
 
-# What gives rows block by block. What explains or shows has a short answer, and EXPLAIN AST takes what follows for a
-# part of what it explains.
+#: What gives rows block by block. What explains or shows has a short answer, and EXPLAIN AST takes what follows for a
+#: part of what it explains.
 _STREAMED = re.compile(
     r"(?:\s|\(|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL
 )
@@ -177,7 +169,7 @@ class EmbeddedWarehouse:
 
         On a connection of its own, for some may only read.
         """
-        held = _resident()
+        held = resident_bytes()
         self._least = min(self._least, held)
         if held - self._least < _WASTE or not self._purging.acquire(blocking=False):
             return
@@ -188,16 +180,11 @@ class EmbeddedWarehouse:
             if self._purger is None:
                 self._purger = _engine()(str(self._path))
             self._purger.query("SYSTEM JEMALLOC PURGE")
-            self._least = _resident()
+            self._least = resident_bytes()
         except RuntimeError:
             pass
         finally:
             self._purging.release()
-
-
-def _resident() -> int:
-    """The bytes of memory that this process holds, as the kernel counts them."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class EmbeddedStore(Store):
@@ -273,14 +260,6 @@ class EmbeddedStore(Store):
         self.keep({"log_comment": mark})
         return partial(self._stop, mark)
 
-    def rows(
-        self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
-    ) -> list[list[object]]:
-        """Run one SELECT; a list per row. Text that is not UTF-8 is surrogate-escaped; tuples are lists."""
-        return parse_rows(
-            self.query(statement, parameters, {**ROW_SETTINGS, **(settings or {})}, "JSONCompactEachRow")
-        )
-
     def insert(
         self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
     ) -> None:
@@ -314,7 +293,7 @@ class EmbeddedStore(Store):
             code = error_code(message)
             if code == MEMORY_LIMIT_EXCEEDED:
                 raise OutOfMemory(message) from cause
-            if code in _PASSING_CODES:
+            if code in PASSING:
                 raise WarehouseUnavailable(message) from cause
             raise SqlError(message, code=code) from cause
         else:
@@ -326,7 +305,7 @@ class EmbeddedStore(Store):
 
 
 def _engine() -> Any:
-    """The engine's `connect`, untyped upstream. Raises MissingExtra when chDB is not installed."""
+    """Return the engine's `connect`, untyped upstream. Raises MissingExtra when chDB is not installed."""
     # At its import the engine looks for pyarrow, for results as Arrow tables: 45 MB that nobody here asks it for.
     with _IMPORTING:
         spared = "chdb" not in sys.modules and "pyarrow" not in sys.modules
@@ -343,7 +322,7 @@ def _engine() -> Any:
 
 
 def owner_of(path: Path) -> int | None:
-    """The process that has the engine's files in `path` open, as its status file tells; None when there is none."""
+    """Return the process that has the engine's files in `path` open, as its status file tells; None without one."""
     try:
         status = (path / "status").read_text()
     except OSError:
@@ -358,7 +337,7 @@ def owner_of(path: Path) -> int | None:
 
 @contextmanager
 def _file_in_memory(data: bytes) -> Iterator[str]:
-    """A path in this process under which the engine can read the data, without a disk."""
+    """Return a path in this process under which the engine can read the data, without a disk."""
     descriptor = os.memfd_create("retrospan-insert", os.MFD_CLOEXEC)
     try:
         view = memoryview(data)

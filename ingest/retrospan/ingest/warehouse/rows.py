@@ -98,7 +98,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _time(nanoseconds: int | None) -> str | None:
-    """A bare whole number would be read as seconds."""
+    """Return seconds with nine decimals: a bare whole number would be read as seconds."""
     if nanoseconds is None:
         return None
     seconds, rest = divmod(min(max(nanoseconds, 0), _LAST_NANOSECOND), 1_000_000_000)

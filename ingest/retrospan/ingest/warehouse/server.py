@@ -18,28 +18,20 @@ import re
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from retrospan.ingest.server_address import ServerAddress
 from retrospan.ingest.warehouse.accompanying import bound, schema_settings
-from retrospan.ingest.warehouse.rendering import parse_rows
-from retrospan.ingest.warehouse.statements import MEMORY_LIMIT_EXCEEDED, error_code
+from retrospan.ingest.warehouse.error_codes import MEMORY_LIMIT_EXCEEDED, PASSING_OF_A_SERVER, error_code
 from retrospan.ingest.warehouse.streamed import StreamedAnswer
 from retrospan.schemas.engines import PLAIN, Form, cluster, replicated_database
 from retrospan.schemas.errors import MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
 from retrospan.schemas.migrate import DATABASE
-from retrospan.schemas.store import ROW_SETTINGS, Parameters, Settings, Store
+from retrospan.schemas.store import Parameters, Settings, Store
 
 CONNECT_SECONDS = 5.0
-# What an embedded engine may say as well (see `embedded.py`), too many queries, a table that is read-only while Keeper
-# is away, an unknown fate of an insert, replicas and networks that are not there; and a login that is refused: the
-# secret may just be changing, and nothing that was sent is to blame.
-_PASSING_CODES = frozenset(
-    {252, 243, 76, 159, 209, 210}
-    | {202, 225, 236, 242, 279, 285, 286, 319, 341, 394, 439, 999}
-    | {192, 193, 194, 516}
-)
 _Result = TypeVar("_Result")
 
 
@@ -96,15 +88,12 @@ class ServerWarehouse:
     def form(self) -> Form:
         """How tables are made here: looked up once. Raises WarehouseUnavailable when the server does not answer."""
         if self._form is None:
-            store = self.connect()
-            try:
+            with closing(self.connect()) as store:
                 self._form = self._found_form(store)
-            finally:
-                store.close()
         return self._form
 
     def as_user(self, address: ServerAddress) -> ServerWarehouse:
-        """The same server for another login."""
+        """Return the same server for another login."""
         other = ServerWarehouse(
             address, cluster_name=self._cluster_name, timeout_seconds=self._timeout_seconds, ca=self._ca
         )
@@ -173,7 +162,7 @@ class ServerWarehouse:
             from clickhouse_connect.driver.httputil import get_pool_manager
         except ImportError as cause:
             raise MissingExtra("server", module="clickhouse-connect") from cause
-        # What goes wrong is said once, by who asked.
+        # What goes wrong is reported once, by whoever asked.
         for name in ("urllib3.connectionpool", "clickhouse_connect"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         address = self.address
@@ -203,12 +192,9 @@ class ServerWarehouse:
             store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}{on_cluster}")
 
     def _stop(self, query_id: str) -> None:
-        """Have a statement of this user ended; one that has ended already is none."""
-        store = self.connect()
-        try:
+        """Have a statement of this user ended; one that has ended already does not count."""
+        with closing(self.connect()) as store:
             store.command(f"KILL QUERY WHERE query_id = '{query_id}' ASYNC")
-        finally:
-            store.close()
 
     def _give_back(self, client: _Client) -> None:
         with self._lock:
@@ -298,14 +284,6 @@ class ServerStore(Store):
 
         return stop
 
-    def rows(
-        self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
-    ) -> list[list[object]]:
-        """Run one SELECT; a list per row. Text that is not UTF-8 is surrogate-escaped; tuples are lists."""
-        return parse_rows(
-            self._ask(statement, parameters, {**ROW_SETTINGS, **(settings or {})}, "JSONCompactEachRow")
-        )
-
     def insert(
         self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
     ) -> None:
@@ -345,7 +323,7 @@ class ServerStore(Store):
         )
 
     def _told(self, settings: Settings) -> dict[str, str | int]:
-        """The settings that this server knows and lets us change."""
+        """Return the settings that this server knows and lets us change."""
         known = self._open().server_settings
         found = dict(settings)
         if "readonly" in found and str(getattr(known.get("readonly"), "value", "0")) != "0":
@@ -376,7 +354,7 @@ def _checked(ask: Callable[[], _Result], place: str) -> _Result:
         code = cause.code or error_code(message)
         if code == MEMORY_LIMIT_EXCEEDED:
             raise OutOfMemory(f"{place}: {message}") from cause
-        if code is None or code in _PASSING_CODES:
+        if code is None or code in PASSING_OF_A_SERVER:
             raise WarehouseUnavailable(f"{place}: {message}") from cause
         raise SqlError(message, code=code) from cause
     except (ClickHouseError, OSError) as cause:
@@ -384,7 +362,7 @@ def _checked(ask: Callable[[], _Result], place: str) -> _Result:
 
 
 def _worded(message: str) -> str:
-    """The server's own words: `Code: 60. DB::Exception: …`, or what became of the connection."""
+    """Return the server's own words: `Code: 60. DB::Exception: …`, or what became of the connection."""
     if found := re.search(r"Code: \d+\. .*", message, re.DOTALL):
         return re.sub(r" \(for url [^)]*\)$", "", found[0]).strip()
     if found := re.search(

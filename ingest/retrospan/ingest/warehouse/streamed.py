@@ -13,7 +13,7 @@ import os
 from typing import Any
 
 _PIECE = 1 << 18
-# The longest error that a server puts there, with its frame.
+#: The longest error that a server puts there, with its frame.
 _TAIL = 1 << 16
 _MARK = b"__exception__\r\n"
 

@@ -21,6 +21,7 @@ from retrospan.ingest.warehouse.server import ServerStore, ServerWarehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.engines import Form
 from retrospan.schemas.errors import ConfigError, SqlError
+from retrospan.schemas.literals import literal
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.store import Store
 
@@ -54,17 +55,17 @@ TABLES = (
     "canon_problems",
     "canon_runs",
 )
-# No privilege, no access storage that can be written, and no such thing: this login cannot keep tenants apart.
+#: No privilege, no access storage that can be written, and no such thing: this login cannot keep tenants apart.
 _REFUSALS = (497, 514)
 
 
 def condition(tenant: str) -> str:
-    """What a row must fulfil to be this tenant's."""
-    return f"tenant = {_text(tenant)}"
+    """Return what a row must fulfil to be this tenant's."""
+    return f"tenant = {literal(tenant)}"
 
 
 def reader_of(address: ServerAddress, tenant: str) -> ServerAddress:
-    """The same server as the user of a tenant.
+    """Return the same server as the user of a tenant.
 
     Raises:
         ConfigError: the collector's own login has no password to derive one from.
@@ -79,7 +80,7 @@ def reader_of(address: ServerAddress, tenant: str) -> ServerAddress:
 
 
 def statements(address: ServerAddress, tenant: str, form: Form) -> Iterator[str]:
-    """What makes a tenant's user and policies, in order; safe to repeat. `address` is the collector's own."""
+    """Yield what makes a tenant's user and policies, in order; safe to repeat. `address` is the collector's own."""
     reader = reader_of(address, tenant)
     user, own = _name(reader.user), _name(address.user)
     everywhere = f" ON CLUSTER `{form.cluster}`" if form.cluster else ""
@@ -144,11 +145,6 @@ class TenantReaders:
             ) from refusal
         finally:
             store.close()
-
-
-def _text(value: str) -> str:
-    """DDL takes no parameters: a literal."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _name(value: str) -> str:

@@ -1,4 +1,4 @@
--- title: Where two runs part, and why
+-- title: Where two runs diverge, and why
 -- params: a String, b String (run ids)
 -- returns: one row: step_a, step_b, aspect, cause, value_a, value_b, identical, prefix
 SELECT

@@ -1,4 +1,4 @@
--- title: Whether runs behave otherwise than those before, metric by metric; what drifted first
+-- title: Whether runs behave differently from those before, metric by metric; what drifted first
 -- params: baseline_from String, baseline_to String, baseline_version String, candidate_from String, candidate_to String, candidate_version String, agent String ('' = open, any)
 -- returns: one row per metric: the columns of the view drift
 SELECT

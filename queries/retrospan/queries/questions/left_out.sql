@@ -38,9 +38,9 @@ CROSS JOIN
 CROSS JOIN
 (
     SELECT
-        countIf(status != 'not_executed') AS tools,
+        countIf(status NOT IN ('not_executed', 'unknown')) AS tools,
         countIf(status = 'ok' AND result IS NULL) AS without_result,
-        countIf(status != 'not_executed' AND span_id IS NULL) AS without_span
+        countIf(status NOT IN ('not_executed', 'unknown') AND span_id IS NULL) AS without_span
     FROM tool_calls
     WHERE run_id = {run_id:String}
 ) AS tools

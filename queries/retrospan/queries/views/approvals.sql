@@ -26,12 +26,8 @@ SELECT
     if(s.step_kind = 'tool', toNullable(s.name), NULL) AS tool_name,
     a.trace_id AS trace_id
 FROM canon_approvals AS a
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = a.tenant AND p.run_id = a.run_id AND p.generation = a.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)
 LEFT JOIN canon_steps AS s
     ON s.tenant = a.tenant AND s.run_id = a.run_id AND s.generation = a.generation AND s.step = ifNull(a.step, 0)
 SETTINGS join_use_nulls = 0

@@ -41,12 +41,8 @@ SELECT
     m.latest.2 AS tokens_before,
     m.latest.3 AS tokens_after
 FROM canon_model_calls AS c
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)
 LEFT JOIN
 (
     SELECT

@@ -28,9 +28,5 @@ SELECT
     d.agent_name AS agent_name,
     d.trace_id AS trace_id
 FROM canon_decisions AS d
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = d.tenant AND p.run_id = d.run_id AND p.generation = d.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)

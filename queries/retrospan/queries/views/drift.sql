@@ -17,63 +17,168 @@
 -- example: SELECT metric, statistic, value, p_value, drifted FROM drift(baseline_from = '', baseline_to = '2026-01-01', baseline_version = '', candidate_from = '2026-01-01', candidate_to = '', candidate_version = '', agent = '')
 WITH
     -- What chance stays under in 999 of 1,000 cases: chi-squared with k degrees of freedom (Wilson and Hilferty).
-    k -> k * pow(1 - 2 / (9 * k) + 3.09 * sqrt(2 / (9 * k)), 3) AS chance,
+    k -> k * pow(1 - 2 / (9 * k) + 3.09 * sqrt(2 / (9 * k)), 3) AS chi2_quantile,
     -- What two shares of one item add to the divergence of Jensen and Shannon, in bits.
-    (p, q) -> (if(p > 0, p * log2(2 * p / (p + q)), 0) + if(q > 0, q * log2(2 * q / (p + q)), 0)) / 2 AS parting,
+    (p, q) -> (if(p > 0, p * log2(2 * p / (p + q)), 0) + if(q > 0, q * log2(2 * q / (p + q)), 0)) / 2 AS jensen_shannon,
     -- Where there is no spread at all a difference of means is certain, and its absence too.
-    (difference, spread) -> multiIf(spread > 0, difference / spread, difference = 0, 0, sign(difference) * 1e9) AS in_spreads
-SELECT
-    tenant,
-    metric,
-    CAST(statistic, 'LowCardinality(String)') AS statistic,
-    value,
-    -- Benjamini and Hochberg: the least p * tests / rank over this test and those that are more doubtful.
-    if(
-        isNull(p_alone),
-        NULL,
-        arrayMin((p, rank) -> if(p >= assumeNotNull(p_alone), least(p * length(ps) / rank, 1), 1), ps, arrayEnumerate(ps))
-    ) AS p_value,
-    threshold,
-    baseline_n,
-    candidate_n,
-    CAST(
-        multiIf(
-            d.statistic = 'too_few_runs', false,
-            isNull(p_value), value > threshold,
-            assumeNotNull(p_value) <= threshold
-        ),
-        'Bool'
-    ) AS drifted,
-    examples,
-    baseline_mean,
-    candidate_mean
-FROM
-(
-    SELECT
-        tenant,
-        ps,
-        m.1 AS metric,
-        m.2 AS statistic,
-        m.3 AS value,
-        m.4 AS p_alone,
-        m.5 AS threshold,
-        m.6 AS baseline_n,
-        m.7 AS candidate_n,
-        m.8 AS baseline_mean,
-        m.9 AS candidate_mean,
-        arrayMap(c -> c.2, arraySlice(arraySort(c -> (-c.1, c.2), arrayFilter(c -> c.1 > 0, m.10)), 1, 3)) AS examples
-    FROM
+    (difference, spread) -> multiIf(spread > 0, difference / spread, difference = 0, 0, sign(difference) * 1e9) AS z_score,
+    -- The variance of a share, of its sum and the sum of its squares over so many runs.
+    (total, square, runs) -> greatest(square / runs - pow(total / runs, 2), 0) AS variance,
+    -- How far a number lies on the candidate's side of the baseline's mean.
+    (number, b_mean, c_mean) -> if(c_mean > b_mean, number - b_mean, b_mean - number) AS shift,
+    -- Of ten bins, how much lies in one; half a run more in each, so that none is empty.
+    (numbers, above, to) -> (arrayCount(x -> x > above AND x <= to, numbers) + 0.5) / (length(numbers) + 5) AS bin_share,
+    -- How much more often each item comes in the candidate, as a logarithm.
+    (b, c, b_runs, c_runs) -> mapFromArrays(
+        mapKeys(mapAdd(b, c)),
+        arrayMap(
+            item -> log2((c[item] + 0.5) / (c_runs + 1) * (b_runs + 1) / (b[item] + 0.5)),
+            mapKeys(mapAdd(b, c))
+        )
+    ) AS lift,
+    items -> CAST(
+        (arrayDistinct(items), arrayMap(x -> countEqual(items, x) / length(items), arrayDistinct(items))),
+        'Map(String, Float64)'
+    ) AS shares,
+    (started_at, since, until) -> (since = '' OR started_at >= parseDateTime64BestEffortOrNull(since, 9, 'UTC'))
+        AND (until = '' OR started_at < parseDateTime64BestEffortOrNull(until, 9, 'UTC')) AS is_within,
+    -- Each run once for each side that it is on: 0 is the baseline, 1 the candidate.
+    sided_runs AS
     (
         SELECT
             tenant,
-            -- The empty list gives a longest one of one: arrayMin takes no empty array.
-            arraySort(arrayMap(x -> assumeNotNull(x.4), arrayFilter(x -> isNotNull(x.4), judged))) AS found,
-            if(empty(found), [1.], found) AS ps,
-            arrayJoin(judged) AS m
-        FROM
-        (
-            SELECT
-                tenant,
+            run_id,
+            steps,
+            input_tokens,
+            output_tokens,
+            duration_ms,
+            outcome,
+            arrayJoin(
+                arrayConcat(
+                    if(
+                        is_within(started_at, {baseline_from:String}, {baseline_to:String})
+                            AND ({baseline_version:String} = ''
+                                OR {baseline_version:String} IN (agent_version, service_version)),
+                        [0],
+                        []
+                    ),
+                    if(
+                        is_within(started_at, {candidate_from:String}, {candidate_to:String})
+                            AND ({candidate_version:String} = ''
+                                OR {candidate_version:String} IN (agent_version, service_version)),
+                        [1],
+                        []
+                    )
+                )
+            ) AS side
+        FROM runs
+        WHERE outcome != 'running'
+            AND run_kind != 'demo'
+            AND ({agent:String} = '' OR agent_name = {agent:String})
+    ),
+    tool_sequences AS
+    (
+        SELECT
+            tenant,
+            run_id,
+            arraySort((tool, ordinal) -> ordinal, groupArray(tool_name), groupArray(ordinal)) AS called
+        FROM tool_calls
+        GROUP BY tenant, run_id
+    ),
+    -- What is compared of each run.
+    habits AS
+    (
+        SELECT
+            r.tenant AS tenant,
+            r.run_id AS run_id,
+            r.side AS side,
+            r.duration_ms AS duration_ms,
+            [
+                toNullable(toFloat64(r.steps)),
+                toFloat64(r.input_tokens),
+                toFloat64(r.output_tokens),
+                r.duration_ms
+            ] AS numbers,
+            [
+                toUInt64(r.outcome = 'error'),
+                toUInt64(r.outcome = 'incomplete'),
+                toUInt64((r.tenant, r.run_id) IN (SELECT tenant, run_id FROM loops))
+            ] AS flags,
+            if(empty(t.called), ['(no tool)'], t.called) AS tools,
+            shares(tools) AS tool_share,
+            shares(
+                arrayMap(
+                    (tool, next) -> concat(tool, ' > ', next),
+                    arrayPushFront(tools, '(start)'),
+                    arrayPushBack(tools, '(end)')
+                )
+            ) AS transition_share
+        FROM sided_runs AS r
+        LEFT JOIN tool_sequences AS t ON t.tenant = r.tenant AND t.run_id = r.run_id
+    ),
+    -- Both sides of a tenant in one row: `b_` is of the baseline, `c_` of the candidate.
+    samples AS
+    (
+        SELECT
+            tenant,
+            countIf(side = 0) AS b_runs,
+            countIf(side = 1) AS c_runs,
+            sumMapIf(tool_share, side = 0) AS b_tools,
+            sumMapIf(tool_share, side = 1) AS c_tools,
+            sumMapIf(mapApply((tool, share) -> (tool, share * share), tool_share), side = 0) AS b_tool_squares,
+            sumMapIf(mapApply((tool, share) -> (tool, share * share), tool_share), side = 1) AS c_tool_squares,
+            sumMapIf(transition_share, side = 0) AS b_transitions,
+            sumMapIf(transition_share, side = 1) AS c_transitions,
+            sumMapIf(mapApply((pair, share) -> (pair, share * share), transition_share), side = 0) AS b_transition_squares,
+            sumMapIf(mapApply((pair, share) -> (pair, share * share), transition_share), side = 1) AS c_transition_squares,
+            -- Those of one run in fifty at least; the rest shows in the mix.
+            arrayFilter(
+                tool -> greatest(b_tools[tool] / b_runs, c_tools[tool] / c_runs) >= 0.02,
+                mapKeys(mapAdd(b_tools, c_tools))
+            ) AS tools,
+            CAST(groupArray((side, numbers)), 'Array(Tuple(side UInt8, numbers Array(Nullable(Float64))))') AS everybody,
+            sumForEachIf(arrayMap(x -> toUInt64(isNotNull(x)), numbers), side = 0) AS b_counts,
+            sumForEachIf(arrayMap(x -> toUInt64(isNotNull(x)), numbers), side = 1) AS c_counts,
+            arrayMap(
+                (total, n) -> total / n,
+                sumForEachIf(arrayMap(x -> ifNull(x, 0), numbers), side = 0),
+                b_counts
+            ) AS b_means,
+            arrayMap(
+                (total, n) -> total / n,
+                sumForEachIf(arrayMap(x -> ifNull(x, 0), numbers), side = 1),
+                c_counts
+            ) AS c_means,
+            groupArrayIf(assumeNotNull(duration_ms), side = 0 AND isNotNull(duration_ms)) AS b_durations,
+            groupArrayIf(assumeNotNull(duration_ms), side = 1 AND isNotNull(duration_ms)) AS c_durations,
+            quantilesExactIf(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)(
+                assumeNotNull(duration_ms),
+                side = 0 AND isNotNull(duration_ms)
+            ) AS deciles,
+            sumForEachIf(flags, side = 0) AS b_flags,
+            sumForEachIf(flags, side = 1) AS c_flags,
+            lift(b_tools, c_tools, b_runs, c_runs) AS tool_lift,
+            lift(b_transitions, c_transitions, b_runs, c_runs) AS transition_lift,
+            -- Those of the candidate in which examples are looked for: 500 by chance, always the same.
+            CAST(
+                arraySlice(
+                    arraySort(
+                        run -> sipHash64(run.1),
+                        groupArrayIf((run_id, numbers, [tool_share, transition_share], flags), side = 1)
+                    ),
+                    1,
+                    500
+                ),
+                'Array(Tuple(run_id String, numbers Array(Nullable(Float64)), shares Array(Map(String, Float64)), flags Array(UInt64)))'
+            ) AS candidates
+        FROM habits
+        GROUP BY tenant
+    ),
+    tested AS
+    (
+        SELECT
+            tenant,
+            CAST(
                 if(
                     least(b_runs, c_runs) < 20,
                     [
@@ -86,25 +191,22 @@ FROM
                     arrayConcat(
                         -- Mixes of tools, and of one tool after another.
                         arrayMap(
-                            (name, i, b, c, b_square, c_square, lift) -> (
-                                name,
+                            (metric, i, b, c, b_square, c_square, lifts) -> (
+                                metric,
                                 'jensen_shannon',
-                                arraySum(
-                                    item -> parting(b[item] / b_runs, c[item] / c_runs),
-                                    mapKeys(mapAdd(b, c))
-                                ),
+                                arraySum(item -> jensen_shannon(b[item] / b_runs, c[item] / c_runs), mapKeys(mapAdd(b, c))),
                                 CAST(NULL, 'Nullable(Float64)'),
                                 -- What two samples of one population differ by, from the spread between their runs.
                                 greatest(
                                     0.01,
                                     arraySum(
                                         item -> (
-                                            greatest(b_square[item] / b_runs - pow(b[item] / b_runs, 2), 0) / b_runs
-                                                + greatest(c_square[item] / c_runs - pow(c[item] / c_runs, 2), 0) / c_runs
+                                            variance(b[item], b_square[item], b_runs) / b_runs
+                                                + variance(c[item], c_square[item], c_runs) / c_runs
                                         ) / (b[item] / b_runs + c[item] / c_runs),
                                         mapKeys(mapAdd(b, c))
                                     ) / (4 * log(2))
-                                        * chance(greatest(length(mapAdd(b, c)) - 1, 1))
+                                        * chi2_quantile(greatest(length(mapAdd(b, c)) - 1, 1))
                                         / greatest(length(mapAdd(b, c)) - 1, 1)
                                 ),
                                 b_runs,
@@ -114,33 +216,33 @@ FROM
                                 arrayMap(
                                     run -> (
                                         arraySum(
-                                            (item, share) -> share * lift[item],
-                                            mapKeys(run.3[i]),
-                                            mapValues(run.3[i])
+                                            (item, share) -> share * lifts[item],
+                                            mapKeys(run.shares[i]),
+                                            mapValues(run.shares[i])
                                         ),
-                                        run.1
+                                        run.run_id
                                     ),
                                     candidates
                                 )
                             ),
                             ['tool_mix', 'tool_transitions'],
                             [1, 2],
-                            [b_shares, b_ways],
-                            [c_shares, c_ways],
-                            [b_squares, b_way_squares],
-                            [c_squares, c_way_squares],
-                            lifts
+                            [b_tools, b_transitions],
+                            [c_tools, c_transitions],
+                            [b_tool_squares, b_transition_squares],
+                            [c_tool_squares, c_transition_squares],
+                            [tool_lift, transition_lift]
                         ),
                         -- The share of each tool, run by run (Welch; from 20 runs a side on, t is normal enough).
                         arrayMap(
-                            (tool, b, c, b_square, c_square) -> (
+                            (tool, b, c) -> (
                                 concat('tool_share: ', tool),
                                 'welch_t',
-                                in_spreads(
+                                z_score(
                                     c - b,
                                     sqrt(
-                                        greatest(b_square - b * b, 0) / (b_runs - 1)
-                                            + greatest(c_square - c * c, 0) / (c_runs - 1)
+                                        variance(b_tools[tool], b_tool_squares[tool], b_runs) / (b_runs - 1)
+                                            + variance(c_tools[tool], c_tool_squares[tool], c_runs) / (c_runs - 1)
                                     )
                                 ) AS t,
                                 toNullable(erfc(abs(t) / sqrt(2))),
@@ -149,43 +251,36 @@ FROM
                                 c_runs,
                                 toNullable(b),
                                 toNullable(c),
-                                arrayMap(run -> (if(c > b, run.3[1][tool] - b, b - run.3[1][tool]), run.1), candidates)
+                                arrayMap(run -> (shift(run.shares[1][tool], b, c), run.run_id), candidates)
                             ),
                             tools,
-                            arrayMap(tool -> b_shares[tool] / b_runs, tools),
-                            arrayMap(tool -> c_shares[tool] / c_runs, tools),
-                            arrayMap(tool -> b_squares[tool] / b_runs, tools),
-                            arrayMap(tool -> c_squares[tool] / c_runs, tools)
+                            arrayMap(tool -> b_tools[tool] / b_runs, tools),
+                            arrayMap(tool -> c_tools[tool] / c_runs, tools)
                         ),
                         arrayMap(
-                            (name, i) -> (
-                                name,
+                            (metric, i) -> (
+                                metric,
                                 'kolmogorov_smirnov',
-                                arrayReduce(
-                                    'kolmogorovSmirnovTest(''two-sided'')',
-                                    arrayMap(run -> assumeNotNull(run.2[i]), arrayFilter(run -> isNotNull(run.2[i]), everybody)),
-                                    arrayMap(run -> run.1, arrayFilter(run -> isNotNull(run.2[i]), everybody))
+                                (
+                                    arrayReduce(
+                                        'kolmogorovSmirnovTest(''two-sided'')',
+                                        arrayMap(
+                                            run -> assumeNotNull(run.numbers[i]),
+                                            arrayFilter(run -> isNotNull(run.numbers[i]), everybody)
+                                        ),
+                                        arrayMap(run -> run.side, arrayFilter(run -> isNotNull(run.numbers[i]), everybody))
+                                    ) AS gap_and_p
                                 ).1,
-                                toNullable(arrayReduce(
-                                    'kolmogorovSmirnovTest(''two-sided'')',
-                                    arrayMap(run -> assumeNotNull(run.2[i]), arrayFilter(run -> isNotNull(run.2[i]), everybody)),
-                                    arrayMap(run -> run.1, arrayFilter(run -> isNotNull(run.2[i]), everybody))
-                                ).2),
+                                toNullable(gap_and_p.2),
                                 0.01,
                                 b_counts[i],
                                 c_counts[i],
                                 toNullable(b_means[i]),
                                 toNullable(c_means[i]),
-                                arrayMap(
-                                    run -> (
-                                        ifNull(if(c_means[i] > b_means[i], run.2[i] - b_means[i], b_means[i] - run.2[i]), 0),
-                                        run.1
-                                    ),
-                                    candidates
-                                )
+                                arrayMap(run -> (ifNull(shift(run.numbers[i], b_means[i], c_means[i]), 0), run.run_id), candidates)
                             ),
                             arrayFilter(
-                                (name, b, c) -> least(b, c) >= 20,
+                                (metric, b, c) -> least(b, c) >= 20,
                                 ['steps_per_run', 'input_tokens', 'output_tokens', 'duration_ms'],
                                 b_counts,
                                 c_counts
@@ -194,49 +289,38 @@ FROM
                         ),
                         -- Durations again, by the tenths of the baseline: what the longest difference of the two
                         -- distributions does not show, a change of their ends.
-                        arrayFilter(
-                            x -> least(x.6, x.7) >= 20,
-                            arrayMap(
-                                edges -> (
-                                    'duration_ms',
-                                    'psi',
-                                    arraySum(
-                                        (p, q) -> (q - p) * log(q / p),
-                                        arrayMap(
-                                            (above, to) -> (arrayCount(x -> x > above AND x <= to, b_durations) + 0.5)
-                                                / (length(b_durations) + 5),
-                                            arrayPushFront(edges, -inf),
-                                            arrayPushBack(edges, inf)
-                                        ),
-                                        arrayMap(
-                                            (above, to) -> (arrayCount(x -> x > above AND x <= to, c_durations) + 0.5)
-                                                / (length(c_durations) + 5),
-                                            arrayPushFront(edges, -inf),
-                                            arrayPushBack(edges, inf)
-                                        )
-                                    ),
-                                    CAST(NULL, 'Nullable(Float64)'),
-                                    greatest(0.2, chance(9) * (1 / b_counts[4] + 1 / c_counts[4])),
-                                    b_counts[4],
-                                    c_counts[4],
-                                    toNullable(b_means[4]),
-                                    toNullable(c_means[4]),
+                        arrayMap(
+                            i -> (
+                                'duration_ms',
+                                'psi',
+                                arraySum(
+                                    (p, q) -> (q - p) * log(q / p),
                                     arrayMap(
-                                        run -> (
-                                            ifNull(if(c_means[4] > b_means[4], run.2[4] - b_means[4], b_means[4] - run.2[4]), 0),
-                                            run.1
-                                        ),
-                                        candidates
+                                        (above, to) -> bin_share(b_durations, above, to),
+                                        arrayPushFront(deciles, -inf),
+                                        arrayPushBack(deciles, inf)
+                                    ),
+                                    arrayMap(
+                                        (above, to) -> bin_share(c_durations, above, to),
+                                        arrayPushFront(deciles, -inf),
+                                        arrayPushBack(deciles, inf)
                                     )
                                 ),
-                                [deciles]
-                            )
+                                CAST(NULL, 'Nullable(Float64)'),
+                                greatest(0.2, chi2_quantile(9) * (1 / b_counts[i] + 1 / c_counts[i])),
+                                b_counts[i],
+                                c_counts[i],
+                                toNullable(b_means[i]),
+                                toNullable(c_means[i]),
+                                arrayMap(run -> (ifNull(shift(run.numbers[i], b_means[i], c_means[i]), 0), run.run_id), candidates)
+                            ),
+                            arrayFilter(i -> least(b_counts[i], c_counts[i]) >= 20, [4])
                         ),
                         arrayMap(
-                            (name, i, b, c) -> (
-                                name,
+                            (metric, i, b, c) -> (
+                                metric,
                                 'proportions_z',
-                                in_spreads(
+                                z_score(
                                     c / c_runs - b / b_runs,
                                     sqrt(
                                         (b + c) / (b_runs + c_runs) * (1 - (b + c) / (b_runs + c_runs))
@@ -250,159 +334,58 @@ FROM
                                 toNullable(b / b_runs),
                                 toNullable(c / c_runs),
                                 arrayMap(
-                                    run -> (toFloat64(if(c / c_runs > b / b_runs, run.4[i], 1 - run.4[i])), run.1),
+                                    run -> (toFloat64(if(c / c_runs > b / b_runs, run.flags[i], 1 - run.flags[i])), run.run_id),
                                     candidates
                                 )
                             ),
-                            ['failure_rate', 'incomplete_rate', 'loop_rate'], [1, 2, 3], b_flags, c_flags
+                            ['failure_rate', 'incomplete_rate', 'loop_rate'],
+                            [1, 2, 3],
+                            b_flags,
+                            c_flags
                         )
                     )
-                ) AS judged
-            FROM
-            (
-                SELECT
-                    tenant,
-                    countIf(side = 0) AS b_runs,
-                    countIf(side = 1) AS c_runs,
-                    sumMapIf(mixes[1], side = 0) AS b_shares,
-                    sumMapIf(mixes[1], side = 1) AS c_shares,
-                    sumMapIf(mapApply((item, share) -> (item, share * share), mixes[1]), side = 0) AS b_squares,
-                    sumMapIf(mapApply((item, share) -> (item, share * share), mixes[1]), side = 1) AS c_squares,
-                    sumMapIf(mapApply((item, share) -> (item, share * share), mixes[2]), side = 0) AS b_way_squares,
-                    sumMapIf(mapApply((item, share) -> (item, share * share), mixes[2]), side = 1) AS c_way_squares,
-                    sumMapIf(mixes[2], side = 0) AS b_ways,
-                    sumMapIf(mixes[2], side = 1) AS c_ways,
-                    -- Those of one run in fifty at least; the rest shows in the mix.
-                    arrayFilter(
-                        tool -> greatest(b_shares[tool] / b_runs, c_shares[tool] / c_runs) >= 0.02,
-                        mapKeys(mapAdd(b_shares, c_shares))
-                    ) AS tools,
-                    groupArray((side, numbers)) AS everybody,
-                    sumForEachIf(arrayMap(x -> toUInt64(isNotNull(x)), numbers), side = 0) AS b_counts,
-                    sumForEachIf(arrayMap(x -> toUInt64(isNotNull(x)), numbers), side = 1) AS c_counts,
-                    arrayMap(
-                        (total, n) -> total / n,
-                        sumForEachIf(arrayMap(x -> ifNull(x, 0), numbers), side = 0),
-                        b_counts
-                    ) AS b_means,
-                    arrayMap(
-                        (total, n) -> total / n,
-                        sumForEachIf(arrayMap(x -> ifNull(x, 0), numbers), side = 1),
-                        c_counts
-                    ) AS c_means,
-                    groupArrayIf(assumeNotNull(numbers[4]), side = 0 AND isNotNull(numbers[4])) AS b_durations,
-                    groupArrayIf(assumeNotNull(numbers[4]), side = 1 AND isNotNull(numbers[4])) AS c_durations,
-                    quantilesExactIf(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)(
-                        assumeNotNull(numbers[4]),
-                        side = 0 AND isNotNull(numbers[4])
-                    ) AS deciles,
-                    sumForEachIf(flags, side = 0) AS b_flags,
-                    sumForEachIf(flags, side = 1) AS c_flags,
-                    -- How much more often an item comes in the candidate, as a logarithm.
-                    arrayMap(
-                        (b, c) -> mapFromArrays(
-                            mapKeys(mapAdd(b, c)),
-                            arrayMap(
-                                item -> log2((c[item] + 0.5) / (c_runs + 1) * (b_runs + 1) / (b[item] + 0.5)),
-                                mapKeys(mapAdd(b, c))
-                            )
-                        ),
-                        [b_shares, b_ways],
-                        [c_shares, c_ways]
-                    ) AS lifts,
-                    -- Those of the candidate in which examples are looked for: 500 by chance, always the same.
-                    arraySlice(
-                        arraySort(
-                            run -> sipHash64(run.1),
-                            groupArrayIf((run_id, numbers, mixes, flags), side = 1)
-                        ),
-                        1,
-                        500
-                    ) AS candidates
-                FROM
-                (
-                    SELECT
-                        r.tenant AS tenant,
-                        r.run_id AS run_id,
-                        r.side AS side,
-                        [
-                            toNullable(toFloat64(r.steps)),
-                            toFloat64(r.input_tokens),
-                            toFloat64(r.output_tokens),
-                            r.duration_ms
-                        ] AS numbers,
-                        [
-                            toUInt64(r.outcome = 'error'),
-                            toUInt64(r.outcome = 'incomplete'),
-                            toUInt64((r.tenant, r.run_id) IN (SELECT tenant, run_id FROM loops))
-                        ] AS flags,
-                        if(empty(t.tools), ['(no tool)'], t.tools) AS tools,
-                        arrayMap(
-                            (x, next) -> concat(x, ' > ', next),
-                            arrayPushFront(tools, '(start)'),
-                            arrayPushBack(tools, '(end)')
-                        ) AS ways,
-                        arrayMap(
-                            items -> CAST(
-                                (
-                                    arrayDistinct(items),
-                                    arrayMap(x -> countEqual(items, x) / length(items), arrayDistinct(items))
-                                ),
-                                'Map(String, Float64)'
-                            ),
-                            [tools, ways]
-                        ) AS mixes
-                    FROM
-                    (
-                        SELECT
-                            tenant,
-                            run_id,
-                            steps,
-                            input_tokens,
-                            output_tokens,
-                            duration_ms,
-                            outcome,
-                            arrayJoin(
-                                arrayConcat(
-                                    if(
-                                        ({baseline_from:String} = ''
-                                            OR started_at >= parseDateTime64BestEffortOrNull({baseline_from:String}, 9, 'UTC'))
-                                        AND ({baseline_to:String} = ''
-                                            OR started_at < parseDateTime64BestEffortOrNull({baseline_to:String}, 9, 'UTC'))
-                                        AND ({baseline_version:String} = ''
-                                            OR {baseline_version:String} IN (agent_version, service_version)),
-                                        [0],
-                                        []
-                                    ),
-                                    if(
-                                        ({candidate_from:String} = ''
-                                            OR started_at >= parseDateTime64BestEffortOrNull({candidate_from:String}, 9, 'UTC'))
-                                        AND ({candidate_to:String} = ''
-                                            OR started_at < parseDateTime64BestEffortOrNull({candidate_to:String}, 9, 'UTC'))
-                                        AND ({candidate_version:String} = ''
-                                            OR {candidate_version:String} IN (agent_version, service_version)),
-                                        [1],
-                                        []
-                                    )
-                                )
-                            ) AS side
-                        FROM runs
-                        WHERE outcome != 'running'
-                            AND run_kind != 'demo'
-                            AND ({agent:String} = '' OR agent_name = {agent:String})
-                    ) AS r
-                    LEFT JOIN
-                    (
-                        SELECT
-                            tenant,
-                            run_id,
-                            arrayMap(x -> x.2, arraySort(groupArray((ordinal, tool_name)))) AS tools
-                        FROM tool_calls
-                        GROUP BY tenant, run_id
-                    ) AS t ON t.tenant = r.tenant AND t.run_id = r.run_id
-                )
-                GROUP BY tenant
-            )
-        )
+                ),
+                'Array(Tuple(metric String, statistic String, value Float64, p Nullable(Float64), threshold Float64, baseline_n UInt64, candidate_n UInt64, baseline_mean Nullable(Float64), candidate_mean Nullable(Float64), examples Array(Tuple(shows Float64, run_id String))))'
+            ) AS tests
+        FROM samples
+    ),
+    listed AS
+    (
+        SELECT
+            tenant,
+            -- The empty list gives a longest one of one: arrayMin takes no empty array.
+            arraySort(arrayMap(t -> assumeNotNull(t.p), arrayFilter(t -> isNotNull(t.p), tests))) AS found,
+            if(empty(found), [1.], found) AS all_p,
+            arrayJoin(tests) AS test
+        FROM tested
     )
-) AS d
+SELECT
+    tenant,
+    d.test.metric AS metric,
+    CAST(d.test.statistic, 'LowCardinality(String)') AS statistic,
+    d.test.value AS value,
+    -- Benjamini and Hochberg: the least p * tests / rank over this test and those that are more doubtful.
+    if(
+        isNull(d.test.p),
+        NULL,
+        arrayMin((p, rank) -> if(p >= assumeNotNull(d.test.p), least(p * length(all_p) / rank, 1), 1), all_p, arrayEnumerate(all_p))
+    ) AS p_value,
+    d.test.threshold AS threshold,
+    d.test.baseline_n AS baseline_n,
+    d.test.candidate_n AS candidate_n,
+    CAST(
+        multiIf(
+            d.test.statistic = 'too_few_runs', false,
+            isNull(p_value), value > threshold,
+            assumeNotNull(p_value) <= threshold
+        ),
+        'Bool'
+    ) AS drifted,
+    arraySlice(
+        arraySort(e -> (-e.shows, e.run_id), arrayFilter(e -> e.shows > 0, d.test.examples)),
+        1,
+        3
+    ).run_id AS examples,
+    d.test.baseline_mean AS baseline_mean,
+    d.test.candidate_mean AS candidate_mean
+FROM listed AS d

@@ -99,12 +99,8 @@ LEFT JOIN
 (
     SELECT x.tenant AS tenant, assumeNotNull(x.idempotency_key) AS idempotency_key, countIf(x.effect_status = 'executed') AS times
     FROM canon_effects AS x
-    INNER JOIN
-    (
-        SELECT tenant, run_id, generation
-        FROM canon_runs FINAL
-        WHERE NOT deleted
-    ) AS r ON r.tenant = x.tenant AND r.run_id = x.run_id AND r.generation = x.generation
+    INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS r
+        USING (tenant, run_id, generation)
     WHERE isNotNull(x.idempotency_key)
     GROUP BY tenant, idempotency_key
 ) AS k ON k.tenant = e.tenant AND k.idempotency_key = ifNull(e.idempotency_key, '')
@@ -112,12 +108,8 @@ LEFT JOIN
 (
     SELECT x.tenant AS tenant, assumeNotNull(x.compensates) AS undone, argMin(x.span_id, (x.at, x.span_id)) AS span_id
     FROM canon_effects AS x
-    INNER JOIN
-    (
-        SELECT tenant, run_id, generation
-        FROM canon_runs FINAL
-        WHERE NOT deleted
-    ) AS r ON r.tenant = x.tenant AND r.run_id = x.run_id AND r.generation = x.generation
+    INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS r
+        USING (tenant, run_id, generation)
     WHERE isNotNull(x.compensates) AND x.effect_status = 'executed'
     GROUP BY tenant, undone
 ) AS u ON u.tenant = e.tenant AND u.undone = e.span_id

@@ -28,9 +28,5 @@ SELECT
     f.at AS at,
     f.trace_id AS trace_id
 FROM canon_failures AS f
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = f.tenant AND p.run_id = f.run_id AND p.generation = f.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)

@@ -65,13 +65,9 @@ INNER JOIN
                 )
             ) AS calls
         FROM canon_tool_calls AS c
-        INNER JOIN
-        (
-            SELECT tenant, run_id, generation
-            FROM canon_runs FINAL
-            WHERE NOT deleted
-        ) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
-        WHERE c.status != 'not_executed' AND isNotNull(c.step)
+        INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+            USING (tenant, run_id, generation)
+        WHERE c.status NOT IN ('not_executed', 'unknown') AND isNotNull(c.step)
         GROUP BY c.tenant, c.run_id, c.generation, c.agent_name
         HAVING length(calls) >= 3
     )

@@ -40,11 +40,7 @@ FROM
         said.3 AS number
     FROM canon_model_calls
 ) AS c
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)
 INNER JOIN canon_values AS v
     ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation AND v.number = c.number

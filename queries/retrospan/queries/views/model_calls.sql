@@ -84,12 +84,8 @@ SELECT
     c.trace_id AS trace_id,
     c.history AS history
 FROM canon_model_calls AS c
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)
 LEFT JOIN
 (
     -- A run's values as two arrays, so that value n is element n. Queries that ask for no payload read no JSON here.

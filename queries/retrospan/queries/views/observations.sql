@@ -47,9 +47,5 @@ SELECT
     o.trace_id AS trace_id,
     o.value_hash AS value_hash
 FROM canon_observations AS o
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)

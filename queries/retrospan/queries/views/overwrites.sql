@@ -96,12 +96,8 @@ LEFT JOIN
         x.run_id AS run_id,
         groupArray((x.field, x.observation_id, x.at)) AS reads
     FROM canon_uses AS x
-    INNER JOIN
-    (
-        SELECT tenant, run_id, generation
-        FROM canon_runs FINAL
-        WHERE NOT deleted
-    ) AS p ON p.tenant = x.tenant AND p.run_id = x.run_id AND p.generation = x.generation
+    INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+        USING (tenant, run_id, generation)
     GROUP BY x.tenant, x.entity_type, x.entity_id, x.run_id
 ) AS u ON u.tenant = t.tenant AND u.entity_type = t.entity_type AND u.entity_id = t.entity_id AND u.run_id = t.run_id
 WHERE isNotNull(t.old_value) AND t.old_run_id != t.run_id

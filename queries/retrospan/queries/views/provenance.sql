@@ -17,6 +17,15 @@
 -- note: A message without producer leads to its latest producer in an earlier run of the conversation. Who used an entity without naming an observation used those that held then; an entity leads to its observations only where the walk starts from it.
 -- example: SELECT depth, subject, relation, object, label FROM provenance(ref = concat('run:', {run_id:String}), depth = 6, direction = 'up') ORDER BY depth, subject, object
 WITH RECURSIVE
+    -- The run that a reference belongs to: a message to the run that holds the edge, a run and a step to the run they
+    -- name, all else to every run. A node is (run, reference).
+    (reference, run_id) -> multiIf(
+        startsWith(reference, 'message:'),
+        run_id,
+        match(reference, '^(run:.|step:.*/[0-9]+$)'),
+        decodeURLComponent(extract(reference, '^(?:run|step):(.*?)(?:/[0-9]+)?$')),
+        ''
+    ) AS run_of,
     -- Things to start from as (run, reference). Only the arm that fits the kind of reference reads anything.
     (
         SELECT groupUniqArray((run_id, reference))
@@ -38,14 +47,14 @@ WITH RECURSIVE
             UNION ALL
             SELECT
                 s.run_id AS run_id,
-                concat('step:', replaceAll(replaceAll(s.run_id, '%', '%25'), '/', '%2F'), '/', toString(s.step)) AS reference
+                retrospan_step_reference(s.run_id, s.step) AS reference
             FROM canon_steps AS s
             INNER JOIN
             (
                 SELECT tenant, run_id, generation
                 FROM canon_runs FINAL
                 WHERE NOT deleted AND startsWith({ref:String}, 'span:')
-            ) AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+            ) AS p USING (tenant, run_id, generation)
             WHERE
                 startsWith({ref:String}, 'span:')
                 AND s.run_id IN
@@ -59,12 +68,8 @@ WITH RECURSIVE
             UNION ALL
             SELECT v.run_id AS run_id, {ref:String} AS reference
             FROM canon_values AS v
-            INNER JOIN
-            (
-                SELECT tenant, run_id, generation
-                FROM canon_runs FINAL
-                WHERE NOT deleted
-            ) AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
+            INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+                USING (tenant, run_id, generation)
             WHERE
                 startsWith({ref:String}, 'message:')
                 AND v.kind = 'message'
@@ -74,12 +79,8 @@ WITH RECURSIVE
                 if(startsWith({ref:String}, 'run:'), decodeURLComponent(substring({ref:String}, 5)), '') AS run_id,
                 {ref:String} AS reference
             FROM canon_crossings AS c
-            INNER JOIN
-            (
-                SELECT tenant, run_id, generation
-                FROM canon_runs FINAL
-                WHERE NOT deleted
-            ) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+            INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+                USING (tenant, run_id, generation)
             WHERE NOT match({ref:String}, '^(step|message):') AND c.reference = {ref:String}
         )
     ) AS starts,
@@ -90,33 +91,32 @@ WITH RECURSIVE
             if(
                 side = if({direction:String} = 'down', 'object', 'subject'),
                 reference,
-                concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F'))
+                retrospan_reference('run', run_id)
             ) AS origin,
             if(
                 side = if({direction:String} = 'down', 'object', 'subject'),
-                concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F')),
+                retrospan_reference('run', run_id),
                 reference
             ) AS target
         FROM canon_crossings
         UNION ALL
-        SELECT
-            concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F')) AS origin,
-            concat('conversation:', assumeNotNull(conversation_id)) AS target
-        FROM canon_runs FINAL
-        WHERE NOT deleted AND isNotNull(conversation_id)
-        UNION ALL
-        SELECT
-            concat('conversation:', assumeNotNull(conversation_id)) AS origin,
-            concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F')) AS target
-        FROM canon_runs FINAL
-        WHERE NOT deleted AND isNotNull(conversation_id)
+        SELECT tie.1 AS origin, tie.2 AS target
+        FROM
+        (
+            SELECT
+                retrospan_reference('run', run_id) AS run,
+                concat('conversation:', assumeNotNull(conversation_id)) AS conversation,
+                arrayJoin([(run, conversation), (conversation, run)]) AS tie
+            FROM canon_runs FINAL
+            WHERE NOT deleted AND isNotNull(conversation_id)
+        )
     ),
     reach AS
     (
         SELECT
             toUInt32(0) AS hop,
             arrayMap(
-                s -> if(s.1 = '', s.2, concat('run:', replaceAll(replaceAll(s.1, '%', '%25'), '/', '%2F'))),
+                s -> if(s.1 = '', s.2, retrospan_reference('run', s.1)),
                 starts
             ) AS frontier,
             frontier AS seen
@@ -160,7 +160,7 @@ WITH RECURSIVE
         )
     ) AS reached,
     arraySlice(reached, 1, 1000) AS scope,
-    pointer AS
+    reached_runs AS
     (
         SELECT tenant, run_id, generation, conversation_id, started_at, agent_name, input
         FROM canon_runs FINAL
@@ -168,16 +168,20 @@ WITH RECURSIVE
     ),
     -- What is known of the entities of these runs as edges; few, so that they are put together once for all levels.
     (
-        SELECT groupArray((subject, relation, object, role, evidence, run_id, step, at))
+        SELECT
+            CAST(
+                groupArray((subject, relation, object, role, evidence, run_id, step, at)),
+                'Array(Tuple(subject String, relation LowCardinality(String), object String, role LowCardinality(Nullable(String)), evidence LowCardinality(String), run_id String, step Nullable(UInt32), at DateTime64(9, \'UTC\')))'
+            )
         FROM
         (
             -- Used by name of the entity alone: what held then, as far as it had been said.
             SELECT
                 u.subject AS subject,
                 'used' AS relation,
-                concat(
-                    'observation:',
-                    replaceAll(replaceAll(argMax(o.observation_id, (o.priority, o.valid_from, o.known_from, o.observation_id)), '%', '%25'), '/', '%2F')
+                retrospan_reference(
+                    'observation',
+                    argMax(o.observation_id, (o.priority, o.valid_from, o.known_from, o.observation_id))
                 ) AS object,
                 toNullable(o.field) AS role,
                 'inferred' AS evidence,
@@ -187,47 +191,29 @@ WITH RECURSIVE
             FROM
             (
                 SELECT DISTINCT
-                    c.tenant AS tenant,
-                    c.entity_type AS entity_type,
-                    c.entity_id AS entity_id,
-                    c.field AS field,
-                    c.run_id AS run_id,
-                    c.step AS step,
-                    c.at AS at,
+                    tenant,
+                    entity_type,
+                    entity_id,
+                    field,
+                    run_id,
+                    canon_uses.step AS step,
+                    at,
                     if(
-                        isNull(c.step),
-                        concat('span:', c.trace_id, '/', c.span_id),
-                        concat('step:', replaceAll(replaceAll(c.run_id, '%', '%25'), '/', '%2F'), '/', toString(assumeNotNull(c.step)))
+                        isNull(step),
+                        concat('span:', trace_id, '/', span_id),
+                        retrospan_step_reference(run_id, assumeNotNull(step))
                     ) AS subject
-                FROM canon_uses AS c
+                FROM canon_uses
                 WHERE
-                    isNull(c.observation_id)
-                    AND (c.tenant, c.run_id, c.generation) IN
-                    (
-                        SELECT tenant, run_id, generation
-                        FROM pointer
-                    )
+                    isNull(observation_id)
+                    AND (tenant, run_id, generation) IN (SELECT tenant, run_id, generation FROM reached_runs)
             ) AS u
             INNER JOIN
             (
-                SELECT
-                    c.tenant AS tenant,
-                    c.entity_type AS entity_type,
-                    c.entity_id AS entity_id,
-                    c.field AS field,
-                    c.observation_id AS observation_id,
-                    c.priority AS priority,
-                    c.valid_from AS valid_from,
-                    c.known_from AS known_from,
-                    c.said_at AS said_at
-                FROM canon_observations AS c
-                WHERE
-                    (c.tenant, c.run_id, c.generation) IN
-                    (
-                        SELECT tenant, run_id, generation
-                        FROM pointer
-                    )
-            ) AS o ON o.tenant = u.tenant AND o.entity_type = u.entity_type AND o.entity_id = u.entity_id
+                SELECT tenant, entity_type, entity_id, field, observation_id, priority, valid_from, known_from, said_at
+                FROM canon_observations
+                WHERE (tenant, run_id, generation) IN (SELECT tenant, run_id, generation FROM reached_runs)
+            ) AS o USING (tenant, entity_type, entity_id)
             WHERE o.valid_from <= u.at AND o.said_at <= u.at AND (isNull(u.field) OR u.field = o.field)
             GROUP BY u.subject, u.run_id, u.step, u.at, o.field
         )
@@ -241,40 +227,17 @@ WITH RECURSIVE
             AND NOT (startsWith(subject, 'entity:') AND startsWith(object, 'observation:') AND subject != {ref:String})
         UNION ALL
         SELECT
-            t.1 AS subject,
-            CAST(t.2, 'LowCardinality(String)') AS relation,
-            t.3 AS object,
-            CAST(t.4, 'LowCardinality(Nullable(String))') AS role,
-            CAST(t.5, 'LowCardinality(String)') AS evidence,
-            t.6 AS run_id,
-            t.7 AS step,
-            t.8 AS at
-        FROM
-        (
-            SELECT arrayJoin(of_entities) AS t
-        )
+            edge.subject, edge.relation, edge.object, edge.role, edge.evidence, edge.run_id, edge.step, edge.at
+        FROM (SELECT arrayJoin(of_entities) AS edge)
     ),
-    -- A message belongs to the run that holds the edge, a run and a step to the run they name, all else to every run.
     edges AS
     (
         SELECT
-            multiIf(
-                startsWith(subject, 'message:'),
-                run_id,
-                match(subject, '^(run:.|step:.*/[0-9]+$)'),
-                decodeURLComponent(extract(subject, '^(?:run|step):(.*?)(?:/[0-9]+)?$')),
-                ''
-            ) AS subject_run,
+            run_of(subject, run_id) AS subject_run,
             subject,
             relation,
             object,
-            multiIf(
-                startsWith(object, 'message:'),
-                run_id,
-                match(object, '^(run:.|step:.*/[0-9]+$)'),
-                decodeURLComponent(extract(object, '^(?:run|step):(.*?)(?:/[0-9]+)?$')),
-                ''
-            ) AS object_run,
+            run_of(object, run_id) AS object_run,
             role,
             evidence,
             run_id,
@@ -302,7 +265,7 @@ WITH RECURSIVE
                 p.conversation_id AS conversation_id,
                 p.started_at AS started_at
             FROM canon_values AS v
-            INNER JOIN pointer AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
+            INNER JOIN reached_runs AS p USING (tenant, run_id, generation)
             WHERE length(scope) > 1 AND has(scope, v.run_id) AND v.kind = 'message'
         ) AS m
         INNER JOIN
@@ -316,7 +279,7 @@ WITH RECURSIVE
                 p.conversation_id AS conversation_id,
                 p.started_at AS started_at
             FROM canon_edges AS e
-            INNER JOIN pointer AS p ON p.tenant = e.tenant AND p.run_id = e.run_id AND p.generation = e.generation
+            INNER JOIN reached_runs AS p USING (tenant, run_id, generation)
             WHERE
                 length(scope) > 1
                 AND has(scope, e.run_id)
@@ -334,16 +297,10 @@ WITH RECURSIVE
         SELECT
             if({direction:String} = 'down', (object_run, object), (subject_run, subject)) AS origin,
             if({direction:String} = 'down', (subject_run, subject), (object_run, object)) AS target,
-            subject,
-            relation,
-            object,
-            role,
-            evidence,
-            run_id,
-            step,
-            at
+            * EXCEPT (subject_run, object_run)
         FROM edges
     ),
+    'Array(Tuple(origin Tuple(String, String), target Tuple(String, String), subject String, relation String, object String, role Nullable(String), evidence String, run_id String, step Nullable(UInt32), at Nullable(DateTime64(9, \'UTC\'))))' AS edges_type,
     -- One row for each level, its edges in an array. A path per row would double at every step.
     walk AS
     (
@@ -351,20 +308,9 @@ WITH RECURSIVE
             toUInt32(0) AS depth,
             starts AS frontier,
             arrayMap(s -> cityHash64(s), starts) AS seen,
-            arrayMap(
-                s -> (
-                    ('', ''),
-                    s,
-                    {ref:String},
-                    '',
-                    s.2,
-                    CAST(NULL, 'Nullable(String)'),
-                    '',
-                    s.1,
-                    CAST(NULL, 'Nullable(UInt32)'),
-                    CAST(NULL, 'Nullable(DateTime64(9, \'UTC\'))')
-                ),
-                starts
+            CAST(
+                arrayMap(s -> (('', ''), s, {ref:String}, '', s.2, NULL, '', s.1, NULL, NULL), starts),
+                edges_type
             ) AS found
         UNION ALL
         SELECT
@@ -378,19 +324,11 @@ WITH RECURSIVE
                 w.depth AS depth,
                 any(w.seen) AS seen,
                 arrayFilter(n -> NOT has(seen, cityHash64(n)), groupUniqArray(10000)(d.target)) AS fresh,
-                groupUniqArray(10001)(
-                    (
-                        d.origin,
-                        d.target,
-                        d.subject,
-                        toString(d.relation),
-                        d.object,
-                        CAST(d.role, 'Nullable(String)'),
-                        toString(d.evidence),
-                        d.run_id,
-                        d.step,
-                        toNullable(d.at)
-                    )
+                CAST(
+                    groupUniqArray(10001)(
+                        (d.origin, d.target, d.subject, d.relation, d.object, d.role, d.evidence, d.run_id, d.step, d.at)
+                    ),
+                    edges_type
                 ) AS found
             FROM
             (
@@ -404,102 +342,52 @@ WITH RECURSIVE
     )
 SELECT
     f.depth AS depth,
-    f.subject AS subject,
-    f.relation AS relation,
-    f.object AS object,
-    f.evidence AS evidence,
-    f.run_id AS run_id,
-    f.step AS step,
-    f.at AS at,
+    f.edge.subject AS subject,
+    CAST(f.edge.relation, 'LowCardinality(String)') AS relation,
+    f.edge.object AS object,
+    CAST(f.edge.evidence, 'LowCardinality(String)') AS evidence,
+    f.edge.run_id AS run_id,
+    f.edge.step AS step,
+    f.edge.at AS at,
     if(
         n.role = '',
         n.words,
-        concat(
-            n.role,
-            ': ',
-            substringUTF8(
-                arrayStringConcat(
-                    arrayMap(
-                        p -> multiIf(
-                            JSONExtractString(p, 'type') = 'tool_call',
-                            concat(JSONExtractString(p, 'name'), '(', JSONExtractRaw(p, 'arguments'), ')'),
-                            JSONHas(p, 'response'),
-                            if(
-                                JSONType(p, 'response') = 'String',
-                                JSONExtractString(p, 'response'),
-                                JSONExtractRaw(p, 'response')
-                            ),
-                            JSONHas(p, 'content'),
-                            if(
-                                JSONType(p, 'content') = 'String',
-                                JSONExtractString(p, 'content'),
-                                JSONExtractRaw(p, 'content')
-                            ),
-                            p
-                        ),
-                        JSONExtractArrayRaw(n.words, 'parts')
-                    ),
-                    ' '
-                ),
-                1,
-                120
-            )
-        )
+        concat(n.role, ': ', substringUTF8(retrospan_message_text(n.words), 1, 120))
     ) AS label,
     CAST(
         (f.depth = f.deepest AND f.total > 10000)
-            OR (f.depth = least({depth:UInt32}, 500) AND has(f.further, cityHash64(f.target)))
-            OR (length(reached) > 1000 AND f.target.1 = ''),
+            OR (f.depth = least({depth:UInt32}, 500) AND has(f.further, cityHash64(f.edge.target)))
+            OR (length(reached) > 1000 AND f.edge.target.1 = ''),
         'Bool'
     ) AS truncated,
-    f.role AS role
+    CAST(f.edge.role, 'LowCardinality(Nullable(String))') AS role
 FROM
 (
     SELECT
-        k.depth AS depth,
-        k.target AS target,
-        k.subject AS subject,
-        k.relation AS relation,
-        k.object AS object,
-        k.role AS role,
-        k.evidence AS evidence,
-        k.run_id AS run_id,
-        k.step AS step,
-        k.at AS at,
-        k.place AS place,
-        k.further AS further,
-        k.total AS total,
-        maxIf(k.depth, k.place <= 10000) OVER () AS deepest
+        *,
+        maxIf(depth, place <= 10000) OVER () AS deepest
     FROM
     (
         SELECT
             depth,
-            edge.2 AS target,
-            edge.3 AS subject,
-            CAST(edge.4, 'LowCardinality(String)') AS relation,
-            edge.5 AS object,
-            CAST(edge.6, 'LowCardinality(Nullable(String))') AS role,
-            CAST(edge.7, 'LowCardinality(String)') AS evidence,
-            edge.8 AS run_id,
-            edge.9 AS step,
-            edge.10 AS at,
+            edge,
             row_number() OVER (ORDER BY depth, edge) AS place,
             -- Edges one level too deep say where the walk would go on.
-            groupUniqArrayIf(10000)(cityHash64(edge.1), depth > least({depth:UInt32}, 500)) OVER () AS further,
+            groupUniqArrayIf(10000)(cityHash64(edge.origin), depth > least({depth:UInt32}, 500)) OVER () AS further,
             countIf(depth <= least({depth:UInt32}, 500)) OVER () AS total
         FROM
         (
             SELECT depth, arrayJoin(found) AS edge
             FROM walk
         )
-    ) AS k
+    )
 ) AS f
 LEFT ANY JOIN
 (
     SELECT
         (
             s.run_id,
-            concat('step:', replaceAll(replaceAll(s.run_id, '%', '%25'), '/', '%2F'), '/', toString(s.step))
+            retrospan_step_reference(s.run_id, s.step)
         ) AS node,
         '' AS role,
         multiIf(
@@ -508,7 +396,7 @@ LEFT ANY JOIN
             concat(s.step_kind, ' ', s.name)
         ) AS words
     FROM canon_steps AS s
-    INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+    INNER JOIN reached_runs AS p USING (tenant, run_id, generation)
     LEFT ANY JOIN canon_tool_calls AS t
         ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation AND t.ordinal = s.tool_call
     LEFT ANY JOIN canon_model_calls AS m
@@ -517,11 +405,11 @@ LEFT ANY JOIN
     UNION ALL
     SELECT (v.run_id, concat('message:', v.hash)) AS node, v.role AS role, v.json AS words
     FROM canon_values AS v
-    INNER JOIN pointer AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
+    INNER JOIN reached_runs AS p USING (tenant, run_id, generation)
     WHERE has(scope, v.run_id) AND v.kind = 'message'
     UNION ALL
     SELECT
-        ('', concat('observation:', replaceAll(replaceAll(o.observation_id, '%', '%25'), '/', '%2F'))) AS node,
+        ('', retrospan_reference('observation', o.observation_id)) AS node,
         '' AS role,
         concat(
             any(o.entity_type),
@@ -531,14 +419,14 @@ LEFT ANY JOIN
             substringUTF8(arrayStringConcat(groupArray(concat(o.field, ' = ', ifNull(o.value, 'null'))), ', '), 1, 120)
         ) AS words
     FROM canon_observations AS o
-    INNER JOIN pointer AS p ON p.tenant = o.tenant AND p.run_id = o.run_id AND p.generation = o.generation
+    INNER JOIN reached_runs AS p USING (tenant, run_id, generation)
     GROUP BY o.observation_id
     UNION ALL
     SELECT
-        (run_id, concat('run:', replaceAll(replaceAll(run_id, '%', '%25'), '/', '%2F'))) AS node,
+        (run_id, retrospan_reference('run', run_id)) AS node,
         '' AS role,
         concat('run of ', ifNull(agent_name, 'an unnamed agent'), ': ', substringUTF8(ifNull(input, ''), 1, 120)) AS words
-    FROM pointer
-) AS n ON n.node = f.target
+    FROM reached_runs
+) AS n ON n.node = f.edge.target
 WHERE f.depth <= least({depth:UInt32}, 500) AND f.place <= 10000
 SETTINGS join_use_nulls = 0

@@ -23,16 +23,12 @@ SELECT DISTINCT
     e.step AS step,
     e.at AS at
 FROM canon_edges AS e
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = e.tenant AND p.run_id = e.run_id AND p.generation = e.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)
 UNION ALL
 SELECT DISTINCT
     c.tenant AS tenant,
-    concat('step:', replaceAll(replaceAll(c.run_id, '%', '%25'), '/', '%2F'), '/', toString(c.step)) AS subject,
+    retrospan_step_reference(c.run_id, c.step) AS subject,
     CAST('used', 'LowCardinality(String)') AS relation,
     concat('message:', v.hash) AS object,
     CAST(v.role, 'LowCardinality(Nullable(String))') AS role,
@@ -45,11 +41,7 @@ FROM
     SELECT tenant, run_id, generation, step, started_at, arrayJoin(input_values) AS number
     FROM canon_model_calls
 ) AS c
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)
 INNER JOIN canon_values AS v
     ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation AND v.number = c.number

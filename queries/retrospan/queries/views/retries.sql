@@ -22,9 +22,5 @@ SELECT
     a.error_type AS error_type,
     a.status AS status
 FROM canon_attempts AS a
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = a.tenant AND p.run_id = a.run_id AND p.generation = a.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)

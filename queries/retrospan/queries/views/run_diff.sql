@@ -15,42 +15,43 @@
 -- note: times, ids, token counts and instances are never compared. No rows when one of the runs does not exist.
 -- example: SELECT position, step_a, step_b, change, aspect, value_a, value_b FROM run_diff(a = {run_id:String}, b = {other_run_id:String}) WHERE change != 'same' ORDER BY position
 WITH
-    -- A message in words: its text, the calls it asks for, the results it carries.
-    message -> arrayStringConcat(
-        arrayMap(
-            p -> multiIf(
-                JSONExtractString(p, 'type') = 'tool_call',
-                concat(JSONExtractString(p, 'name'), '(', JSONExtractRaw(p, 'arguments'), ')'),
-                JSONHas(p, 'response'),
-                if(JSONType(p, 'response') = 'String', JSONExtractString(p, 'response'), JSONExtractRaw(p, 'response')),
-                JSONHas(p, 'content'),
-                if(JSONType(p, 'content') = 'String', JSONExtractString(p, 'content'), JSONExtractRaw(p, 'content')),
-                p
-            ),
-            JSONExtractArrayRaw(message, 'parts')
-        ),
-        ' '
-    ) AS words,
-    pointer AS
+    -- Of the texts that are shown, those of one thing and one side.
+    (words, what, side) -> arrayFilter(w -> w.what = what AND w.side = side, words) AS words_of,
+    state -> concat('{', arrayStringConcat(arrayMap(s -> concat(toJSONString(s.place), ':', s.text), state), ','), '}') AS as_object,
+    -- Of one side, index by index, the index of the neighbour when that has the same key, else 0.
+    (side, entries, neighbours) -> arrayMap(
+        pair -> pair.partner,
+        arraySort(
+            pair -> pair.index,
+            arrayFilter(
+                pair -> pair.side = side,
+                CAST(
+                    arrayMap((x, y) -> (x.side, x.index, if(x.key = y.key, y.index, 0)), entries, neighbours),
+                    'Array(Tuple(side String, index Int64, partner Int64))'
+                )
+            )
+        )
+    ) AS partners_of,
+    current_generations AS
     (
         SELECT tenant, run_id, generation
         FROM canon_runs FINAL
         WHERE run_id IN ({a:String}, {b:String}) AND NOT deleted
     ),
-    -- The lists that are told in words: of a prompt or of a stated state. A state made of messages is the prompt again.
-    told AS
+    -- The lists that are shown in words: of a prompt or of a stated state. A state made of messages is the prompt again.
+    shown_lists AS
     (
         SELECT DISTINCT run_id, number
         FROM
         (
             SELECT m.run_id AS run_id, arrayJoin([m.system_value, m.tools_value]) AS number
             FROM canon_model_calls AS m
-            INNER JOIN pointer AS p ON p.tenant = m.tenant AND p.run_id = m.run_id AND p.generation = m.generation
+            INNER JOIN current_generations USING (tenant, run_id, generation)
             WHERE m.run_id IN ({a:String}, {b:String})
             UNION ALL
             SELECT s.run_id AS run_id, arrayJoin(s.before_values) AS number
             FROM canon_steps AS s
-            INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+            INNER JOIN current_generations USING (tenant, run_id, generation)
             WHERE s.run_id IN ({a:String}, {b:String}) AND ifNull(s.state_source, 'messages') != 'messages'
         )
     ),
@@ -63,9 +64,9 @@ WITH
             v.number AS number,
             v.hash AS hash,
             v.role AS role,
-            substringUTF8(if(v.kind = 'message', words(v.json), v.json), 1, 500) AS text
+            substringUTF8(if(v.kind = 'message', retrospan_message_text(v.json), v.json), 1, 500) AS text
         FROM canon_values AS v
-        INNER JOIN pointer AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
+        INNER JOIN current_generations USING (tenant, run_id, generation)
         WHERE v.run_id IN ({a:String}, {b:String}) AND v.kind != 'list'
         UNION ALL
         SELECT
@@ -75,7 +76,7 @@ WITH
             '' AS role,
             concat(
                 '[',
-                arrayStringConcat(arrayMap(e -> e.2, arraySort(e -> e.1, groupArray((l.element.1, e.text)))), ','),
+                arrayStringConcat(arraySort((text, place) -> place, groupArray(e.text), groupArray(l.element.place)), ','),
                 if(any(l.length) > 20, ',…]', ']')
             ) AS text
         FROM
@@ -87,10 +88,15 @@ WITH
                 v.number AS number,
                 v.hash AS hash,
                 length(v.elements) AS length,
-                arrayJoin(arrayZip(arrayEnumerate(arraySlice(v.elements, 1, 20)), arraySlice(v.elements, 1, 20))) AS element
+                arrayJoin(
+                    CAST(
+                        arrayZip(arrayEnumerate(arraySlice(v.elements, 1, 20)), arraySlice(v.elements, 1, 20)),
+                        'Array(Tuple(place UInt32, number UInt32))'
+                    )
+                ) AS element
             FROM canon_values AS v
-            INNER JOIN pointer AS p ON p.tenant = v.tenant AND p.run_id = v.run_id AND p.generation = v.generation
-            INNER JOIN told AS t ON t.run_id = v.run_id AND t.number = v.number
+            INNER JOIN current_generations USING (tenant, run_id, generation)
+            INNER JOIN shown_lists AS s ON s.run_id = v.run_id AND s.number = v.number
             WHERE v.run_id IN ({a:String}, {b:String}) AND v.kind = 'list'
         ) AS l
         INNER JOIN
@@ -100,20 +106,23 @@ WITH
                 run_id,
                 generation,
                 number,
-                substringUTF8(if(kind = 'message', words(json), json), 1, 500) AS text
+                substringUTF8(if(kind = 'message', retrospan_message_text(json), json), 1, 500) AS text
             FROM canon_values
             WHERE run_id IN ({a:String}, {b:String})
         ) AS e
-            ON e.tenant = l.tenant AND e.run_id = l.run_id AND e.generation = l.generation AND e.number = l.element.2
+            ON e.tenant = l.tenant AND e.run_id = l.run_id AND e.generation = l.generation AND e.number = l.element.number
         GROUP BY l.run_id, l.number
     ),
-    -- The input of each model call as (position, hash, number of the value); the hash as a number takes a third.
+    -- The input of each model call; the hash as a number takes a third.
     prompts AS
     (
         SELECT
             c.run_id AS run_id,
             c.step AS step,
-            arraySort(groupArray((c.place.1, reinterpretAsUInt128(unhex(v.hash)), c.number))) AS messages
+            CAST(
+                arraySort(groupArray((c.message.place, reinterpretAsUInt128(unhex(v.hash)), c.number))),
+                'Array(Tuple(place UInt32, hash UInt128, number UInt32))'
+            ) AS messages
         FROM
         (
             SELECT
@@ -121,12 +130,14 @@ WITH
                 run_id,
                 generation,
                 step,
-                arrayJoin(arrayZip(arrayEnumerate(input_values), input_values)) AS place,
-                place.2 AS number
+                arrayJoin(
+                    CAST(arrayZip(arrayEnumerate(input_values), input_values), 'Array(Tuple(place UInt32, number UInt32))')
+                ) AS message,
+                message.number AS number
             FROM canon_model_calls
             WHERE run_id IN ({a:String}, {b:String})
         ) AS c
-        INNER JOIN pointer AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+        INNER JOIN current_generations USING (tenant, run_id, generation)
         INNER JOIN canon_values AS v
             ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation AND v.number = c.number
         WHERE v.run_id IN ({a:String}, {b:String})
@@ -162,9 +173,10 @@ WITH
             m.tools_value AS tools_value,
             m.output_values AS output_values,
             if(ifNull(s.state_source, 'messages') = 'messages', NULL, s.state_before_hash) AS state_hash,
-            if(isNull(state_hash), [], arrayZip(arrayMap(k -> toString(k), s.before_keys), s.before_values)) AS state
+            if(isNull(state_hash), [], arrayMap(k -> toString(k), s.before_keys)) AS state_keys,
+            if(isNull(state_hash), [], s.before_values) AS state_values
         FROM canon_steps AS s
-        INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+        INNER JOIN current_generations USING (tenant, run_id, generation)
         LEFT JOIN
         (
             -- Cut before they are joined: the join holds what it is given.
@@ -188,6 +200,18 @@ WITH
             ON m.tenant = s.tenant AND m.run_id = s.run_id AND m.generation = s.generation AND m.ordinal = s.model_call
         WHERE s.run_id IN ({a:String}, {b:String})
     ),
+    -- The same as one tuple with the names of the columns, so that two of them can stand side by side.
+    sides AS
+    (
+        SELECT
+            run_id,
+            step,
+            CAST(
+                tuple(facts.* EXCEPT (run_id, step)),
+                'Tuple(step_kind LowCardinality(String), name String, status LowCardinality(String), error_type String, error_message String, arguments_hash Nullable(String), result_hash Nullable(String), arguments Nullable(String), result Nullable(String), provider Nullable(String), request_model Nullable(String), parameters String, parameters_hash String, system_hash String, tools_hash String, input_hash String, output_hash String, system_value UInt32, tools_value UInt32, output_values Array(UInt32), state_hash Nullable(String), state_keys Array(String), state_values Array(UInt32))'
+            ) AS fact
+        FROM facts
+    ),
     -- What the alignment goes by, and nothing else.
     named AS
     (
@@ -197,7 +221,7 @@ WITH
             s.step_kind AS step_kind,
             multiIf(s.step_kind = 'model', ifNull(s.agent_name, ''), s.tool_call != 0, t.tool_name, s.name) AS name
         FROM canon_steps AS s
-        INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+        INNER JOIN current_generations USING (tenant, run_id, generation)
         LEFT JOIN canon_tool_calls AS t
             ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation AND t.ordinal = s.tool_call
         WHERE s.run_id IN ({a:String}, {b:String})
@@ -211,21 +235,21 @@ WITH
             (
                 SELECT uniqExact(s.run_id) = 2
                 FROM canon_steps AS s
-                INNER JOIN pointer AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+                INNER JOIN current_generations USING (tenant, run_id, generation)
                 WHERE s.run_id IN ({a:String}, {b:String}) AND s.step_kind = 'model' AND ifNull(s.agent_name, '') != ''
             ) AS agents_known,
-            (step, concat(step_kind, '\0', if(step_kind = 'model' AND NOT agents_known, '', name))) AS entry
+            concat(step_kind, '\0', if(step_kind = 'model' AND NOT agents_known, '', name)) AS key
         SELECT
-            arraySort(groupArrayIf(entry, run_id = {a:String})) AS steps_a,
-            arraySort(groupArrayIf(entry, run_id = {b:String})) AS steps_b
+            CAST(arraySort(groupArrayIf((step, key), run_id = {a:String})), 'Array(Tuple(step UInt32, key String))') AS steps_a,
+            CAST(arraySort(groupArrayIf((step, key), run_id = {b:String})), 'Array(Tuple(step UInt32, key String))') AS steps_b
         FROM named
-        HAVING (SELECT uniqExact(run_id) FROM pointer) = if({a:String} = {b:String}, 1, 2)
+        HAVING (SELECT uniqExact(run_id) FROM current_generations) = if({a:String} = {b:String}, 1, 2)
     ),
     keyed AS
     (
         SELECT
-            steps_a.2 AS keys_a,
-            steps_b.2 AS keys_b,
+            steps_a.key AS keys_a,
+            steps_b.key AS keys_b,
             toInt64(length(steps_a)) AS length_a,
             toInt64(length(steps_b)) AS length_b,
             least(length_a, length_b) AS shorter
@@ -234,11 +258,7 @@ WITH
     headed AS
     (
         SELECT
-            keys_a,
-            keys_b,
-            length_a,
-            length_b,
-            shorter,
+            *,
             toInt64(
                 arrayFirstIndex(
                     (x, y) -> x != y,
@@ -251,11 +271,7 @@ WITH
     tailed AS
     (
         SELECT
-            keys_a,
-            keys_b,
-            length_a,
-            length_b,
-            head,
+            *,
             toInt64(
                 arrayFirstIndex(
                     (x, y) -> x != y,
@@ -268,38 +284,35 @@ WITH
     middles AS
     (
         SELECT
-            length_a,
-            length_b,
-            head,
-            tail,
+            * EXCEPT (keys_a, keys_b, shorter),
             arraySlice(keys_a, head + 1, length_a - head - tail) AS middle_a,
             arraySlice(keys_b, head + 1, length_b - head - tail) AS middle_b
         FROM tailed
     ),
-    -- All of both middles as (key with its occurrence, side, index), sorted: partners stand side by side. No lambda from
-    -- here on uses a whole array: it would be copied for each element.
+    -- All of both middles, sorted: partners stand side by side. No lambda from here on uses a whole array: it would be
+    -- copied for each element.
     merged AS
     (
         SELECT
-            length_a,
-            length_b,
-            head,
-            tail,
-            arraySort(
-                arrayConcat(
-                    arrayMap(
-                        (k, n, i) -> (concat(k, '\0', toString(n)), toUInt8(0), toInt64(i)),
-                        middle_a,
-                        arrayEnumerateUniq(middle_a),
-                        arrayEnumerate(middle_a)
-                    ),
-                    arrayMap(
-                        (k, n, i) -> (concat(k, '\0', toString(n)), toUInt8(1), toInt64(i)),
-                        middle_b,
-                        arrayEnumerateUniq(middle_b),
-                        arrayEnumerate(middle_b)
+            * EXCEPT (middle_a, middle_b),
+            CAST(
+                arraySort(
+                    arrayConcat(
+                        arrayMap(
+                            (key, occurrence, i) -> (concat(key, '\0', toString(occurrence)), 'a', toInt64(i)),
+                            middle_a,
+                            arrayEnumerateUniq(middle_a),
+                            arrayEnumerate(middle_a)
+                        ),
+                        arrayMap(
+                            (key, occurrence, i) -> (concat(key, '\0', toString(occurrence)), 'b', toInt64(i)),
+                            middle_b,
+                            arrayEnumerateUniq(middle_b),
+                            arrayEnumerate(middle_b)
+                        )
                     )
-                )
+                ),
+                'Array(Tuple(key String, side String, index Int64))'
             ) AS entries
         FROM middles
     ),
@@ -307,61 +320,28 @@ WITH
     partners AS
     (
         SELECT
-            length_a,
-            length_b,
-            head,
-            tail,
-            arrayMap(
-                x -> x.2,
-                arraySort(
-                    arrayFilter(
-                        x -> x.3 = 0,
-                        arrayMap(
-                            (x, next) -> (x.3, if(x.1 = next.1, next.3, 0), x.2),
-                            entries,
-                            arrayShiftLeft(entries, 1)
-                        )
-                    )
-                )
-            ) AS partner_a,
-            arrayMap(
-                x -> x.2,
-                arraySort(
-                    arrayFilter(
-                        x -> x.3 = 1,
-                        arrayMap(
-                            (x, last) -> (x.3, if(x.1 = last.1, last.3, 0), x.2),
-                            entries,
-                            arrayShiftRight(entries, 1)
-                        )
-                    )
-                )
-            ) AS partner_b
+            * EXCEPT (entries),
+            partners_of('a', entries, arrayShiftLeft(entries, 1)) AS partner_a,
+            partners_of('b', entries, arrayShiftRight(entries, 1)) AS partner_b
         FROM merged
     ),
     paired_off AS
     (
         SELECT
-            length_a,
-            length_b,
-            head,
-            tail,
-            partner_a,
-            partner_b,
+            *,
             arrayFilter((i, partner) -> partner != 0, arrayEnumerate(partner_a), partner_a) AS common_a,
             arrayFilter(partner -> partner != 0, partner_a) AS common_b
         FROM partners
     ),
+    -- The zone is 0 for the head, 1 for the middle, 2 for the tail. In the middle what a has stands in its order, and
+    -- what only b has before the next step that both have.
     aligned AS
     (
+        WITH 'Array(Tuple(zone Int64, place Int64, of_a Int64, step_a Int64, step_b Int64, moved Int64))' AS places_type
         SELECT
-            -- (zone, order in it, of a, index in a, index in b, whether it moved)
             arraySort(
                 arrayConcat(
-                    CAST(
-                        arrayMap(i -> (0, i, 1, i, i, 0), range(1, head + 1)),
-                        'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
-                    ),
+                    CAST(arrayMap(i -> (0, i, 1, i, i, 0), range(1, head + 1)), places_type),
                     CAST(
                         arrayMap(
                             (i, partner, in_order) -> (1, i, 1, head + i, head + partner, partner != in_order),
@@ -369,60 +349,45 @@ WITH
                             common_b,
                             arraySort(common_b)
                         ),
-                        'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
+                        places_type
                     ),
                     CAST(
                         arrayMap(
                             i -> (1, i, 1, head + i, 0, 0),
                             arrayFilter((i, partner) -> partner = 0, arrayEnumerate(partner_a), partner_a)
                         ),
-                        'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
+                        places_type
                     ),
-                    -- What only b has stands before the next step that both have.
                     CAST(
                         arrayFilter(
-                            x -> x.5 != 0,
+                            (place, partner) -> partner = 0,
                             arrayMap(
-                                (partner, i, next) -> (
-                                    1,
-                                    if(next = 0, 4294967295, next),
-                                    0,
-                                    0,
-                                    if(partner = 0, head + toInt64(i), 0),
-                                    0
-                                ),
-                                partner_b,
+                                (i, next) -> (1, if(next = 0, 4294967295, next), 0, 0, head + toInt64(i), 0),
                                 arrayEnumerate(partner_b),
                                 arrayReverseFill(x -> x != 0, partner_b)
-                            )
+                            ),
+                            partner_b
                         ),
-                        'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
+                        places_type
                     ),
                     CAST(
-                        arrayMap(
-                            i -> (2, i, 0, length_a - tail + i, length_b - tail + i, 0),
-                            range(1, tail + 1)
-                        ),
-                        'Array(Tuple(Int64, Int64, Int64, Int64, Int64, Int64))'
+                        arrayMap(i -> (2, i, 0, length_a - tail + i, length_b - tail + i, 0), range(1, tail + 1)),
+                        places_type
                     )
                 )
             ) AS places
         FROM paired_off
     ),
-    placed AS
-    (
-        SELECT arrayJoin(arrayZip(arrayEnumerate(places), places)) AS place
-        FROM aligned
-    ),
     paired AS
     (
+        -- Steps count from 1 without a gap, as the indexes do.
         SELECT
-            place.1 AS position,
-            -- Steps count from 1 without a gap, as the indexes do.
-            toUInt32(place.2.4) AS step_a,
-            toUInt32(place.2.5) AS step_b,
-            place.2.6 != 0 AS moved
-        FROM placed
+            position,
+            toUInt32(place.step_a) AS step_a,
+            toUInt32(place.step_b) AS step_b,
+            place.moved != 0 AS moved
+        FROM aligned
+        ARRAY JOIN places AS place, arrayEnumerate(places) AS position
     ),
     prompted AS
     (
@@ -433,18 +398,21 @@ WITH
             p.moved AS moved,
             -- The first message in which the prompts differ, as numbers in both runs; 0 where one prompt has ended.
             arrayFirst(
-                o -> o.1 != o.2,
-                arrayZip(
-                    arrayResize(u.messages.2, greatest(length(u.messages), length(w.messages))),
-                    arrayResize(w.messages.2, greatest(length(u.messages), length(w.messages))),
-                    arrayResize(u.messages.3, greatest(length(u.messages), length(w.messages)), 0),
-                    arrayResize(w.messages.3, greatest(length(u.messages), length(w.messages)), 0)
+                m -> m.hash_a != m.hash_b,
+                CAST(
+                    arrayZip(
+                        arrayResize(x.messages.hash, greatest(length(x.messages), length(y.messages))),
+                        arrayResize(y.messages.hash, greatest(length(x.messages), length(y.messages))),
+                        arrayResize(x.messages.number, greatest(length(x.messages), length(y.messages))),
+                        arrayResize(y.messages.number, greatest(length(x.messages), length(y.messages)))
+                    ),
+                    'Array(Tuple(hash_a UInt128, hash_b UInt128, in_a UInt32, in_b UInt32))'
                 )
-            ) AS odd
+            ) AS odd_message
         FROM paired AS p
         -- The run is named here and not joined by: so each side holds the rows of its own run only.
-        LEFT JOIN prompts AS u ON u.run_id = {a:String} AND u.step = p.step_a
-        LEFT JOIN prompts AS w ON w.run_id = {b:String} AND w.step = p.step_b
+        LEFT JOIN prompts AS x ON x.run_id = {a:String} AND x.step = p.step_a
+        LEFT JOIN prompts AS y ON y.run_id = {b:String} AND y.step = p.step_b
     ),
     joined AS
     (
@@ -453,243 +421,116 @@ WITH
             p.step_a AS step_a,
             p.step_b AS step_b,
             p.moved AS moved,
+            p.odd_message AS odd_message,
+            x.fact AS a,
+            y.fact AS b,
             p.step_a != 0 AND p.step_b != 0 AS both,
-            x.system_hash != y.system_hash AS other_system,
-            x.tools_hash != y.tools_hash AS other_tools,
-            x.input_hash != y.input_hash AS other_input,
-            ifNull(x.state_hash != y.state_hash, false) AS other_state,
-            x.step_kind AS step_kind_a,
-            y.step_kind AS step_kind_b,
-            x.name AS name_a,
-            y.name AS name_b,
-            x.status AS status_a,
-            y.status AS status_b,
-            x.error_type AS error_type_a,
-            y.error_type AS error_type_b,
-            x.error_message AS error_message_a,
-            y.error_message AS error_message_b,
-            x.arguments_hash AS arguments_hash_a,
-            y.arguments_hash AS arguments_hash_b,
-            x.result_hash AS result_hash_a,
-            y.result_hash AS result_hash_b,
-            x.arguments AS arguments_a,
-            y.arguments AS arguments_b,
-            x.result AS result_a,
-            y.result AS result_b,
-            x.provider AS provider_a,
-            y.provider AS provider_b,
-            x.request_model AS request_model_a,
-            y.request_model AS request_model_b,
-            x.parameters AS parameters_a,
-            y.parameters AS parameters_b,
-            x.parameters_hash AS parameters_hash_a,
-            y.parameters_hash AS parameters_hash_b,
-            x.output_hash AS output_hash_a,
-            y.output_hash AS output_hash_b,
-            x.state_hash AS state_hash_a,
-            y.state_hash AS state_hash_b,
-            p.odd.3 != 0 AS message_in_a,
-            p.odd.4 != 0 AS message_in_b,
-            -- The values whose texts are shown, as (what, of b, place or key, number): none of what is equal.
-            arrayConcat(
-                if(both AND other_system, [('system', 0, '', x.system_value), ('system', 1, '', y.system_value)], []),
-                if(both AND other_tools, [('tools', 0, '', x.tools_value), ('tools', 1, '', y.tools_value)], []),
-                if(both AND other_input, [('message', 0, '', p.odd.3), ('message', 1, '', p.odd.4)], []),
-                if(
-                    both AND x.output_hash = y.output_hash,
-                    [],
-                    arrayConcat(
-                        arrayMap((n, i) -> ('answer', 0, leftPad(toString(i), 9, '0'), n), x.output_values, arrayEnumerate(x.output_values)),
-                        arrayMap((n, i) -> ('answer', 1, leftPad(toString(i), 9, '0'), n), y.output_values, arrayEnumerate(y.output_values))
-                    )
-                ),
-                if(
-                    both AND other_state,
-                    arrayConcat(
-                        arrayMap(e -> ('state', 0, e.1, e.2), x.state),
-                        arrayMap(e -> ('state', 1, e.1, e.2), y.state)
-                    ),
-                    []
-                ),
-                [('', 0, '', 0)]
-            ) AS wanted
+            both AND a.system_hash != b.system_hash AS other_system,
+            both AND a.tools_hash != b.tools_hash AS other_tools,
+            both AND a.input_hash != b.input_hash AS other_input,
+            both AND ifNull(a.state_hash != b.state_hash, false) AS other_state
         FROM prompted AS p
-        LEFT JOIN facts AS x ON x.run_id = {a:String} AND x.step = p.step_a
-        LEFT JOIN facts AS y ON y.run_id = {b:String} AND y.step = p.step_b
+        LEFT JOIN sides AS x ON x.run_id = {a:String} AND x.step = p.step_a
+        LEFT JOIN sides AS y ON y.run_id = {b:String} AND y.step = p.step_b
     ),
-    -- The same with those texts, as (what, of b, place or key, hash, text).
-    shown AS
+    -- The values whose texts are shown: none of what is equal.
+    wanted AS
     (
         SELECT
-            f.position AS position,
-            any(f.step_a) AS step_a,
-            any(f.step_b) AS step_b,
-            any(f.moved) AS moved,
-            any(f.both) AS both,
-            any(f.other_system) AS other_system,
-            any(f.other_tools) AS other_tools,
-            any(f.other_input) AS other_input,
-            any(f.other_state) AS other_state,
-            any(f.message_in_a) AS message_in_a,
-            any(f.message_in_b) AS message_in_b,
-            any(f.step_kind_a) AS step_kind_a,
-            any(f.step_kind_b) AS step_kind_b,
-            any(f.name_a) AS name_a,
-            any(f.name_b) AS name_b,
-            any(f.status_a) AS status_a,
-            any(f.status_b) AS status_b,
-            any(f.error_type_a) AS error_type_a,
-            any(f.error_type_b) AS error_type_b,
-            any(f.error_message_a) AS error_message_a,
-            any(f.error_message_b) AS error_message_b,
-            any(f.arguments_hash_a) AS arguments_hash_a,
-            any(f.arguments_hash_b) AS arguments_hash_b,
-            any(f.result_hash_a) AS result_hash_a,
-            any(f.result_hash_b) AS result_hash_b,
-            any(f.arguments_a) AS arguments_a,
-            any(f.arguments_b) AS arguments_b,
-            any(f.result_a) AS result_a,
-            any(f.result_b) AS result_b,
-            any(f.provider_a) AS provider_a,
-            any(f.provider_b) AS provider_b,
-            any(f.request_model_a) AS request_model_a,
-            any(f.request_model_b) AS request_model_b,
-            any(f.parameters_a) AS parameters_a,
-            any(f.parameters_b) AS parameters_b,
-            any(f.parameters_hash_a) AS parameters_hash_a,
-            any(f.parameters_hash_b) AS parameters_hash_b,
-            any(f.output_hash_a) AS output_hash_a,
-            any(f.output_hash_b) AS output_hash_b,
-            any(f.state_hash_a) AS state_hash_a,
-            any(f.state_hash_b) AS state_hash_b,
-            arraySort(
-                groupArray(
-                    (
-                        toString(f.want.1),
-                        f.want.2,
-                        f.want.3,
-                        t.hash,
-                        multiIf(
-                            f.want.1 = 'message', concat(t.role, ': ', t.text),
-                            f.want.1 = 'state', substringUTF8(t.text, 1, 200),
-                            substringUTF8(t.text, 1, 500)
+            *,
+            arrayJoin(
+                CAST(
+                    arrayConcat(
+                        if(other_system, [('system', 'a', '', a.system_value), ('system', 'b', '', b.system_value)], []),
+                        if(other_tools, [('tools', 'a', '', a.tools_value), ('tools', 'b', '', b.tools_value)], []),
+                        if(other_input, [('message', 'a', '', odd_message.in_a), ('message', 'b', '', odd_message.in_b)], []),
+                        if(
+                            both AND a.output_hash = b.output_hash,
+                            [],
+                            arrayConcat(
+                                arrayMap(
+                                    (n, i) -> ('answer', 'a', leftPad(toString(i), 9, '0'), n),
+                                    a.output_values,
+                                    arrayEnumerate(a.output_values)
+                                ),
+                                arrayMap(
+                                    (n, i) -> ('answer', 'b', leftPad(toString(i), 9, '0'), n),
+                                    b.output_values,
+                                    arrayEnumerate(b.output_values)
+                                )
+                            )
+                        ),
+                        if(
+                            other_state,
+                            arrayConcat(
+                                arrayMap((key, n) -> ('state', 'a', key, n), a.state_keys, a.state_values),
+                                arrayMap((key, n) -> ('state', 'b', key, n), b.state_keys, b.state_values)
+                            ),
+                            []
+                        ),
+                        [('', 'a', '', 0)]
+                    ),
+                    'Array(Tuple(what String, side String, place String, number UInt32))'
+                )
+            ) AS want,
+            if(want.side = 'a', {a:String}, {b:String}) AS of_run
+        FROM joined
+    ),
+    worded AS
+    (
+        SELECT
+            w.position AS position,
+            any(w.step_a) AS step_a,
+            any(w.step_b) AS step_b,
+            any(w.moved) AS moved,
+            any(w.odd_message) AS odd_message,
+            any(w.a) AS a,
+            any(w.b) AS b,
+            any(w.both) AS both,
+            any(w.other_system) AS other_system,
+            any(w.other_tools) AS other_tools,
+            any(w.other_input) AS other_input,
+            any(w.other_state) AS other_state,
+            CAST(
+                arraySort(
+                    groupArray(
+                        (
+                            w.want.what,
+                            w.want.side,
+                            w.want.place,
+                            t.hash,
+                            multiIf(
+                                w.want.what = 'message', concat(t.role, ': ', t.text),
+                                w.want.what = 'state', substringUTF8(t.text, 1, 200),
+                                substringUTF8(t.text, 1, 500)
+                            )
                         )
                     )
-                )
-            ) AS said
-        FROM
-        (
-            SELECT
-                position,
-                step_a,
-                step_b,
-                moved,
-                both,
-                other_system,
-                other_tools,
-                other_input,
-                other_state,
-                message_in_a,
-                message_in_b,
-                step_kind_a,
-                step_kind_b,
-                name_a,
-                name_b,
-                status_a,
-                status_b,
-                error_type_a,
-                error_type_b,
-                error_message_a,
-                error_message_b,
-                arguments_hash_a,
-                arguments_hash_b,
-                result_hash_a,
-                result_hash_b,
-                arguments_a,
-                arguments_b,
-                result_a,
-                result_b,
-                provider_a,
-                provider_b,
-                request_model_a,
-                request_model_b,
-                parameters_a,
-                parameters_b,
-                parameters_hash_a,
-                parameters_hash_b,
-                output_hash_a,
-                output_hash_b,
-                state_hash_a,
-                state_hash_b,
-                arrayJoin(wanted) AS want,
-                if(want.2 = 0, {a:String}, {b:String}) AS of_run
-            FROM joined
-        ) AS f
-        LEFT JOIN texts AS t ON t.run_id = f.of_run AND t.number = f.want.4
-        GROUP BY f.position
+                ),
+                'Array(Tuple(what String, side String, place String, hash String, text String))'
+            ) AS words
+        FROM wanted AS w
+        LEFT JOIN texts AS t ON t.run_id = w.of_run AND t.number = w.want.number
+        GROUP BY w.position
     ),
     told_apart AS
     (
         SELECT
-            position,
-            step_a,
-            step_b,
-            moved,
-            both,
-            other_system,
-            other_tools,
-            other_input,
-            other_state,
-            step_kind_a,
-            step_kind_b,
-            name_a,
-            name_b,
-            status_a,
-            status_b,
-            error_type_a,
-            error_type_b,
-            error_message_a,
-            error_message_b,
-            arguments_hash_a,
-            arguments_hash_b,
-            result_hash_a,
-            result_hash_b,
-            arguments_a,
-            arguments_b,
-            result_a,
-            result_b,
-            provider_a,
-            provider_b,
-            request_model_a,
-            request_model_b,
-            parameters_a,
-            parameters_b,
-            parameters_hash_a,
-            parameters_hash_b,
-            output_hash_a,
-            output_hash_b,
-            state_hash_a,
-            state_hash_b,
-            arrayFirst(e -> e.1 = 'system' AND e.2 = 0, said).5 AS system_a,
-            arrayFirst(e -> e.1 = 'system' AND e.2 = 1, said).5 AS system_b,
-            arrayFirst(e -> e.1 = 'tools' AND e.2 = 0, said).5 AS tools_a,
-            arrayFirst(e -> e.1 = 'tools' AND e.2 = 1, said).5 AS tools_b,
-            if(message_in_a, arrayFirst(e -> e.1 = 'message' AND e.2 = 0, said).5, NULL) AS message_a,
-            if(message_in_b, arrayFirst(e -> e.1 = 'message' AND e.2 = 1, said).5, NULL) AS message_b,
-            arrayStringConcat(arrayMap(e -> e.5, arrayFilter(e -> e.1 = 'answer' AND e.2 = 0, said)), ' ') AS answer_a,
-            arrayStringConcat(arrayMap(e -> e.5, arrayFilter(e -> e.1 = 'answer' AND e.2 = 1, said)), ' ') AS answer_b,
-            arrayFilter(e -> e.1 = 'state' AND e.2 = 0, said) AS all_state_a,
-            arrayFilter(e -> e.1 = 'state' AND e.2 = 1, said) AS all_state_b,
-            -- Of two states only the keys that differ, as (key, text).
-            arrayMap(
-                e -> (e.3, e.5),
-                arrayFilter(e -> NOT has(arrayZip(all_state_b.3, all_state_b.4), (e.3, e.4)), all_state_a)
-            ) AS odd_state_a,
-            arrayMap(
-                e -> (e.3, e.5),
-                arrayFilter(e -> NOT has(arrayZip(all_state_a.3, all_state_a.4), (e.3, e.4)), all_state_b)
-            ) AS odd_state_b
-        FROM shown
+            * EXCEPT (words),
+            words_of(words, 'system', 'a')[1].text AS system_a,
+            words_of(words, 'system', 'b')[1].text AS system_b,
+            words_of(words, 'tools', 'a')[1].text AS tools_a,
+            words_of(words, 'tools', 'b')[1].text AS tools_b,
+            if(odd_message.in_a != 0, words_of(words, 'message', 'a')[1].text, NULL) AS message_a,
+            if(odd_message.in_b != 0, words_of(words, 'message', 'b')[1].text, NULL) AS message_b,
+            arrayStringConcat(words_of(words, 'answer', 'a').text, ' ') AS answer_a,
+            arrayStringConcat(words_of(words, 'answer', 'b').text, ' ') AS answer_b,
+            words_of(words, 'state', 'a') AS all_state_a,
+            words_of(words, 'state', 'b') AS all_state_b,
+            -- Of two states only the keys that differ.
+            arrayFilter(e -> NOT has(arrayZip(all_state_b.place, all_state_b.hash), (e.place, e.hash)), all_state_a) AS state_a,
+            arrayFilter(e -> NOT has(arrayZip(all_state_a.place, all_state_a.hash), (e.place, e.hash)), all_state_b) AS state_b
+        FROM worded
     ),
     compared AS
     (
@@ -697,87 +538,89 @@ WITH
             position,
             step_a,
             step_b,
-            if(step_a != 0, step_kind_a, step_kind_b) AS step_kind,
-            if(step_a != 0, name_a, name_b) AS name,
+            if(step_a != 0, a.step_kind, b.step_kind) AS step_kind,
+            if(step_a != 0, a.name, b.name) AS name,
             NOT both OR (
-                isNull(arguments_hash_a) = isNull(arguments_hash_b)
-                AND isNull(result_hash_a) = isNull(result_hash_b)
-                AND isNull(state_hash_a) = isNull(state_hash_b)
+                isNull(a.arguments_hash) = isNull(b.arguments_hash)
+                AND isNull(a.result_hash) = isNull(b.result_hash)
+                AND isNull(a.state_hash) = isNull(b.state_hash)
             ) AS known,
-            -- (differs, aspect, detail, value of a, value of b)
             arrayFilter(
-                d -> d.1,
-                [
-                    (
-                        NOT both,
-                        if(step_kind = 'model', 'answer', 'tool'),
-                        '',
-                        multiIf(
-                            step_a = 0, NULL,
-                            step_kind = 'model', answer_a,
-                            concat(name_a, '(', ifNull(arguments_a, ''), ')')
-                        ),
-                        multiIf(
-                            step_b = 0, NULL,
-                            step_kind = 'model', answer_b,
-                            concat(name_b, '(', ifNull(arguments_b, ''), ')')
-                        )
-                    ),
-                    (
-                        both AND moved,
-                        'tool',
-                        'order',
-                        concat('at step ', toString(step_a)),
-                        concat('at step ', toString(step_b))
-                    ),
-                    (
-                        both AND ifNull(arguments_hash_a != arguments_hash_b, false),
-                        'arguments',
-                        '',
-                        arguments_a,
-                        arguments_b
-                    ),
-                    (
-                        both AND (
-                            ifNull(request_model_a != request_model_b, false)
-                            OR ifNull(provider_a != provider_b, false)
-                            OR parameters_hash_a != parameters_hash_b
-                        ),
-                        'model',
-                        '',
-                        concat(ifNull(provider_a, '?'), ' ', ifNull(request_model_a, '?'), ' ', parameters_a),
-                        concat(ifNull(provider_b, '?'), ' ', ifNull(request_model_b, '?'), ' ', parameters_b)
-                    ),
-                    (
-                        both AND (other_system OR other_tools OR other_input),
-                        'prompt',
-                        trimRight(
-                            concat(
-                                if(other_system, 'system ', ''),
-                                if(other_tools, 'tools ', ''),
-                                if(other_input, 'messages', '')
+                d -> d.differs,
+                CAST(
+                    [
+                        (
+                            NOT both,
+                            if(step_kind = 'model', 'answer', 'tool'),
+                            '',
+                            multiIf(
+                                step_a = 0, NULL,
+                                step_kind = 'model', answer_a,
+                                concat(a.name, '(', ifNull(a.arguments, ''), ')')
+                            ),
+                            multiIf(
+                                step_b = 0, NULL,
+                                step_kind = 'model', answer_b,
+                                concat(b.name, '(', ifNull(b.arguments, ''), ')')
                             )
                         ),
-                        multiIf(other_system, nullIf(system_a, ''), other_tools, nullIf(tools_a, ''), message_a),
-                        multiIf(other_system, nullIf(system_b, ''), other_tools, nullIf(tools_b, ''), message_b)
-                    ),
-                    (
-                        both AND other_state,
-                        'state',
-                        arrayStringConcat(arrayDistinct(arrayConcat(odd_state_a.1, odd_state_b.1)), ', '),
-                        concat('{', arrayStringConcat(arrayMap(e -> concat(toJSONString(e.1), ':', e.2), odd_state_a), ','), '}'),
-                        concat('{', arrayStringConcat(arrayMap(e -> concat(toJSONString(e.1), ':', e.2), odd_state_b), ','), '}')
-                    ),
-                    (both AND output_hash_a != output_hash_b, 'answer', '', answer_a, answer_b),
-                    (both AND ifNull(result_hash_a != result_hash_b, false), 'result', '', result_a, result_b),
-                    (
-                        both AND (status_a != status_b OR error_type_a != error_type_b),
-                        'error',
-                        '',
-                        trimRight(concat(status_a, ' ', error_type_a, ' ', error_message_a)),
-                        trimRight(concat(status_b, ' ', error_type_b, ' ', error_message_b))
-                    )
-                ]
+                        (
+                            both AND moved,
+                            'tool',
+                            'order',
+                            concat('at step ', toString(step_a)),
+                            concat('at step ', toString(step_b))
+                        ),
+                        (
+                            both AND ifNull(a.arguments_hash != b.arguments_hash, false),
+                            'arguments',
+                            '',
+                            a.arguments,
+                            b.arguments
+                        ),
+                        (
+                            both AND (
+                                ifNull(a.request_model != b.request_model, false)
+                                OR ifNull(a.provider != b.provider, false)
+                                OR a.parameters_hash != b.parameters_hash
+                            ),
+                            'model',
+                            '',
+                            concat(ifNull(a.provider, '?'), ' ', ifNull(a.request_model, '?'), ' ', a.parameters),
+                            concat(ifNull(b.provider, '?'), ' ', ifNull(b.request_model, '?'), ' ', b.parameters)
+                        ),
+                        (
+                            other_system OR other_tools OR other_input,
+                            'prompt',
+                            trimRight(
+                                concat(
+                                    if(other_system, 'system ', ''),
+                                    if(other_tools, 'tools ', ''),
+                                    if(other_input, 'messages', '')
+                                )
+                            ),
+                            multiIf(other_system, nullIf(system_a, ''), other_tools, nullIf(tools_a, ''), message_a),
+                            multiIf(other_system, nullIf(system_b, ''), other_tools, nullIf(tools_b, ''), message_b)
+                        ),
+                        (
+                            other_state,
+                            'state',
+                            arrayStringConcat(arrayDistinct(arrayConcat(state_a.place, state_b.place)), ', '),
+                            as_object(state_a),
+                            as_object(state_b)
+                        ),
+                        (both AND a.output_hash != b.output_hash, 'answer', '', answer_a, answer_b),
+                        (both AND ifNull(a.result_hash != b.result_hash, false), 'result', '', a.result, b.result),
+                        (
+                            both AND (a.status != b.status OR a.error_type != b.error_type),
+                            'error',
+                            '',
+                            trimRight(concat(a.status, ' ', a.error_type, ' ', a.error_message)),
+                            trimRight(concat(b.status, ' ', b.error_type, ' ', b.error_message))
+                        )
+                    ],
+                    'Array(Tuple(differs Bool, aspect String, detail String, value_a Nullable(String), value_b Nullable(String)))'
+                )
             ) AS differences
         FROM told_apart
     )
@@ -789,24 +632,16 @@ SELECT
         multiIf(r.step_b = 0, 'only_a', r.step_a = 0, 'only_b', notEmpty(differences), 'changed', 'same'),
         'LowCardinality(String)'
     ) AS change,
-    CAST(difference.2, 'LowCardinality(String)') AS aspect,
-    substringUTF8(difference.4, 1, 500) AS value_a,
-    substringUTF8(difference.5, 1, 500) AS value_b,
+    CAST(difference.aspect, 'LowCardinality(String)') AS aspect,
+    substringUTF8(difference.value_a, 1, 500) AS value_a,
+    substringUTF8(difference.value_b, 1, 500) AS value_b,
     CAST(step_kind, 'LowCardinality(String)') AS step_kind,
     name,
-    CAST(difference.3, 'LowCardinality(String)') AS detail,
+    CAST(difference.detail, 'LowCardinality(String)') AS detail,
     CAST(known, 'Bool') AS known
 FROM
 (
-    SELECT
-        position,
-        step_a,
-        step_b,
-        step_kind,
-        name,
-        known,
-        differences,
-        arrayJoin(if(empty(differences), [(false, '', '', NULL, NULL)], differences)) AS difference
+    SELECT *, arrayJoin(emptyArrayToSingle(differences)) AS difference
     FROM compared
 ) AS r
 SETTINGS join_use_nulls = 0, output_format_json_escape_forward_slashes = 0

@@ -1,4 +1,4 @@
--- title: where two runs part, and why; one row
+-- title: where two runs diverge, and why; one row
 -- params: a String, b String
 -- returns:
 --   step_a Nullable(UInt32): first step of a that differs; NULL when nothing differs or a has no step there
@@ -35,7 +35,7 @@ WITH
             SELECT 1 AS one, input, input_hash, outcome, agent_version, service_version
             FROM canon_runs FINAL
             WHERE run_id = {b:String} AND NOT deleted
-        ) AS y ON y.one = x.one
+        ) AS y USING (one)
     ),
     -- Whether both runs made the same calls, in whatever order.
     calls AS
@@ -44,12 +44,8 @@ WITH
             arraySort(groupArrayIf((t.tool_name, ifNull(t.arguments_hash, '')), t.run_id = {a:String}))
             = arraySort(groupArrayIf((t.tool_name, ifNull(t.arguments_hash, '')), t.run_id = {b:String})) AS same_calls
         FROM canon_tool_calls AS t
-        INNER JOIN
-        (
-            SELECT tenant, run_id, generation
-            FROM canon_runs FINAL
-            WHERE run_id IN ({a:String}, {b:String}) AND NOT deleted
-        ) AS p ON p.tenant = t.tenant AND p.run_id = t.run_id AND p.generation = t.generation
+        INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+            USING (tenant, run_id, generation)
         WHERE t.run_id IN ({a:String}, {b:String}) AND isNotNull(t.step)
     ),
     -- The whole alignment as one row.
@@ -57,23 +53,26 @@ WITH
     (
         SELECT
             arraySort(
-                x -> (
-                    x.1,
-                    indexOf(['tool', 'arguments', 'model', 'prompt', 'state', 'answer', 'result', 'error'], x.5)
+                p -> (
+                    p.position,
+                    indexOf(['tool', 'arguments', 'model', 'prompt', 'state', 'answer', 'result', 'error'], p.aspect)
                 ),
-                groupArray(
-                    (
-                        position,
-                        ifNull(step_a, 0),
-                        ifNull(step_b, 0),
-                        toString(change),
-                        toString(aspect),
-                        toString(detail),
-                        value_a,
-                        value_b,
-                        toString(step_kind),
-                        known
-                    )
+                CAST(
+                    groupArray(
+                        (
+                            position,
+                            ifNull(step_a, 0),
+                            ifNull(step_b, 0),
+                            toString(change),
+                            toString(aspect),
+                            toString(detail),
+                            value_a,
+                            value_b,
+                            toString(step_kind),
+                            known
+                        )
+                    ),
+                    'Array(Tuple(position UInt32, step_a UInt32, step_b UInt32, change String, aspect String, detail String, value_a Nullable(String), value_b Nullable(String), step_kind String, known Bool))'
                 )
             ) AS places
         FROM run_diff(a = {a:String}, b = {b:String})
@@ -82,49 +81,42 @@ WITH
     (
         SELECT
             places,
-            arrayFilter(x -> x.4 != 'same', places) AS apart,
-            arrayAll(x -> x.10, places) AS all_known
+            arrayFilter(p -> p.change != 'same', places) AS apart,
+            arrayAll(p -> p.known, places) AS all_known
         FROM listed
     ),
     -- Stage by stage: what a lambda uses of its row is copied for each element, so it must not be a whole array.
     begun AS
     (
-        SELECT
-            places,
-            apart,
-            all_known,
-            arrayMin(arrayPushBack(arrayMap(x -> x.1, apart), 4294967295)) AS first
+        SELECT *, arrayMin(arrayPushBack(apart.position, 4294967295)) AS first
         FROM parted
     ),
     placed AS
     (
         SELECT
-            apart,
-            all_known,
-            first,
+            * EXCEPT (places),
             -- The next place after that which both runs share.
             arrayMin(
                 arrayPushBack(
-                    arrayMap(x -> x.1, arrayFilter(x -> x.4 IN ('same', 'changed') AND x.1 > first, places)),
+                    arrayFilter(p -> p.change IN ('same', 'changed') AND p.position > first, places).position,
                     4294967295
                 )
             ) AS shared_again
         FROM begun
     ),
-    -- (position, step a, step b, change, aspect, detail, value a, value b, kind, known)
     found AS
     (
         SELECT
             apart,
             all_known,
-            arrayFilter(x -> x.1 = first, apart) AS there,
-            arrayFirst(x -> x.4 = 'only_a' AND x.1 < shared_again, apart) AS own_a,
-            arrayFirst(x -> x.4 = 'only_b' AND x.1 < shared_again, apart) AS own_b,
-            arrayMap(x -> x.5, there) AS aspects,
+            arrayFilter(p -> p.position = first, apart) AS there,
+            there.aspect AS aspects,
+            arrayFirst(p -> p.change = 'only_a' AND p.position < shared_again, apart) AS own_a,
+            arrayFirst(p -> p.change = 'only_b' AND p.position < shared_again, apart) AS own_b,
             multiIf(
                 empty(apart) OR shared_again != 4294967295, 'none',
-                arrayAll(x -> x.4 = 'only_b', apart), 'a',
-                arrayAll(x -> x.4 = 'only_a', apart), 'b',
+                arrayAll(p -> p.change = 'only_b', apart), 'a',
+                arrayAll(p -> p.change = 'only_a', apart), 'b',
                 'none'
             ) AS prefix
         FROM placed
@@ -132,66 +124,46 @@ WITH
     judged AS
     (
         SELECT
-            f.there AS there,
-            f.own_a AS own_a,
-            f.own_b AS own_b,
-            f.prefix AS prefix,
-            f.aspects AS aspects,
-            r.input_a AS input_a,
-            r.input_b AS input_b,
-            r.outcome_a AS outcome_a,
-            r.outcome_b AS outcome_b,
-            r.other_input AS other_input,
-            empty(f.apart)
-                AND f.all_known
-                AND NOT r.other_input
-                AND NOT r.half_known_input
-                AND r.outcome_a = r.outcome_b AS identical,
+            *,
+            empty(apart)
+                AND all_known
+                AND NOT other_input
+                AND NOT half_known_input
+                AND outcome_a = outcome_b AS identical,
             multiIf(
-                f.prefix != 'none', '',
-                empty(f.apart) AND NOT r.other_input AND r.outcome_a = r.outcome_b, '',
-                r.other_input
-                    OR arrayExists(x -> x.5 = 'state' AND x.2 = 1 AND x.3 = 1, f.there), 'input',
-                r.other_code, 'code',
-                has(f.aspects, 'model'), 'model',
-                arrayExists(x -> x.5 = 'prompt' AND match(x.6, 'system|tools'), f.there), 'prompt',
-                notEmpty(f.there)
-                    AND f.there[1].9 = 'tool'
-                    AND f.there[1].4 = 'changed'
-                    AND hasAny(['result', 'error'], f.aspects)
-                    AND NOT hasAny(['tool', 'arguments', 'state'], f.aspects), 'tool_result',
+                prefix != 'none', '',
+                empty(apart) AND NOT other_input AND outcome_a = outcome_b, '',
+                other_input OR arrayExists(p -> p.aspect = 'state' AND p.step_a = 1 AND p.step_b = 1, there), 'input',
+                other_code, 'code',
+                has(aspects, 'model'), 'model',
+                arrayExists(p -> p.aspect = 'prompt' AND match(p.detail, 'system|tools'), there), 'prompt',
+                notEmpty(there)
+                    AND there[1].step_kind = 'tool'
+                    AND there[1].change = 'changed'
+                    AND hasAny(['result', 'error'], aspects)
+                    AND NOT hasAny(['tool', 'arguments', 'state'], aspects), 'tool_result',
                 arrayExists(
-                    x -> x.5 = 'prompt'
-                        AND startsWith(ifNull(x.7, ''), 'tool: ')
-                        AND startsWith(ifNull(x.8, ''), 'tool: '),
-                    f.there
+                    p -> p.aspect = 'prompt'
+                        AND startsWith(ifNull(p.value_a, ''), 'tool: ')
+                        AND startsWith(ifNull(p.value_b, ''), 'tool: '),
+                    there
                 ), 'tool_result',
-                notEmpty(f.there)
-                    AND f.there[1].9 = 'model'
-                    AND f.there[1].4 = 'changed'
-                    AND has(f.aspects, 'answer')
-                    AND NOT hasAny(['prompt', 'error'], f.aspects), 'sampling',
-                notEmpty(f.there) AND f.there[1].9 != 'model' AND c.same_calls, 'order',
+                notEmpty(there)
+                    AND there[1].step_kind = 'model'
+                    AND there[1].change = 'changed'
+                    AND has(aspects, 'answer')
+                    AND NOT hasAny(['prompt', 'error'], aspects), 'sampling',
+                notEmpty(there) AND there[1].step_kind != 'model' AND same_calls, 'order',
                 'unknown'
             ) AS cause
-        FROM found AS f
-        CROSS JOIN runs_apart AS r
-        CROSS JOIN calls AS c
+        FROM found
+        CROSS JOIN runs_apart
+        CROSS JOIN calls
     ),
     chosen AS
     (
         SELECT
-            there,
-            own_a,
-            own_b,
-            prefix,
-            input_a,
-            input_b,
-            outcome_a,
-            outcome_b,
-            other_input,
-            identical,
-            cause,
+            *,
             -- The aspect that shows the cause, else the first.
             there[
                 greatest(
@@ -210,11 +182,11 @@ WITH
         FROM judged
     )
 SELECT
-    nullIf(if(place.4 = 'only_b', own_a.2, place.2), 0) AS step_a,
-    nullIf(if(place.4 = 'only_a', own_b.3, place.3), 0) AS step_b,
+    nullIf(if(place.change = 'only_b', own_a.step_a, place.step_a), 0) AS step_a,
+    nullIf(if(place.change = 'only_a', own_b.step_b, place.step_b), 0) AS step_b,
     CAST(
         multiIf(
-            notEmpty(there), place.5,
+            notEmpty(there), place.aspect,
             other_input, 'prompt',
             outcome_a != outcome_b, 'error',
             ''
@@ -225,17 +197,17 @@ SELECT
     multiIf(
         empty(there) AND other_input, substringUTF8(input_a, 1, 500),
         empty(there) AND outcome_a != outcome_b, toString(outcome_a),
-        place.4 = 'only_b', own_a.7,
-        place.7
+        place.change = 'only_b', own_a.value_a,
+        place.value_a
     ) AS value_a,
     multiIf(
         empty(there) AND other_input, substringUTF8(input_b, 1, 500),
         empty(there) AND outcome_a != outcome_b, toString(outcome_b),
-        place.4 = 'only_a', own_b.8,
-        place.8
+        place.change = 'only_a', own_b.value_b,
+        place.value_b
     ) AS value_b,
     CAST(identical, 'Bool') AS identical,
     CAST(prefix, 'LowCardinality(String)') AS prefix,
-    nullIf(place.1, 0) AS position
+    nullIf(place.position, 0) AS position
 FROM chosen
 SETTINGS join_use_nulls = 0

@@ -61,64 +61,8 @@ SELECT
     ) AS duration_ms,
     CAST(transform(r.status_code, [1, 2], ['ok', 'error'], 'unset'), 'LowCardinality(String)') AS status,
     r.status_message AS status_message,
-    -- Of attributes with one key the last counts: reversed, the first of each key is kept.
-    CAST(
-        arrayMap(
-            a -> (
-                toString(a.key),
-                multiIf(
-                    a.kind = 'double',
-                    multiIf(
-                        a.value = 'nan', 'NaN',
-                        a.value = 'inf', 'Infinity',
-                        a.value = '-inf', '-Infinity',
-                        match(a.value, '^-?[0-9]+$'), concat(a.value, '.0'),
-                        a.value
-                    ),
-                    a.kind = 'unset',
-                    'null',
-                    a.kind IN ('array*', 'kvlist*') AND mapContains(c.rendered, a.key),
-                    c.rendered[a.key],
-                    a.value
-                )
-            ),
-            arrayFilter(
-                (a, n) -> n = 1,
-                arrayReverse(r.attributes),
-                arrayEnumerateUniq(arrayReverse(arrayMap(a -> a.key, r.attributes)))
-            )
-        ),
-        'Map(String, String)'
-    ) AS attributes,
-    -- Of attributes with one key the last counts: reversed, the first of each key is kept.
-    CAST(
-        arrayMap(
-            a -> (
-                toString(a.key),
-                multiIf(
-                    a.kind = 'double',
-                    multiIf(
-                        a.value = 'nan', 'NaN',
-                        a.value = 'inf', 'Infinity',
-                        a.value = '-inf', '-Infinity',
-                        match(a.value, '^-?[0-9]+$'), concat(a.value, '.0'),
-                        a.value
-                    ),
-                    a.kind = 'unset',
-                    'null',
-                    a.kind IN ('array*', 'kvlist*') AND mapContains(c.rendered, a.key),
-                    c.rendered[a.key],
-                    a.value
-                )
-            ),
-            arrayFilter(
-                (a, n) -> n = 1,
-                arrayReverse(r.resource_attributes),
-                arrayEnumerateUniq(arrayReverse(arrayMap(a -> a.key, r.resource_attributes)))
-            )
-        ),
-        'Map(String, String)'
-    ) AS resource,
+    retrospan_attribute_texts(r.attributes, c.rendered) AS attributes,
+    retrospan_attribute_texts(r.resource_attributes, c.rendered) AS resource,
     concat(
         '[',
         arrayStringConcat(
@@ -129,29 +73,7 @@ SELECT
                     ',"time_unix_nano":"',
                     toString(x.time_ns),
                     '","attributes":',
-                    concat(
-                        '{',
-                        arrayStringConcat(
-                            arrayMap(
-                                a -> concat(
-                                    toJSONString(toString(a.key)),
-                                    ':',
-                                    multiIf(
-                                        a.kind IN ('string', 'bytes'), toJSONString(a.value),
-                                        a.kind = 'double' AND a.value = 'nan', '"NaN"',
-                                        a.kind = 'double' AND a.value = 'inf', '"Infinity"',
-                                        a.kind = 'double' AND a.value = '-inf', '"-Infinity"',
-                                        a.kind = 'double' AND match(a.value, '^-?[0-9]+$'), concat(a.value, '.0'),
-                                        a.kind = 'unset', 'null',
-                                        a.value
-                                    )
-                                ),
-                                x.attributes
-                            ),
-                            ','
-                        ),
-                        '}'
-                    ),
+                    retrospan_attributes_json(x.attributes),
                     ',"dropped_attributes_count":',
                     toString(x.dropped),
                     '}'
@@ -176,29 +98,7 @@ SELECT
                     ',"flags":',
                     toString(x.flags),
                     ',"attributes":',
-                    concat(
-                        '{',
-                        arrayStringConcat(
-                            arrayMap(
-                                a -> concat(
-                                    toJSONString(toString(a.key)),
-                                    ':',
-                                    multiIf(
-                                        a.kind IN ('string', 'bytes'), toJSONString(a.value),
-                                        a.kind = 'double' AND a.value = 'nan', '"NaN"',
-                                        a.kind = 'double' AND a.value = 'inf', '"Infinity"',
-                                        a.kind = 'double' AND a.value = '-inf', '"-Infinity"',
-                                        a.kind = 'double' AND match(a.value, '^-?[0-9]+$'), concat(a.value, '.0'),
-                                        a.kind = 'unset', 'null',
-                                        a.value
-                                    )
-                                ),
-                                x.attributes
-                            ),
-                            ','
-                        ),
-                        '}'
-                    ),
+                    retrospan_attributes_json(x.attributes),
                     ',"dropped_attributes_count":',
                     toString(x.dropped),
                     '}'
@@ -254,12 +154,8 @@ LEFT JOIN
         s.dialect AS dialect,
         s.rendered AS rendered
     FROM canon_spans AS s
-    INNER JOIN
-    (
-        SELECT tenant, trace_id, generation
-        FROM canon_traces FINAL
-    ) AS p ON p.tenant = s.tenant AND p.trace_id = s.trace_id AND p.generation = s.generation
-) AS c ON c.tenant = r.tenant AND c.trace_id = r.trace_id AND c.span_id = r.span_id
+    INNER JOIN (SELECT tenant, trace_id, generation FROM canon_traces FINAL) AS p USING (tenant, trace_id, generation)
+) AS c USING (tenant, trace_id, span_id)
 SETTINGS
     do_not_merge_across_partitions_select_final = 0,
     join_use_nulls = 0,

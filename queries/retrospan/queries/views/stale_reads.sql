@@ -84,12 +84,8 @@ FROM
             o.field AS said_of,
             (o.valid_from, o.value) AS said
         FROM canon_uses AS x
-        INNER JOIN
-        (
-            SELECT tenant, run_id, generation
-            FROM canon_runs FINAL
-            WHERE NOT deleted
-        ) AS p ON p.tenant = x.tenant AND p.run_id = x.run_id AND p.generation = x.generation
+        INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+            USING (tenant, run_id, generation)
         LEFT JOIN observations AS o
             ON o.tenant = x.tenant
             AND o.entity_type = x.entity_type

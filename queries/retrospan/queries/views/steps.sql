@@ -102,12 +102,8 @@ SELECT
     s.ended_at AS ended_at,
     s.state_schema AS state_schema
 FROM canon_steps AS s
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)
 LEFT JOIN
 (
     -- A run's values as two arrays, so that value n is element n. Queries that ask for no state read no JSON here.

@@ -20,7 +20,7 @@
 --   attempt Nullable(UInt32): which try it was, from 1
 --   started_at Nullable(DateTime64(9, 'UTC')): start by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds it took
---   status LowCardinality(String): ok, error, incomplete (may have happened) or not_executed
+--   status LowCardinality(String): ok, error, incomplete (may have happened), not_executed (a later prompt repeats the call without a result) or unknown (nothing tells)
 --   error_type Nullable(String): class of the error
 --   error_message Nullable(String): text of the error
 --   trace_id Nullable(String): trace of the span
@@ -50,9 +50,5 @@ SELECT
     c.error_message AS error_message,
     c.trace_id AS trace_id
 FROM canon_tool_calls AS c
-INNER JOIN
-(
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
-) AS p ON p.tenant = c.tenant AND p.run_id = c.run_id AND p.generation = c.generation
+INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+    USING (tenant, run_id, generation)

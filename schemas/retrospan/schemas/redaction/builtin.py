@@ -85,7 +85,7 @@ def _private_keys(text: str) -> Spans:
         yield match.start(), at
 
 
-# In the order in which they are tried: what one takes out the next does not see.
+#: In the order in which they are tried: what one takes out the next does not see.
 BUILTIN: dict[str, tuple[Finder, ...]] = {
     "private-key": (Finder("private-key", ("private key",), _private_keys),),
     "api-key": API_KEYS,
@@ -100,10 +100,10 @@ BUILTIN: dict[str, tuple[Finder, ...]] = {
     "card": (_CARD,),
 }
 
-# The rules about persons; the others are about secrets.
+#: The rules about persons; the others are about secrets.
 PERSONAL = ("email", "card")
 
-# Names under which credentials travel, in attributes and in JSON alike. `-` and `_` are the same here.
+#: Names under which credentials travel, in attributes and in JSON alike. `-` and `_` are the same here.
 BUILTIN_KEYS: dict[str, tuple[str, ...]] = {
     "credential": (
         "authorization",

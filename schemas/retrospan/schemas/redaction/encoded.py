@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-# An escape of a visible ASCII character: others are part of no secret's form. One start per run of backslashes.
+#: An escape of a visible ASCII character: others are part of no secret's form. One start per run of backslashes.
 _ESCAPE = re.compile(
     r"%([2-7][0-9A-Fa-f])|(?<!\\)\\++(?:x|u00)([2-7][0-9A-Fa-f])|&#(?:[xX]0?([2-7][0-9A-Fa-f])|0?([0-9]{2,3}));"
 )
-# The same in bytes, one kind after the other: each is looked for by its first character.
+#: The same in bytes, one kind after the other: each is looked for by its first character.
 _IN_BYTES = (
     (b"%", re.compile(rb"%([2-7][0-9A-Fa-f])"), 16),
     (b"\\x", re.compile(rb"(?<!\\)\\++(?:x|u00)([2-7][0-9A-Fa-f])"), 16),
@@ -55,7 +55,7 @@ def _character(groups: tuple[str | None, ...]) -> str | None:
 
 
 def plain_bytes(data: bytes) -> bytes:
-    """The bytes without a layer of escapes at least; the same object where there are none."""
+    """Return the bytes without a layer of escapes at least; the same object where there are none."""
     for sign, escape, base in _IN_BYTES:
         if sign in data and escape.search(data):
             data = escape.sub(lambda match, base=base: _byte(match, base), data)  # type: ignore[misc]

@@ -18,11 +18,11 @@ from typing import TypeAlias
 
 Spans: TypeAlias = Iterator[tuple[int, int]]
 
-# What stands before a secret: nothing that could belong to the same word. `\n` as two characters is not a word.
+#: What stands before a secret: nothing that could belong to the same word. `\n` as two characters is not a word.
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[abfnrtv]))"
 
 
-# Behind the prefix of a key comes more of it, and JSON escapes none of these characters.
+#: Behind the prefix of a key comes more of it, and JSON escapes none of these characters.
 RUN = 10
 RUN_OF = r"[A-Za-z0-9_.=+~-]"
 
@@ -49,7 +49,7 @@ def expression(
     loose: bytes = b"",
     run: bool = False,
 ) -> Finder:
-    """A finder from an expression: the group that matched is taken out, or all of it; `holds` has the last word."""
+    """Return a finder from an expression: the group that matched, or all of it, goes; `holds` has the last word."""
     compiled = re.compile(pattern, re.ASCII | flags)
 
     def find(text: str) -> Spans:

@@ -7,7 +7,7 @@ from base64 import b64decode
 
 from retrospan.schemas.redaction.finding import expression, mixed
 
-# Between a name and its value; quotes may be escaped several times over.
+#: Between a name and its value; quotes may be escaped several times over.
 _QUOTES = r"[\\\"']{0,6}"
 _IS = rf"{_QUOTES}[ \t]{{0,20}}(?:=>|:=|[:=])[ \t]{{0,20}}{_QUOTES}"
 _PLAIN = r"[^\s\"',;&\[\]{}()<>\\]"
@@ -95,7 +95,7 @@ def _is_basic(text: str) -> bool:
 
 
 def _is_value(text: str) -> bool:
-    """What stands behind the name of a header in a list may be the next name."""
+    """Return whether it is a value: what stands behind the name of a header in a list may be the next name."""
     return re.fullmatch(r"[A-Za-z]+(?:-[A-Za-z]+)*", text) is None
 
 
@@ -183,16 +183,16 @@ _SPEECH = frozenset(
 
 
 def _is_given(text: str) -> bool:
-    """A value, and not the next word of a sentence, the name of a variable, or what a manual writes for a value."""
+    """Return whether it is a value, and not the next word of a sentence, a variable's name, or a placeholder."""
     word = text.strip("\"'.,:;)")
     if word.lower() in _SPEECH or word.startswith(("$", "<", "[", "{", "%", "--")):
         return False
     return not (word.isupper() and re.search("TOKEN|PASSWORD|PASS|KEY|SECRET", word) and not mixed(word))
 
 
-# The value of a flag: in quotes, or one word.
+#: The value of a flag: in quotes, or one word.
 _GIVEN = r"(?:\\{0,3}\"([^\"\\\r\n]{3,})|\\{0,3}'([^'\\\r\n]{3,})|([^\s\"'`;|&<>\\-][^\s\"'`\\;|&]{2,}))"
-# ["--password", "x"]: the arguments of a program as a list.
+#: ["--password", "x"]: the arguments of a program as a list.
 _NEXT = r"(?:[ \t]{1,8}|=|\\{0,3}[\"'][ \t\r\n]{0,8},[ \t\r\n]{0,8}(?=\\{0,3}[\"']))"
 _SECRETS = r"(?:password|passwd|passphrase|pass|pwd|token|secret|api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|credentials?)"
 COMMANDS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# From rare to frequent in what agents send: English, JSON, names in programs. Others count as rare.
+#: From rare to frequent in what agents send: English, JSON, names in programs. Others count as rare.
 _FREQUENT = 'zqxj@kwvb/y-_g.8p0fm1ucdlh2nirsoat:e" '
 _RANK = {ord(character): place for place, character in enumerate(_FREQUENT)}
 

@@ -18,7 +18,7 @@ from retrospan.schemas.redaction.rules import Rules, alike
 from retrospan.schemas.redaction.strings import is_encodable, skip_space, string_at
 
 MOST_NESTED = 8
-# Keys of pairs: {"name": "cookie", "value": …}.
+#: Keys of pairs: {"name": "cookie", "value": …}.
 NAMING = frozenset({"name", "key", "header", "field", "header_name", "headername"})
 NAMED = frozenset({"value", "values", "val", "header_value", "headervalue"})
 MOST_LISTED = 200
@@ -28,12 +28,12 @@ _LONGEST_NAME = 100
 _LONGEST_PATH = 2_000
 _MOST_OPEN = 200
 
-# Bytes as prefilters compare them: lower case, and for keys also `-` as `_`.
+#: Bytes as prefilters compare them: lower case, and for keys also `-` as `_`.
 _LOWER = bytes(range(256)).lower()
 _ALIKE = _LOWER.replace(b"-", b"_")
-# An ASCII character that hides behind JSON's escape.
+#: An ASCII character that hides behind JSON's escape.
 _HIDDEN = re.compile(rb"\\u00[0-7]")
-# What follows the prefix of a key; with a prefix, the shortest there is.
+#: What follows the prefix of a key; with a prefix, the shortest there is.
 _RUN = f"{RUN_OF}{{{RUN}}}".encode()
 _LONG_RUN = re.compile(f"{RUN_OF}{{{RUN + 2}}}")
 _JSON_BEGINS = re.compile(r'[{\[][\s\\]*["{\[]')
@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"[0-9]{13,19}")
 _SCALAR_ENDS = re.compile(r"[,}\]\s]|\Z")
 _PLAIN = {"null", "true", "false", '""'}
 _MARKER = re.compile(r'"?\[redacted:[a-z0-9_.-]{1,64}\]"?')
-# A pair whose name stands behind its value.
+#: A pair whose name stands behind its value.
 _NAME_NEXT = re.compile(
     r'\s{0,20},\s{0,20}"(?:name|key|header|field)"\s{0,20}:\s{0,20}"([^"\\]{1,100})"', re.IGNORECASE
 )
@@ -69,7 +69,7 @@ class Taken:
 
 
 def marker(rule: str) -> str:
-    """What stands in the place of a secret."""
+    """Return what stands in the place of a secret."""
     return f"[redacted:{rule}]"
 
 
@@ -125,7 +125,7 @@ class Matcher:
         return plain is not data and self.may_hold(plain, layers - 1)
 
     def rule_for(self, path: str) -> str | None:
-        """The key rule for a path of names joined by dots, if there is one."""
+        """Return the key rule for a path of names joined by dots, if there is one."""
         if not self._has_keys:
             return None
         same = alike(path)
@@ -140,11 +140,11 @@ class Matcher:
         return found
 
     def rule_for_named(self, path: str, name: str) -> str | None:
-        """The key rule for the value of a pair below a path, such as {"name": "cookie", "value": …}."""
+        """Return the key rule for the value of a pair below a path, such as {"name": "cookie", "value": …}."""
         return self.rule_for(f"{path}.{name}" if path else name) if 0 < len(name) <= _LONGEST_NAME else None
 
     def below(self, path: str, key: str) -> str:
-        """The path of a key under a path, itself free of what the patterns find. Raises TooDeep."""
+        """Return the path of a key under a path, itself free of what the patterns find. Raises TooDeep."""
         clean = self._clean.get(key)
         if clean is None:
             clean = self._masked_all(key, "", Taken())
@@ -157,7 +157,7 @@ class Matcher:
         return f"{path}.{clean}" if path else clean
 
     def text(self, text: str, path: str, taken: Taken, *, keys_below: str = "", depth: int = 0) -> str:
-        """The text without what the rules find in it. `path` is where it stands, as it will be listed;
+        """Return the text without what the rules find in it. `path` is where it stands, as it will be listed;
         `keys_below` is the path that keys of JSON within it go on from. Raises TooDeep."""
         if not text:
             return text
@@ -171,7 +171,7 @@ class Matcher:
         )
 
     def _masked_escapes(self, text: str, path: str, taken: Taken) -> str:
-        """The same for what stands there in escapes."""
+        """Return the same for what stands there in escapes."""
         layers: list[Plain] = []
         ranges: list[tuple[int, int, str]] = []
         plain = text
@@ -260,7 +260,7 @@ class _Walk:
         self._copied = 0
 
     def run(self, at: int) -> str:
-        """The text, changed from `at` on where something was found."""
+        """Return the text, changed from `at` on where something was found."""
         while mark := _MARK.search(self._text, at):
             at = mark.end()
             character = mark[0]
@@ -284,7 +284,7 @@ class _Walk:
         return "".join(self._parts) + self._text[self._copied :]
 
     def _number(self, at: int) -> int:
-        """A card's number may stand without quotes; what replaces it has them."""
+        """Mask a card's number, which may stand without quotes; what replaces it has them."""
         number = _NUMBER.match(self._text, skip_space(self._text, at))
         if number is None:
             return at
@@ -317,7 +317,7 @@ class _Walk:
         return value_end
 
     def _rule_of_pair(self, key: str, value_at: int) -> str | None:
-        """The rule for the value of {"name": "cookie", "value": …}: by the name, which may also come next."""
+        """Return the rule for the value of {"name": "cookie", "value": …}: by the name, which may also come next."""
         is_text = self._text[value_at : value_at + 1] == '"'
         if key in NAMING and is_text:
             name = string_at(self._text, value_at)[0]
@@ -362,7 +362,7 @@ class _Walk:
             self._put(escaped if raw.endswith('"') and end - start > 1 else escaped[:-1], start, end)
 
     def _shown(self) -> str:
-        """The path as it is listed: from where the text stands."""
+        """Return the path as it is listed: from where the text stands."""
         rest = self._path[self._below :].lstrip(".")
         return f"{self._root}.{rest}" if rest else self._root
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NoReturn
 
-# A set of characters as a bit mask: 128 for ASCII, and one for every other character.
+#: A set of characters as a bit mask: 128 for ASCII, and one for every other character.
 OTHER = 1 << 128
 ANY = (1 << 129) - 1
 MOST_CHARACTERS = 1_000
@@ -328,7 +328,7 @@ class _Reader:
         self._at += 1
         high = self._class_character()
         if isinstance(high, int) or high < low:
-            self._refuse("a range that is none")
+            self._refuse("a range that is not one")
         mask = sum(1 << code for code in range(ord(low), min(ord(high), 127) + 1))
         return mask | OTHER if ord(high) > 127 else mask
 

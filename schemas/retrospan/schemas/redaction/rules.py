@@ -28,16 +28,16 @@ from retrospan.schemas.redaction.finding import Finder
 from retrospan.schemas.redaction.patterns import PatternRefused, accept
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
-# Characters that JSON may write as an escape: a hint must not hold them.
+#: Characters that JSON may write as an escape: a hint must not hold them.
 _ESCAPABLE = re.compile(r"[^!#-.0-\[\]-~ ]+")
-# What may stand for other characters in a glob, and what JSON or UTF-8 may write in another way.
+#: What may stand for other characters in a glob, and what JSON or UTF-8 may write in another way.
 _SET = re.compile(r"\[.*\]|\[", re.DOTALL)
 _NOT_LITERAL = re.compile(r"[^a-z0-9_ :$@]+")
 _SAME = str.maketrans("-", "_")
 
 
 def alike(name: str) -> str:
-    """A key as rules see it: lower case, `-` as `_`."""
+    """Return a key as rules see it: lower case, `-` as `_`."""
     return name.lower().translate(_SAME)
 
 
@@ -71,12 +71,12 @@ class Rules:
 
     @classmethod
     def secrets(cls) -> Rules:
-        """The built-in rules but those about persons."""
+        """Return the built-in rules but those about persons."""
         return cls._of(tuple(name for name in (*BUILTIN, *BUILTIN_KEYS) if name not in PERSONAL), (), ())
 
     @classmethod
     def read(cls, file: Path) -> Rules:
-        """The rules of a TOML file. Raises ConfigError, which names the rule and what is wrong with it."""
+        """Return the rules of a TOML file. Raises ConfigError, which names the rule and what is wrong with it."""
         try:
             tree = tomllib.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
@@ -90,7 +90,7 @@ class Rules:
 
     @classmethod
     def of_tree(cls, tree: Mapping[str, object]) -> Rules:
-        """The rules of a parsed file. Raises ValueError."""
+        """Return the rules of a parsed file. Raises ValueError."""
         _only(tree, {"builtin", "key", "pattern"}, "the file")
         known = (*BUILTIN, *BUILTIN_KEYS)
         chosen = _texts(tree.get("builtin", list(known)), "builtin") if tree.get("builtin") != [] else ()

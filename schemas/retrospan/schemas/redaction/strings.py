@@ -12,7 +12,7 @@ _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 def string_at(text: str, start: int) -> tuple[str, int]:
-    """The value of the string whose quote is at `start`, and where it ends: at the end of the text, if cut off."""
+    """Return the value of the string whose quote is at `start`, and where it ends: with the text, if cut off."""
     at = start + 1
     escapes = False
     while mark := _QUOTE_OR_ESCAPE.search(text, at):

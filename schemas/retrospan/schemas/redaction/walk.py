@@ -7,22 +7,18 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from retrospan.schemas import wire
 from retrospan.schemas.attributes import REDACTED
 from retrospan.schemas.redaction.matching import NAMED, NAMING, Matcher, Taken, TooDeep, is_marker, marker
 from retrospan.schemas.redaction.messages import Message
 from retrospan.schemas.redaction.rules import alike
-from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, delimited, read_varint
+from retrospan.schemas.wire import DELIMITED, VARINT, delimited, read_varint
 
 _MOST_NESTED = 100
-# A pair that says how another is called.
+#: A pair that says how another is called.
 _LONGEST_NAMING = 300
-# AnyValue's members.
+#: AnyValue's members.
 _STRING, _BOOL, _INT, _ARRAY, _MAP = 1, 2, 3, 5, 6
-_SIZES = {FIXED64: 8, FIXED32: 4}
-
-
-class NotWalkable(ValueError):
-    """The bytes are not a message after all."""
 
 
 class Field(NamedTuple):
@@ -35,26 +31,9 @@ class Field(NamedTuple):
 
 
 def fields(data: bytes) -> Iterator[Field]:
-    """The fields of a message in their order. Raises NotWalkable."""
-    at, size = 0, len(data)
-    while at < size:
-        begin = at
-        tag = read_varint(data, at, size)
-        if tag is None:
-            raise NotWalkable("a tag is cut off")
-        number, wire_type = tag[0] >> 3, tag[0] & 7
-        at = start = tag[1]
-        if wire_type == VARINT:
-            skipped = read_varint(data, at, size)
-            at = size + 1 if skipped is None else skipped[1]
-        elif wire_type == DELIMITED:
-            length = read_varint(data, at, size)
-            start, at = (size, size + 1) if length is None else (length[1], length[1] + length[0])
-        else:
-            at += _SIZES.get(wire_type, size)
-        if at > size:
-            raise NotWalkable("a field is cut off, or of a kind that OTLP does not have")
-        yield Field(number, wire_type, data[begin:at], data[start:at])
+    """Yield the fields of a message in their order. Raises NotWalkable."""
+    for number, wire_type, begin, start, stop in wire.fields(data):
+        yield Field(number, wire_type, data[begin:stop], data[start:stop])
 
 
 class Walk:
@@ -65,7 +44,7 @@ class Walk:
         self.taken = Taken()
 
     def message(self, data: bytes, shape: Message, path: str = "") -> bytes:
-        """The message without what is to be taken out. Raises NotWalkable, TooDeep."""
+        """Return the message without what is to be taken out. Raises NotWalkable, TooDeep."""
         parts: list[bytes] = []
         changed = False
         counts: dict[int, int] = {}
@@ -102,7 +81,7 @@ class Walk:
         return data if masked is text else masked.encode(errors="surrogateescape")
 
     def _attribute(self, data: bytes, shown: str, path: str, depth: int, named: str | None = None) -> bytes:
-        """A key and its value. `path` is what key rules see, `shown` what is listed; `named`: the rule for the
+        """Return a key and its value. `path` is what key rules see, `shown` what is listed; `named`: the rule for the
         value of a pair."""
         if not depth and not self._matcher.may_hold(data):
             return data
@@ -130,7 +109,7 @@ class Walk:
         return b"".join(parts) if changed else data
 
     def _hidden(self, value: bytes, rule: str, shown: str) -> bytes | None:
-        """What stands for a value under a key that a rule names; None where the value holds nothing."""
+        """Return what stands for a value under a key that a rule names; None where the value holds nothing."""
         inside = [each.content for each in fields(value) if each.wire_type != VARINT or each.number != _BOOL]
         if all(not content or is_marker(content.decode(errors="replace")) for content in inside):
             return None
@@ -138,7 +117,7 @@ class Walk:
         return delimited(_STRING, marker(rule).encode())
 
     def _value(self, data: bytes, shown: str, path: str, depth: int) -> bytes:
-        """An AnyValue."""
+        """Return an AnyValue."""
         if depth > _MOST_NESTED:
             raise TooDeep(f"values are nested deeper than {_MOST_NESTED} levels")
         parts: list[bytes] = []
@@ -179,7 +158,7 @@ class Walk:
         return b"".join(parts) if changed else data
 
     def _rule_of_pair(self, data: bytes, path: str, depth: int) -> str | None:
-        """The rule for the value of a map such as {name: cookie, value: …}."""
+        """Return the rule for the value of a map such as {name: cookie, value: …}."""
         for each in fields(data):
             key, value = _pair(each.content) if len(each.content) <= _LONGEST_NAMING else ("", "")
             if alike(key) in NAMING and (rule := self._matcher.rule_for_named(path, value)):
@@ -187,7 +166,7 @@ class Walk:
         return None
 
     def _rule_of_two(self, data: bytes, path: str, depth: int) -> str | None:
-        """The rule for the second value of [cookie, …], which is itself in a list."""
+        """Return the rule for the second value of [cookie, …], which is itself in a list."""
         found = list(islice(fields(data), 3)) if depth > 1 else []
         if len(found) != 2 or len(found[0].content) > _LONGEST_NAMING:
             return None
@@ -200,7 +179,7 @@ class Walk:
         return data if masked is text else masked.encode(errors="surrogateescape")
 
     def _integer(self, each: Field, shown: str) -> bytes:
-        """A card's number may be sent as a number."""
+        """Mask a card's number that is sent as a number."""
         number = read_varint(each.content, 0, len(each.content))
         text = str(number[0]) if number else ""
         masked = self._matcher.text(text, shown, self.taken) if len(text) >= 13 else text
@@ -208,7 +187,7 @@ class Walk:
 
 
 def marked(data: bytes, attributes: int, taken: Taken) -> bytes:
-    """The message with what was taken out of it listed under `retrospan.redacted`, after what a sender's own
+    """Return the message with what was taken out of it listed under `retrospan.redacted`, after what a sender's own
     redaction listed there."""
     parts: list[bytes] = []
     listed: list[object] = []
@@ -225,7 +204,7 @@ def marked(data: bytes, attributes: int, taken: Taken) -> bytes:
 
 
 def mark(listed: list[object]) -> bytes:
-    """The attribute, as a KeyValue."""
+    """Return the attribute, as a KeyValue."""
     text = json.dumps(listed, ensure_ascii=True).encode()
     return delimited(1, REDACTED.encode()) + delimited(2, delimited(_STRING, text))
 

@@ -16,6 +16,7 @@ from retrospan.ingest.cli.client.engine_errors import sql_error
 from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.queries.credentials import Credentials
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError, PermanentError, RetrospanError
+from retrospan.schemas.literals import parameter_text
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
@@ -25,8 +26,8 @@ ROWS_FORMAT = "JSONCompactEachRowWithNamesAndTypes"
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 900.0
 Parameter = str | int | Sequence[str]
+#: A row by column name. Times in UTC are `Moment`, 64-bit integers int, unknown values None.
 Row = dict[str, object]
-"""A row by column name. Times in UTC are `Moment`, 64-bit integers int, unknown values None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class CollectorClient:
         return f"{self._host}:{self._port}"
 
     def ask(self, sql: str, parameters: Mapping[str, Parameter] | None = None) -> QueryResult:
-        """Runs one statement and reads all of its rows. Raises SqlError, CollectorUnreachable."""
+        """Run one statement and read all of its rows. Raises SqlError, CollectorUnreachable."""
         body, found = self.fetch(sql, ROWS_FORMAT, parameters)
         if found != ROWS_FORMAT:
             raise PermanentError(f"{self.url} answered in the format {found}, not in {ROWS_FORMAT}.")
@@ -81,7 +82,7 @@ class CollectorClient:
     def fetch(
         self, sql: str, output_format: str, parameters: Mapping[str, Parameter] | None = None
     ) -> tuple[bytes, str]:
-        """Runs one statement; the bytes of its result, and the format they are in."""
+        """Run one statement; return the bytes of its result, and the format they are in."""
         pieces: list[bytes] = []
         found = self.stream(sql, output_format, pieces.append, parameters)
         return b"".join(pieces), found
@@ -93,7 +94,7 @@ class CollectorClient:
         write: Callable[[bytes], object],
         parameters: Mapping[str, Parameter] | None = None,
     ) -> str:
-        """Runs one statement and hands its result on in pieces; returns the format it is in."""
+        """Run one statement and hand its result on in pieces; return the format it is in."""
         query: dict[str, str] = {"database": "retrospan", "default_format": output_format}
         for name, value in (parameters or {}).items():
             query[f"param_{name}"] = parameter_text(value)
@@ -108,14 +109,14 @@ class CollectorClient:
         return found or output_format
 
     def health(self) -> dict[str, object]:
-        """What the collector says about itself; empty if it does not."""
+        """Return what the collector says about itself; empty if it does not."""
         try:
             return self.state()
         except RetrospanError:
             return {}
 
     def state(self) -> dict[str, object]:
-        """What the collector says about itself. Raises CollectorUnreachable."""
+        """Return what the collector says about itself. Raises CollectorUnreachable."""
         with _Request(self, "GET", "/health", None) as response:
             body = response.read(1 << 20)
         try:
@@ -129,7 +130,7 @@ class CollectorClient:
     def admin(
         self, command: str, arguments: Mapping[str, object] | None = None
     ) -> Iterator[dict[str, object]]:
-        """Starts an admin command; yields its progress, one JSON object a line, until it ends."""
+        """Start an admin command; yield its progress, one JSON object a line, until it ends."""
         body = json.dumps(arguments).encode() if arguments else b""
         with _Request(self, "POST", f"/admin/v1/{command}", body) as response:
             if response.status != 200:
@@ -158,7 +159,7 @@ class CollectorClient:
         return sql_error(text or f"HTTP {response.status} {response.reason}", sql)
 
     def token_refused(self, text: str) -> PermanentError:
-        """The words for HTTP 401."""
+        """Return the words for HTTP 401."""
         said = re.sub(r"^Code: \d+\. DB::Exception: | \([A-Z_]+\)$", "", text.strip())
         told = "RETROSPAN_TOKEN is not set" if not self._credentials.token else "from RETROSPAN_TOKEN"
         return PermanentError(f"{self.url} ({self.origin}) asks for a token ({told}): {said}")
@@ -175,7 +176,7 @@ class CollectorClient:
         )
 
     def not_trusted(self, error: Exception) -> CollectorUnreachable:
-        """The words for a TLS handshake that failed."""
+        """Return the words for a TLS handshake that failed."""
         reason = getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
         return CollectorUnreachable(
             f"cannot speak TLS with the collector at {self.url} ({reason}; {self.origin}).\n"
@@ -197,7 +198,7 @@ class CollectorClient:
         return connection
 
     def headers(self) -> dict[str, str]:
-        """What goes with every request."""
+        """Return what goes with every request."""
         return self._credentials.headers()
 
     def target(self, path: str) -> str:
@@ -261,32 +262,8 @@ class _Request:
         return error
 
 
-def parameter_text(value: Parameter) -> str:
-    """The value as ClickHouse reads it from `param_…`: a string like a field of a tab-separated file, an array as SQL."""
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return _escaped(value)
-    return literal(value)
-
-
-def literal(value: Parameter) -> str:
-    """The value as a SQL literal, to print statements that can be run as they are."""
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-        return "'" + quoted.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r") + "'"
-    return "[" + ", ".join(literal(element) for element in value) + "]"
-
-
-def _escaped(text: str) -> str:
-    text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-    return text.replace("\0", "\\0")
-
-
 def read_rows(body: bytes) -> QueryResult:
-    """Reads JSONCompactEachRowWithNamesAndTypes."""
+    """Read JSONCompactEachRowWithNamesAndTypes."""
     lines = body.decode(errors="surrogateescape").split("\n")
     if len(lines) < 2:
         return QueryResult([], [], [])

@@ -10,8 +10,8 @@ from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.ingest.cli.terminal.text import counted, nearest
 
+#: A `since` that leaves nothing out.
 OPEN = Moment(0).clickhouse()
-"""A `since` that leaves nothing out."""
 
 
 def since_text(session: Session, since: Moment | None) -> str:
@@ -20,7 +20,7 @@ def since_text(session: Session, since: Moment | None) -> str:
 
 
 def no_runs_yet(session: Session) -> str:
-    """What to say when the warehouse holds no run at all."""
+    """Return what to say when the warehouse holds no run at all."""
     return nothing_yet(session.warehouse.address, session.warehouse.health())
 
 
@@ -44,7 +44,7 @@ def nothing_yet(address: str, health: Mapping[str, object]) -> str:
 
 
 def being_read(health: Mapping[str, object]) -> str | None:
-    """What has arrived and cannot be asked about yet, or None."""
+    """Return what has arrived and cannot be asked about yet, or None."""
     records, traces = _number(health, "load_lag_records"), _number(health, "interpretation_lag_traces")
     waiting = [counted(records, "request")] if records else []
     waiting += [counted(traces, "trace")] if traces else []
@@ -57,7 +57,7 @@ def _number(health: Mapping[str, object], key: str) -> int | None:
 
 
 def no_runs_match(session: Session, counts: Row, since: Moment | None, outcome: str, agent: str) -> str:
-    """What to say when no run meets the conditions of `runs`."""
+    """Return what to say when no run meets the conditions of `runs`."""
     total = whole(counts, "total") or 0
     if not total:
         return no_runs_yet(session)

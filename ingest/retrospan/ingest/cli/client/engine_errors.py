@@ -16,7 +16,7 @@ _STATEMENTS = ["SELECT", "WITH", "SHOW", "DESCRIBE", "EXPLAIN", "EXISTS"]
 
 
 def sql_error(text: str, sql: str) -> SqlError:
-    """The error to raise for the engine's text about the statement."""
+    """Return the error to raise for the engine's text about the statement."""
     code = _CODE.search(text)
     number = int(code[1]) if code else None
     message = _CODE.sub("", text.strip(), count=1).replace("DB::Exception: ", "").strip()

@@ -10,8 +10,8 @@ from retrospan.ingest.cli.client.rows import whole
 from retrospan.ingest.cli.client.session import Asked, Session
 
 STEPS = 5_000
+#: Greater than any step's and any call's number; the last page has what is not a step.
 LAST = 2**32 - 1
-"""Greater than any step's and any call's number; the last page has what is not a step."""
 
 
 @dataclass(slots=True)
@@ -43,12 +43,12 @@ class Pages:
             yield self.steps(page), self.model_calls(page), self.tool_calls(page)
 
     def steps(self, page: Page) -> list[Row]:
-        """The page's steps."""
+        """Return the page's steps."""
         name, parameters = self.questions(page)[0]
         return self.session.ask(name, **parameters)
 
     def model_calls(self, page: Page) -> list[Row]:
-        """The page's model calls, in order; pages are to be asked for in order."""
+        """Return the page's model calls, in order; pages are to be asked for in order."""
         name, parameters = self.questions(page)[1]
         found = self.session.ask(name, **parameters)
         at = self.pages.index(page)
@@ -59,12 +59,12 @@ class Pages:
         return found
 
     def tool_calls(self, page: Page) -> list[Row]:
-        """The page's tool calls, in order. Its model calls are to be asked for before."""
+        """Return the page's tool calls, in order. Its model calls are to be asked for before."""
         name, parameters = self.questions(page)[2]
         return self.session.ask(name, **parameters)
 
     def questions(self, page: Page) -> list[Asked]:
-        """The three questions, for one page."""
+        """Return the three questions, for one page."""
         steps: Asked = ("show_steps", {"run_id": self.run_id, "first": page.first, "last": page.last})
         return [
             steps,
@@ -82,7 +82,7 @@ class Pages:
 
 
 def pages_of(steps: int) -> list[Page]:
-    """The pages of a run of so many steps, at least one."""
+    """Return the pages of a run of so many steps, at least one."""
     firsts = range(1, max(steps, 1) + 1, STEPS)
     return [Page(first, first + STEPS - 1 if first + STEPS in firsts else LAST) for first in firsts]
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from retrospan.ingest.cli.client.collector_client import Parameter, literal
+from retrospan.ingest.cli.client.collector_client import Parameter
+from retrospan.schemas.literals import literal
 
 _PLACEHOLDER = re.compile(r"\{(\w+):([^{}]+)\}")
 
@@ -25,7 +26,7 @@ def folder() -> str:
 
 
 def statement(name: str) -> str:
-    """The question's SQL without its header."""
+    """Return the question's SQL without its header."""
     with open(os.path.join(folder(), f"{name}.sql"), encoding="utf-8") as file:
         lines = file.read().splitlines()
     while lines and (lines[0].startswith("--") or not lines[0].strip()):
@@ -34,7 +35,7 @@ def statement(name: str) -> str:
 
 
 def with_values(sql: str, parameters: Mapping[str, Parameter]) -> str:
-    """The statement with its `{name:Type}` replaced by literals, ready to paste."""
+    """Return the statement with its `{name:Type}` replaced by literals, ready to paste."""
 
     def value(found: re.Match[str]) -> str:
         text = literal(parameters[found[1]])

@@ -24,12 +24,12 @@ REFERENCE_KINDS = ("run", "span", "step", "message", "output", "observation", "e
 
 
 def short(identifier: str, length: int = 8) -> str:
-    """The id as lists show it: the beginning of a trace id or hash; ids that people chose stay whole."""
+    """Return the id as lists show it: the beginning of a trace id or hash; ids that people chose stay whole."""
     return identifier[:length] if _HEX_ID.match(identifier) else identifier
 
 
 def short_length(run_ids: list[str]) -> int:
-    """The least number of characters, 8 or more, that tells the ids apart."""
+    """Return the least number of characters, 8 or more, that tells the ids apart."""
     distinct = set(run_ids)
     longest = max((len(run_id) for run_id in distinct), default=8)
     for length in range(8, longest):
@@ -46,7 +46,7 @@ def describe(session: Session, run: Row) -> str:
 
 
 def find_run(session: Session, typed: str) -> str:
-    """The id of the run that was meant. Raises NotFound with the candidates or the nearest ids."""
+    """Return the id of the run that was meant. Raises NotFound with the candidates or the nearest ids."""
     if typed == "last":
         newest = session.one("last_run")
         if newest is None:
@@ -90,7 +90,7 @@ def split_step(typed: str) -> tuple[str, int | None]:
 
 
 def find_step(session: Session, typed: str) -> tuple[str, int | None]:
-    """The run and step that `RUN` or `RUN/N` names."""
+    """Return the run and step that `RUN` or `RUN/N` names."""
     run, step = split_step(typed)
     try:
         found = find_run(session, run)
@@ -105,7 +105,7 @@ def find_step(session: Session, typed: str) -> tuple[str, int | None]:
 
 
 def find_reference(session: Session, typed: str) -> str:
-    """The reference `kind:id` that REF means; runs inside `run:` and `step:` may be prefixes too."""
+    """Return the reference `kind:id` that REF means; runs inside `run:` and `step:` may be prefixes too."""
     kind, colon, rest = typed.partition(":")
     if colon and kind in REFERENCE_KINDS:
         if kind == "run":
@@ -121,7 +121,7 @@ def find_reference(session: Session, typed: str) -> str:
 
 
 def find_message(session: Session, typed: str) -> str:
-    """The hash of the message that a prefix of it means."""
+    """Return the hash of the message that a prefix of it means."""
     if len(typed) >= MESSAGE_HASH:
         return typed
     if len(typed) < SHORTEST_PREFIX:

@@ -13,8 +13,8 @@ from retrospan.ingest.cli.terminal.moments import Moment, Zone
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.values import dump, json_line
 
+#: A question's name and its parameters.
 Asked = tuple[str, dict[str, Parameter]]
-"""A question's name and its parameters."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Session:
 
     @classmethod
     def open(cls, arguments: argparse.Namespace) -> Session:
-        """The session of a parsed command; raises ConfigError when RETROSPAN_URL is not an address."""
+        """Return the session of a parsed command; raises ConfigError when RETROSPAN_URL is not an address."""
         screen = Screen.open(
             arguments.color,
             wide=arguments.wide,
@@ -38,16 +38,16 @@ class Session:
         return cls(arguments, screen, CollectorClient.from_environ(os.environ), Zone(arguments.utc))
 
     def ask(self, question: str, **parameters: Parameter) -> list[Row]:
-        """The rows of a question of `queries/questions`."""
+        """Return the rows of a question of `queries/questions`."""
         return self.warehouse.ask(statement(question), parameters).rows
 
     def one(self, question: str, **parameters: Parameter) -> Row | None:
-        """The first row of a question, or None."""
+        """Return the first row of a question, or None."""
         rows = self.ask(question, **parameters)
         return rows[0] if rows else None
 
     def print_sql(self, *asked: Asked) -> int:
-        """Prints the statements of questions with their values, ready to paste; returns 0."""
+        """Print the statements of questions with their values, ready to paste; return 0."""
         for place, (question, parameters) in enumerate(asked):
             if place:
                 self.screen.line()
@@ -59,12 +59,12 @@ class Session:
         return 0
 
     def print_json(self, rows: Sequence[Row], **extra: str) -> None:
-        """Prints each row as one JSON object; `extra` members come first."""
+        """Print each row as one JSON object; `extra` members come first."""
         for row in rows:
             self.screen.data(json_line({**extra, **row}) + "\n")
 
     def print_object(self, value: dict[str, object]) -> None:
-        """Prints one JSON object that is not a row."""
+        """Print one JSON object that is not a row."""
         self.screen.data(dump(value) + "\n")
 
     def zone_note(self) -> str:

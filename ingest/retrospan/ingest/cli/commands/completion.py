@@ -6,6 +6,7 @@ import argparse
 
 from retrospan.ingest.cli.command_table import COMMANDS, parser_of
 from retrospan.ingest.cli.terminal.arguments import Help, Parser
+from retrospan.schemas.errors import MissingExtra
 
 HELP = Help(
     job="Print a script that completes commands and flags in bash, zsh or fish.",
@@ -30,8 +31,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def flags_of(command: str) -> list[str]:
-    """The long flags of a command."""
-    parser = parser_of(command)
+    """Return the long flags of a command; none of one that is not installed."""
+    try:
+        parser = parser_of(command)
+    except MissingExtra:
+        return []
     return sorted(flag for flag in parser.flag_names() if flag.startswith("--"))
 
 

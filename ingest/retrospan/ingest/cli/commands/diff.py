@@ -1,4 +1,4 @@
-"""`retrospan diff`: where two runs part, and why."""
+"""`retrospan diff`: where two runs diverge, and why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from retrospan.schemas.errors import NotFound
 
 ASPECTS = ("tool", "arguments", "result", "answer", "state", "prompt", "model", "error")
 HELP = Help(
-    job="Show where two runs part, and why.",
+    job="Show where two runs diverge, and why.",
     exits="0 answered; with --exit-code 1 unless they are identical; 2 wrong use or trouble",
     examples=("retrospan diff last 7f3e91d0", "retrospan diff 7f3e91d0 b83f51aa --aspect state --json"),
     sql="SELECT step_a, step_b, cause FROM run_divergence(a = '…', b = '…')",
@@ -34,7 +34,7 @@ CAUSES = {
     "order": "the same calls in another order",
     "unknown": "what is recorded does not tell",
 }
-# What a step was given comes before what it did.
+#: What a step was given comes before what it did.
 _ORDER = {
     aspect: i
     for i, aspect in enumerate(("prompt", "model", "tool", "arguments", "result", "answer", "state"))
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def sentence(divergence: Row, steps_a: int, steps_b: int) -> str:
-    """The answer in one sentence: identical, a prefix, or where they part and why."""
+    """Return the answer in one sentence: identical, a prefix, or where they diverge and why."""
     if divergence["identical"]:
         return f"identical: {counted(steps_a, 'step')}, with equal calls, results, states and answers"
     prefix = str(divergence["prefix"])
@@ -125,7 +125,7 @@ def sentence(divergence: Row, steps_a: int, steps_b: int) -> str:
     cause = str(divergence["cause"])
     if step_a is None and step_b is None and not divergence["aspect"]:
         return "No difference found, but not everything is recorded of both: they cannot be said to be identical."
-    return f"The runs part at {_where(step_a, step_b)}: {CAUSES.get(cause, cause)}.  cause: {cause}"
+    return f"The runs diverge at {_where(step_a, step_b)}: {CAUSES.get(cause, cause)}.  cause: {cause}"
 
 
 def _where(step_a: int | None, step_b: int | None) -> str:
@@ -148,7 +148,7 @@ def _run_line(session: Session, name: str, found: Row) -> list[Part]:
 
 
 def positions(rows: list[Row]) -> list[Position]:
-    """The rows by position, in order."""
+    """Return the rows by position, in order."""
     found: dict[object, Position] = {}
     for row in rows:
         place = found.setdefault(row["position"], Position(whole(row, "step_a"), whole(row, "step_b")))
@@ -161,7 +161,7 @@ def positions(rows: list[Row]) -> list[Position]:
 
 
 def _of_aspect(row: Row, aspect: str | None) -> Row:
-    """The row, or what it says of one aspect: nothing differs there when it is about another."""
+    """Return the row, or what it says of one aspect: nothing differs there when it is about another."""
     if aspect in (None, row["aspect"]) or row["change"] == "same":
         return row
     return {**row, "change": "same", "aspect": "", "value_a": None, "value_b": None}

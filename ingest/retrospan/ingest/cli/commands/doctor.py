@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from retrospan.ingest.cli.client.collector_client import DEFAULT_URL, CollectorClient
@@ -27,7 +28,8 @@ HELP = Help(
         "retrospan doctor --run last",
     ),
     more="Asks the running collector. Without one it looks at the directory, unless another process uses that:\n"
-    "give doctor the flags, variables and file that serve gets. Nothing is changed.",
+    "give doctor the --data, --config and variables that serve gets. Nothing is changed.\n"
+    "Lists every setting in force, and where it came from: docs/configuration.md explains them.",
 )
 _STYLES: dict[str, Style] = {"ok": "green", "warning": "yellow", "failed": "red"}
 _LONGEST_NAME = 14
@@ -44,17 +46,13 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    # Imported here, as everything but questions needs it.
-
-    # It may open the engine's files, and the engine writes as the umask says.
     screen = Screen.open(arguments.color)
     found: dict[str, int] = {"ok": 0, "warning": 0, "failed": 0}
     for finding in _of_run(arguments) if arguments.run else _of_collector(arguments):
         found[finding.result] += 1
         if arguments.json:
-            screen.data(
-                dump({name: getattr(finding, name) for name in ("check", "result", "said", "todo")}) + "\n"
-            )
+            shown = {name: value for name, value in asdict(finding).items() if name != "settings" or value}
+            screen.data(dump(shown) + "\n")
             continue
         screen.line(
             (f"{finding.result:<8}", _STYLES[finding.result]),
@@ -63,9 +61,20 @@ def run(arguments: argparse.Namespace) -> int:
         )
         if finding.todo:
             screen.line(" " * (_LONGEST_NAME + 10), ("→ ", "dim"), finding.todo)
+        if finding.settings:
+            _list_settings(screen, finding)
     if not arguments.json:
         screen.line(_summary(found))
     return 1 if found["failed"] or (arguments.exit_code and found["warning"]) else 0
+
+
+def _list_settings(screen: Screen, finding: Finding) -> None:
+    # Imported here: --run does without it.
+    from retrospan.ingest.setting_values import readable
+
+    for key, each in finding.settings.items():
+        value = readable(key, each["value"]) or "none"
+        screen.line(" " * (_LONGEST_NAME + 10), f"{key:<26} {value:<15} ", (str(each["source"]), "dim"))
 
 
 def _summary(found: dict[str, int]) -> str:
@@ -93,15 +102,19 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
 
     close_to_others()
     file = None if arguments.config is None else Path(arguments.config)
-    config, finding = settings.check_settings(lambda: Config.read({"data": arguments.data}, os.environ, file))
-    yield finding
     warehouse = CollectorClient.from_environ(os.environ)
     page: dict[str, object] = {}
+    silent: Finding | None = None
     try:
         page = warehouse.state()
     except CollectorUnreachable as error:
-        yield _unreachable(warehouse, error)
-    if not page:
+        silent = _unreachable(warehouse, error)
+    config, finding = settings.check_settings(
+        lambda: Config.read({"data": arguments.data}, os.environ, file), os.environ, page
+    )
+    yield finding
+    if silent is not None:
+        yield silent
         yield from _without(config)
     else:
         yield from check_running(page, warehouse.url)
@@ -125,7 +138,7 @@ def _unreachable(warehouse: CollectorClient, error: CollectorUnreachable) -> Fin
 
 
 def _without(config: Config) -> Iterator[Finding]:
-    """What can be looked at while no collector answers."""
+    """Yield what can be looked at while no collector answers."""
     from retrospan.ingest.doctor import machine, settings
 
     yield settings.check_free_ports(config)

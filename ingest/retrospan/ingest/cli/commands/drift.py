@@ -1,4 +1,4 @@
-"""`retrospan drift`: whether an agent behaves otherwise than before."""
+"""`retrospan drift`: whether an agent behaves differently from before."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Period:
 
 
 def span(text: str) -> Period:
-    """An argparse type: a SPAN of the command line."""
+    """Read a SPAN of the command line, as an argparse type."""
     start = end = version = ""
     for part in text.split(","):
         if part.startswith("version="):

@@ -87,7 +87,7 @@ def split_entity(typed: str) -> tuple[str, str]:
 
 
 def _known(session: Session, typed: str, kind: str, name: str) -> Row:
-    """What is stored of the entity. Raises NotFound with the nearest names when that is nothing."""
+    """Return what is stored of the entity. Raises NotFound with the nearest names when that is nothing."""
     known = session.one("find_entity", entity_type=kind, entity_id=name)
     if known is not None and whole(known, "said"):
         return known

@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def find_wanted(session: Session, typed: str) -> Wanted:
-    """The spans that RUN, TRACE or SPAN means. Raises NotFound."""
+    """Return the spans that RUN, TRACE or SPAN means. Raises NotFound."""
     if span := _SPAN.match(typed.lower()):
         rows = session.ask("find_spans", span_id=span[2])
         rows = [row for row in rows if span[1] in (None, row["trace_id"])]
@@ -126,7 +126,7 @@ def read_spans(warehouse: CollectorClient, wanted: Wanted) -> Iterator[RawSpan]:
 
 
 def read_logs(warehouse: CollectorClient, wanted: Wanted) -> Iterator[RawLog]:
-    """The log records that name a wanted span, or only its trace."""
+    """Yield the log records that name a wanted span, or only its trace."""
     from retrospan.ingest.load.raw_row_reader import log_rows, parse_logs
 
     for traces in _in_parts(wanted.trace_ids):

@@ -15,7 +15,7 @@ HELP = Help(
         'retrospan flag last --reason "wrong refund"',
         "retrospan flag 4bf92f35 --remove",
     ),
-    more="Has the last word over what the agent said. Kept in the log, so that a rebuild keeps it.",
+    more="Overrides what the agent stated. Kept in the log, so that a rebuild keeps it.",
 )
 
 

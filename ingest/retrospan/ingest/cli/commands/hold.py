@@ -11,7 +11,7 @@ from retrospan.ingest.cli.views.marking import add_mark_arguments, mark
 from retrospan.schemas.errors import PermanentError
 
 HELP = Help(
-    job="Forbid that a run is deleted, with all that its provenance rests on.",
+    job="Forbid deleting a run, and all that its provenance rests on.",
     exits="0 done, 2 wrong use or trouble, such as a hold that lasts longer",
     examples=(
         'retrospan hold 4bf92f35 --reason "case 2026-114"',

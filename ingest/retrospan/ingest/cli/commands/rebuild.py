@@ -52,7 +52,7 @@ def add_arguments(parser: Parser) -> None:
 def _selection(
     arguments: argparse.Namespace, screen: Screen, warehouse: CollectorClient
 ) -> dict[str, object]:
-    """What the collector is to be asked for, without what was left open."""
+    """Return what the collector is to be asked for, without what was left open."""
     asked: dict[str, object] = {
         "version": arguments.version,
         "dialect": arguments.dialect,

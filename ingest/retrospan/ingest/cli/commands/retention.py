@@ -18,7 +18,7 @@ from retrospan.ingest.cli.views.marking import who
 from retrospan.schemas.errors import ConfigError, PermanentError
 
 HELP = Help(
-    job="Say what the policy would delete (plan), or delete exactly that (apply), with a receipt for each deletion.",
+    job="Show what the policy would delete (plan), or delete exactly that (apply), with a receipt for each deletion.",
     exits="0 planned or done, 1 an altered segment of the log stays, 2 wrong use or trouble, such as a refused policy",
     examples=(
         "retrospan retention plan",

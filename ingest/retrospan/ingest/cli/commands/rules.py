@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retrospan.ingest.rules.ruleset import Ruleset
 
 HELP = Help(
-    job="Show what a file of mutation rules would say of the tool calls that are stored. Changes nothing.",
+    job="Show what a file of mutation rules would find in the stored tool calls. Changes nothing.",
     exits="0 answered; with --exit-code 1 if a rule fits no call or misses what it looks for; 2 wrong use or trouble",
     examples=("retrospan rules test rules.toml", "retrospan rules test rules.toml --run last --json"),
     more="To turn them on: interpreter.rules in the collector's configuration, then retrospan rebuild.",
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tools(rules: Ruleset) -> list[str]:
-    """The tools that the rules name, none where one has a pattern."""
+    """Return the tools that the rules name, none where one has a pattern."""
     globs = [glob for rule in rules.rules for glob in rule.tools]
     return [] if any(set(glob) & set("*?[") for glob in globs) else sorted(set(globs))
 
@@ -116,7 +116,7 @@ def _called(row: Row) -> Called:
 
 
 def _as_rows(found: list[_Found]) -> Iterator[Row]:
-    """What `--json` prints: the columns of the view observations as far as they follow from the call; or the problem."""
+    """Yield what `--json` prints: the columns of the view observations that follow from the call; or the problem."""
     from retrospan.ingest.json_text import write_json
     from retrospan.ingest.rules.rule import Missed
 

@@ -25,8 +25,8 @@ HELP = Help(
     sql="SELECT step, name, status FROM steps WHERE run_id = '…' ORDER BY step",
     more='--json: each object says in "view" which view it is a row of (runs, steps, model_calls, tool_calls, messages).',
 )
-# Characters fetched of a long text of a model call and a tool call for a screen; what is cut is marked with its full
-# length.
+#: Characters fetched of a long text of a model call and a tool call for a screen; what is cut is marked with its full
+#: length.
 MOST = (20_000, 4_000)
 TEXT_LINES = 4
 _OUTCOMES: dict[str, Style] = {"ok": "green", "error": "red", "incomplete": "yellow", "running": "blue"}

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def find_place(session: Session, run_id: str, steps: list[Row], step: int | None, at: Moment | None) -> Place:
-    """The place meant by a step or a time. Raises NotFound when the run has no such step or had not begun."""
+    """Return the place meant by a step or a time. Raises NotFound when the run has no such step or had not begun."""
     name = short(run_id)
     if not steps:
         raise NotFound(f"run {name} has no steps, so it has no states.")

@@ -14,7 +14,7 @@ from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.text import cells, counted, cut, safe
 
 HELP = Help(
-    job="Show where an answer, a step or a value came from; with --down, what came of it.",
+    job="Show where an answer, a step or a value came from; with --down, what it led to.",
     exits="0 answered; with --exit-code 1 if no edge is found; 2 wrong use or trouble",
     examples=(
         "retrospan trace last",
@@ -24,7 +24,7 @@ HELP = Help(
     sql="SELECT subject, relation, object, evidence FROM provenance(ref = 'step:…/3', depth = 6, direction = 'up')",
     more="stated: the producer said so; matched: by id; inferred: by equal content.",
 )
-# The view cuts what was said to this many characters.
+#: The view cuts what was said to this many characters.
 VIEW_CUTS_AT = 120
 _EVIDENCE: dict[str, Style] = {"stated": "green", "matched": "green", "inferred": "yellow"}
 
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def shown(ref: str) -> str:
-    """A reference with its long ids cut to what other commands accept."""
+    """Return a reference with its long ids cut to what other commands accept."""
     kind, _, rest = ref.partition(":")
     if kind == "step":
         run_id, _, step = rest.rpartition("/")
@@ -113,7 +113,7 @@ class ProvenanceTree:
             self._first.setdefault(str(row[self._far]), id(row))
 
     def _made_in(self, ref: str) -> int:
-        """The step that made a thing, as far as the rows tell; what nobody made comes first."""
+        """Return the step that made a thing, as far as the rows tell; what nobody made comes first."""
         kind, _, rest = ref.partition(":")
         if kind == "step":
             number = rest.rpartition("/")[2]
@@ -147,7 +147,7 @@ class ProvenanceTree:
                 stack += self._children(str(row[self._far]), inner)
 
     def _children(self, ref: str, indent: str) -> list[tuple[Row, int, str, bool]]:
-        """What to draw below a thing, last first: new things, then a count of those drawn elsewhere."""
+        """Return what to draw below a thing, last first: new things, then a count of those drawn elsewhere."""
         edges = self._edges.get(ref, [])
         children = [(row, 0) for row in edges if self._first[str(row[self._far])] == id(row)]
         for relation in dict.fromkeys(str(row["relation"]) for row in edges):

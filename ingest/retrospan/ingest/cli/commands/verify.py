@@ -19,7 +19,7 @@ from retrospan.ingest.cli.terminal.values import dump
 from retrospan.schemas.errors import PermanentError
 
 HELP = Help(
-    job="Compare what is stored with what vouches for it: chains, the log, raw rows, and derived rows on request.",
+    job="Compare what is stored with its hashes: chains, the log, raw rows, and derived rows on request.",
     exits="0 what was covered is as it was written, 1 something is not, 2 wrong use or trouble",
     examples=(
         "retrospan verify",
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _asked(arguments: argparse.Namespace, screen: Screen, warehouse: CollectorClient) -> dict[str, object]:
-    """What the collector is to be asked for, without what was left open."""
+    """Return what the collector is to be asked for, without what was left open."""
     asked: dict[str, object] = {
         "full": arguments.full,
         "derived": arguments.derived,

@@ -62,7 +62,7 @@ class Parser(argparse.ArgumentParser):
         self.output = self.add_argument_group("output")
 
     def close(self) -> None:
-        """Adds the flags that end every help text; to be called when the command has added its own."""
+        """Add the flags that end every help text; to be called when the command has added its own."""
         self.output.add_argument("--debug", action="store_true", help="show the traceback of an error")
         self.output.add_argument("-h", "--help", action="store_true", help="show this help")
 
@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(self._worded(message), self._command)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """The parsed words. Raises UsageError."""
+        """Return the parsed words. Raises UsageError."""
         if any(word in ("-h", "--help") for word in _before_dashes(words)):
             return argparse.Namespace(help=True, debug=False)
         try:
@@ -130,7 +130,7 @@ def _before_dashes(words: Sequence[str]) -> Sequence[str]:
 
 
 def add_output_flags(parser: Parser, *, pager: bool = False) -> None:
-    """The flags that every question has."""
+    """Add the flags that every question has."""
     parser.output.add_argument(
         "--json", action="store_true", help="one JSON object per line, the view's column names"
     )
@@ -160,7 +160,7 @@ def add_since_flag(parser: Parser) -> None:
 
 
 def moment(text: str) -> Moment:
-    """An argparse type: a TIME of the command line."""
+    """Read a TIME of the command line, as an argparse type."""
     try:
         return parse_time(text)
     except ValueError as error:
@@ -168,7 +168,7 @@ def moment(text: str) -> Moment:
 
 
 def number(least: int, most: int = 4_294_967_295) -> _Number:
-    """An argparse type: a whole number within the bounds."""
+    """Return an argparse type: a whole number within the bounds."""
     return _Number(least, most)
 
 

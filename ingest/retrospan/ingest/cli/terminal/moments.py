@@ -21,7 +21,7 @@ class Moment(int):
 
     @classmethod
     def read(cls, text: str) -> Moment:
-        """Reads what ClickHouse prints for a DateTime64 in UTC. Raises ValueError for anything else."""
+        """Read what ClickHouse prints for a DateTime64 in UTC. Raises ValueError for anything else."""
         found = _CLICKHOUSE.match(text)
         if found is None:
             raise ValueError(f"not a time: {text!r}")
@@ -37,7 +37,7 @@ class Moment(int):
         return f"{self.clock(UTC, '%Y-%m-%dT%H:%M:%S')}.{self % 10**9:09d}Z"
 
     def clickhouse(self) -> str:
-        """The value of a DateTime64(9, 'UTC') parameter."""
+        """Return the value of a DateTime64(9, 'UTC') parameter."""
         return f"{self.clock(UTC, '%Y-%m-%d %H:%M:%S')}.{self % 10**9:09d}"
 
     def clock(self, zone: tzinfo | None, pattern: str) -> str:
@@ -50,7 +50,7 @@ def _seconds(moment: datetime) -> int:
 
 
 def parse_time(text: str, now: Moment | None = None) -> Moment:
-    """Reads a TIME of the command line.
+    """Read a TIME of the command line.
 
     `14:32` is the latest such time of day in UTC; a time without a zone is UTC. Raises ValueError with a
     message that says what is accepted.
@@ -128,7 +128,7 @@ def _is_utc() -> bool:
 
 
 def _local_name() -> str:
-    """The zone's name as the system writes it (Europe/Oslo), else its abbreviation."""
+    """Return the zone's name as the system writes it (Europe/Oslo), else its abbreviation."""
     import os
 
     named = os.environ.get("TZ", "").lstrip(":")

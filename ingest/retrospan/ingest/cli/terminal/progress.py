@@ -39,7 +39,7 @@ class Progress:
             self._screen.err.flush()
 
     def tell(self, told: dict[str, object]) -> None:
-        """Shows the progress if enough time has passed since it was shown last."""
+        """Show the progress if enough time has passed since it was shown last."""
         now = time.monotonic()
         phase = str(told.get("phase") or "working")
         if phase != self._phase:

@@ -16,8 +16,8 @@ from typing import Literal, TextIO
 from retrospan.ingest.cli.terminal.text import safe
 
 Style = Literal["", "bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
+#: A piece of a line: text, or text with a style. Text is made safe when it is written.
 Part = str | tuple[str, Style]
-"""A piece of a line: text, or text with a style. Text is made safe when it is written."""
 
 _SGR = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36",
@@ -85,7 +85,7 @@ class Screen:
         pager: bool = True,
         environ: Mapping[str, str] | None = None,
     ) -> Screen:
-        """The screen of this process: standard output and error, with what the terminal can do."""
+        """Return the screen of this process: standard output and error, with what the terminal can do."""
         environ = os.environ if environ is None else environ
         for stream in (sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
@@ -109,7 +109,7 @@ class Screen:
         return "..." if self._ascii else "…"
 
     def line(self, *parts: Part) -> None:
-        """Writes one line of the answer."""
+        """Write one line of the answer."""
         text = render(parts, self._colour, self._ascii).rstrip(" ")
         if self._held is not None:
             self._held.append(text)
@@ -121,18 +121,18 @@ class Screen:
             self.line(*parts)
 
     def note(self, *parts: Part) -> None:
-        """Writes one line to standard error: what limits or explains the answer."""
+        """Write one line to standard error: what limits or explains the answer."""
         self._flush_out()
         self.err.write(render(parts, self._err_colour, self._err_ascii) + "\n")
         self.err.flush()
 
     def say(self, text: str) -> None:
-        """Writes text to standard error, a line for each of its lines: why there is no answer."""
+        """Write text to standard error, a line for each of its lines: why there is no answer."""
         for line in text.split("\n"):
             self.note(line)
 
     def hint(self, *parts: Part) -> None:
-        """Writes one dim line to standard error, for people only: nothing when it is not a terminal."""
+        """Write one dim line to standard error, for people only: nothing when it is not a terminal."""
         if self.err_is_terminal and self.is_terminal:
             dimmed: list[Part] = [part if isinstance(part, tuple) else (part, "dim") for part in parts]
             self.note(*dimmed)
@@ -142,14 +142,14 @@ class Screen:
         self.note(("! " + text, "yellow"))
 
     def error(self, message: str) -> None:
-        """Writes `error: …` to standard error; further lines of the message stay lines."""
+        """Write `error: …` to standard error; further lines of the message stay lines."""
         first, *rest = message.split("\n")
         self.note(("error:", "red"), " " + first)
         for line in rest:
             self.note("  " + line)
 
     def data(self, text: str) -> None:
-        """Writes text that is safe by construction, such as JSON that escapes, as it is."""
+        """Write text that is safe by construction, such as JSON that escapes, as it is."""
         self.out.write(text)
 
     def _flush_out(self) -> None:
@@ -158,7 +158,7 @@ class Screen:
 
     @contextmanager
     def paged(self) -> Iterator[None]:
-        """Shows what is written inside through the pager if it is taller than the terminal."""
+        """Show what is written inside through the pager if it is taller than the terminal."""
         if self._pager is None or self._held is not None:
             yield
             return
@@ -177,7 +177,7 @@ class Screen:
 
 
 def render(parts: tuple[Part, ...] | list[Part], colour: bool, ascii_only: bool = False) -> str:
-    """The parts as one line; every part is made safe, styles become SGR sequences or nothing."""
+    """Return the parts as one line; every part is made safe, styles become SGR sequences or nothing."""
     pieces: list[str] = []
     for part in parts:
         text, style = part if isinstance(part, tuple) else (part, "")
@@ -204,7 +204,7 @@ def _pager(environ: Mapping[str, str]) -> str | None:
 
 
 def _page(command: str, text: str) -> bool:
-    """Runs the pager; False if it could not start."""
+    """Run the pager; False if it could not start."""
     import shlex
     import subprocess
 

@@ -1,7 +1,7 @@
 """Aligned tables and key: value blocks.
 
 Ids, times, statuses and numbers never shrink; text columns share what is left and are cut with a mark. When even
-that is too wide the least important columns go, and their names are said. Under 60 columns rows become blocks.
+that is too wide the least important columns go, and their names are listed. Under 60 columns rows become blocks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Column:
 def show_table(
     screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, heading: bool = True
 ) -> None:
-    """Writes the rows under their headings, as wide as the screen allows; without `heading` a table goes on."""
+    """Write the rows under their headings, as wide as the screen allows; without `heading` a table goes on."""
     cleaned = [[safe(value) for value in row] for row in rows]
     if screen.width is not None and screen.width < BLOCK_BELOW:
         _show_blocks(screen, columns, cleaned)
@@ -61,7 +61,7 @@ def show_table(
 
 
 def last_column_width(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int | None:
-    """The cells left for the last column when the others are as wide as the rows need; None: any number."""
+    """Return the cells left for the last column when the others are as wide as the rows need; None: any number."""
     if screen.width is None:
         return None
     if screen.width < BLOCK_BELOW:
@@ -112,14 +112,14 @@ def _show_blocks(screen: Screen, columns: Sequence[Column], rows: Sequence[Seque
 
 
 def show_pairs(screen: Screen, pairs: Sequence[tuple[str, str]], indent: str = "") -> None:
-    """Writes `key  value` lines; long values wrap under themselves on a terminal."""
+    """Write `key  value` lines; long values wrap under themselves on a terminal."""
     widest = max((cells(safe(key)) for key, _ in pairs), default=0)
     for key, value in pairs:
         show_wrapped(screen, [indent, (pad(safe(key), widest), "dim"), GAP], value)
 
 
 def show_wrapped(screen: Screen, lead: list[Part], value: str, style: Style = "") -> None:
-    """Writes the value after the lead; further lines stand under the first."""
+    """Write the value after the lead; further lines stand under the first."""
     taken = sum(cells(safe(part[0] if isinstance(part, tuple) else part)) for part in lead)
     room = None if screen.width is None else max(screen.width - taken, 16)
     first = True

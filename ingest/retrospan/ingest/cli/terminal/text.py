@@ -9,9 +9,9 @@ import unicodedata
 from collections.abc import Iterator
 
 ELLIPSIS = "…"
-# Control, format, surrogate, and the two line-breaking separators: they steer, hide or break text.
+#: Control, format, surrogate, and the two line-breaking separators: they steer, hide or break text.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Joiners build emoji and letters of many scripts; the others are format characters that are drawn.
+#: Joiners build emoji and letters of many scripts; the others are format characters that are drawn.
 _DRAWN = frozenset("\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -26,19 +26,19 @@ def _visible(character: str) -> str:
 
 
 def is_hidden(character: str) -> bool:
-    """True for a character that could steer a terminal or hide: control, bidi, invisible, half a surrogate."""
+    """Return whether a character could steer a terminal or hide: control, bidi, invisible, half a surrogate."""
     return unicodedata.category(character) in _HIDDEN and character not in _DRAWN
 
 
 def safe(text: str) -> str:
-    """The text on one line, with every character that could steer a terminal or hide shown as its escape."""
+    """Return the text on one line, with every character that could steer a terminal or hide shown as its escape."""
     if text.isprintable():
         return text
     return "".join(_SHORT.get(c) or (_visible(c) if is_hidden(c) else c) for c in text)
 
 
 def safe_lines(text: str) -> list[str]:
-    """The text as safe lines: line feeds break lines (CRLF too), tabs are four spaces."""
+    """Return the text as safe lines: line feeds break lines (CRLF too), tabs are four spaces."""
     return [safe(line) for line in text.replace("\r\n", "\n").replace("\t", "    ").split("\n")]
 
 
@@ -58,7 +58,7 @@ def _cell(character: str) -> int:
 
 
 def cut(text: str, width: int | None, mark: str = ELLIPSIS) -> str:
-    """The safe text in at most `width` cells, ending in the mark where something is left out."""
+    """Return the safe text in at most `width` cells, ending in the mark where something is left out."""
     if width is None or cells(text) <= width:
         return text
     room = width - cells(mark)
@@ -74,7 +74,7 @@ def cut(text: str, width: int | None, mark: str = ELLIPSIS) -> str:
 
 
 def fitted(text: str, width: int | None, mark: str = ELLIPSIS, length: int | None = None) -> str:
-    """The text, made safe, in at most `width` cells; where cut, its full length is said: `… [20,066 chars]`.
+    """Return the text, made safe, in at most `width` cells; where cut, its full length is given: `… [20,066 chars]`.
 
     `length` is the number of characters of the whole when `text` is only its beginning.
     """
@@ -87,13 +87,13 @@ def fitted(text: str, width: int | None, mark: str = ELLIPSIS, length: int | Non
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """The safe text filled with blanks to `width` cells."""
+    """Return the safe text filled with blanks to `width` cells."""
     blank = " " * max(0, width - cells(text))
     return blank + text if right else text + blank
 
 
 def wrap(text: str, width: int | None) -> Iterator[str]:
-    """The safe line broken at blanks into lines of at most `width` cells; without a width, as it is."""
+    """Yield the safe line broken at blanks into lines of at most `width` cells; without a width, as it is."""
     if width is None or cells(text) <= width:
         yield text
         return
@@ -167,7 +167,7 @@ def duration(milliseconds: float | None) -> str:
 
 
 def nearest(name: str, known: list[str]) -> str | None:
-    """The known name that was most likely meant, or None."""
+    """Return the known name that was most likely meant, or None."""
     import difflib  # 7 ms, only needed to word an error
 
     folded = {candidate.lower(): candidate for candidate in known}

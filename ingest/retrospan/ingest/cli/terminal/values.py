@@ -20,14 +20,14 @@ JSON_COLUMNS = frozenset(
         "value_a", "value_b",
     }
 )  # fmt: skip
-# A terminal obeys some characters beyond those JSON escapes; inside a document they only stand in strings.
+#: A terminal obeys some characters beyond those JSON escapes; inside a document they only stand in strings.
 _UNESCAPED = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
 
 def parse(text: object) -> object:
-    """What the JSON text holds; text that is not JSON is itself. Numbers too large for a double stay text."""
+    """Return what the JSON text holds; text that is not JSON is itself. Numbers too large for a double stay text."""
     if not isinstance(text, str):
         return text
     try:
@@ -60,12 +60,12 @@ def _escape(character: str) -> str:
 
 
 def is_escaped(text: str) -> bool:
-    """True if no character of the dumped text could steer a terminal."""
+    """Return whether no character of the dumped text could steer a terminal."""
     return not any(is_hidden(character) for character in text)
 
 
 def json_line(row: Mapping[str, object], json_columns: frozenset[str] = JSON_COLUMNS) -> str:
-    """A row as one JSON object: times RFC 3339 in UTC, JSON columns as what they hold, unknown null."""
+    """Return a row as one JSON object: times RFC 3339 in UTC, JSON columns as what they hold, unknown null."""
     return dump({name: _plain(value, name in json_columns) for name, value in row.items()})
 
 
@@ -80,12 +80,12 @@ def _plain(value: object, is_json: bool) -> object:
 
 
 def brief(value: object) -> str:
-    """The value in one line: text as it is, everything else as compact JSON."""
+    """Return the value in one line: text as it is, everything else as compact JSON."""
     return value if isinstance(value, str) else dump(value)
 
 
 def brief_json(text: str | None) -> str:
-    """A JSON text column in one line, compact; strings keep their quotes; unknown is `-`."""
+    """Return a JSON text column in one line, compact; strings keep their quotes; unknown is `-`."""
     if text is None:
         return "-"
     parsed = parse(text)
@@ -104,7 +104,7 @@ def call(name: str, arguments: object) -> str:
 
 
 def message_text(message: object) -> str:
-    """A message in one line: its text, `→ tool(…)` for calls, `[image]` for what is not text."""
+    """Return a message in one line: its text, `→ tool(…)` for calls, `[image]` for what is not text."""
     if not isinstance(message, Mapping):
         return brief(message)
     parts = message.get("parts")
@@ -129,7 +129,7 @@ def part_text(part: object) -> str:
 
 
 def differing_paths(a: object, b: object, path: str = "") -> list[tuple[str, object, object]]:
-    """The smallest places where two JSON values differ: (path, value of a, value of b); MISSING where absent."""
+    """Return the smallest places where two JSON values differ: (path, value of a, value of b); MISSING where absent."""
     if isinstance(a, dict) and isinstance(b, dict):
         places: list[tuple[str, object, object]] = []
         for key in dict.fromkeys([*a, *b]):

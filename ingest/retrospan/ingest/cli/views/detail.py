@@ -15,7 +15,7 @@ from retrospan.ingest.cli.terminal.values import MISSING, brief, message_text, p
 from retrospan.ingest.cli.views.timeline import NOT_RECORDED, failure, step_name
 from retrospan.ingest.cli.views.tokens import tokens
 
-# Lines that one value may take on a terminal unless --full is given.
+#: Lines that one value may take on a terminal unless --full is given.
 VALUE_LINES = 6
 _LABEL = 10
 
@@ -23,7 +23,7 @@ _LABEL = 10
 def show_step(
     session: Session, run: Row, step: Row, model: Row | None, tool: Row | None, *, with_input: bool = True
 ) -> None:
-    """Writes the step's line and its values; `with_input` adds what a model call was given."""
+    """Write the step's line and its values; `with_input` adds what a model call was given."""
     _show_line(session, run, step, model, tool)
     if model is not None:
         _show_model(session, str(run["run_id"]), model, with_input)
@@ -103,7 +103,7 @@ def _show_setup(session: Session, setup: Row) -> None:
 
 
 def _tool_name(tool: object) -> object:
-    """The name in a tool definition, whose shape differs by producer."""
+    """Return the name in a tool definition, whose shape differs by producer."""
     if isinstance(tool, dict):
         inner = tool.get("function")
         if "name" not in tool and isinstance(inner, dict):
@@ -127,7 +127,7 @@ def _show_input(session: Session, messages: list[Row]) -> None:
 
 
 def _value(session: Session, label: str, value: object, length: int | None, raw: object) -> None:
-    """Writes one labelled value: JSON indented when it is long, cut to some lines on a terminal."""
+    """Write one labelled value: JSON indented when it is long, cut to some lines on a terminal."""
     lead: list[Part] = [(f"{label:<{_LABEL - 1}} ", "dim")]
     if raw is None or value is MISSING:
         show_wrapped(session.screen, lead, NOT_RECORDED, "dim")

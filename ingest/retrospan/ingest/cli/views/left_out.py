@@ -17,7 +17,7 @@ How = Callable[..., str]
 
 
 def left_out(session: Session, typed: str) -> Iterator[Finding]:
-    """The findings about the run that was meant; raises NotFound."""
+    """Yield the findings about the run that was meant; raises NotFound."""
     # Imported here: the dialects, with what they read.
     from retrospan.ingest.interpret.dialects.switches import switch_for
 

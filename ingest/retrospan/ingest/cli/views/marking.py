@@ -1,4 +1,4 @@
-"""What `flag` and `hold` share: finding the run, asking the collector, and saying what is so now."""
+"""What `flag` and `hold` share: finding the run, asking the collector, and printing the state afterwards."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def add_mark_arguments(parser: Parser) -> None:
     """RUN and the flags of both commands."""
     parser.inputs.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.flags.add_argument("--reason", metavar="TEXT", default="", help="why; kept with it")
-    parser.output.add_argument("--json", action="store_true", help="what is so now, as a JSON object")
+    parser.output.add_argument("--json", action="store_true", help="the state afterwards, as a JSON object")
     add_color_flag(parser)
 
 
 def mark(arguments: argparse.Namespace, command: str, told: dict[str, object]) -> dict[str, object]:
-    """Has the collector mark the run; returns what is so now, with `screen` to say it on."""
+    """Have the collector mark the run; return the state afterwards, with `screen` to print it on."""
     screen = Screen.open(arguments.color)
     warehouse = CollectorClient.from_environ(os.environ)
     run_id = find_run(Session(arguments, screen, warehouse, Zone(utc=True)), arguments.run)

@@ -11,14 +11,14 @@ from retrospan.ingest.cli.terminal.values import MISSING, brief, differing_paths
 
 INDENT = 10
 MOST_PATHS = 8
-# Characters shown of an equal beginning that is left out.
+#: Characters shown of an equal beginning that is left out.
 CONTEXT = 16
-# The view run_diff cuts values to this many characters.
+#: The view run_diff cuts values to this many characters.
 VIEW_CUTS_AT = 500
 
 
 def show_sides(session: Session, row: Row, run_ids: dict[str, str]) -> None:
-    """Writes what differs in one aspect of one position; a value of one run only in one line."""
+    """Write what differs in one aspect of one position; a value of one run only in one line."""
     aspect = str(row["aspect"]) + (f" {row['detail']}" if row["detail"] not in ("", "order") else "")
     if row["change"] in ("only_a", "only_b"):
         side = "A" if row["change"] == "only_a" else "B"

@@ -18,7 +18,7 @@ _KINDS: dict[str, Style] = {"model": "magenta", "tool": "blue"}
 def show_timeline(
     session: Session, steps: list[Row], model_calls: list[Row], tool_calls: list[Row], *, heading: bool = True
 ) -> None:
-    """Writes one line per step; calls that were never executed stand after the call that asked for them."""
+    """Write one line per step; calls that were never executed stand after the call that asked for them."""
     with_nodes = any(step["node"] for step in steps)
     columns = [
         Column("STEP", right=True, style="cyan"),
@@ -63,14 +63,14 @@ def _unexecuted_head(call: Row, with_nodes: bool) -> list[str]:
 
 
 def step_name(step: Row, model: Row | None) -> str:
-    """The model for a model call, else the name the step has."""
+    """Return the model for a model call, else the name the step has."""
     if model is not None:
         return text_of(model, "request_model") or text_of(model, "response_model") or str(step["name"])
     return str(step["name"])
 
 
 def what(model: Row | None, tool: Row | None, room: int | None, mark: str) -> str:
-    """What a step did, in at most `room` cells."""
+    """Return what a step did, in at most `room` cells."""
     if model is not None:
         return _said(model, room, mark)
     return "" if tool is None else _done(tool, room, mark)
@@ -86,7 +86,7 @@ def failure(row: Row) -> str:
 
 
 def answer_text(model: Row) -> str:
-    """What a model call answered, in one line; '' if nothing is recorded."""
+    """Return what a model call answered, in one line; '' if nothing is recorded."""
     output = parse(model["output_messages"])
     if isinstance(output, list):
         return " ".join(said for message in output if (said := message_text(message)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.spans.key import whole_number
 from retrospan.schemas.attributes import ATTEMPT, BACKOFF_MS
@@ -14,13 +14,13 @@ from retrospan.schemas.hashing import hash_of
 
 @dataclass(slots=True)
 class Attempt:
-    step: Step
+    step: RunStep
     number: int
     of_step: int | None  # the first try; None where the program counts and that one is not on record
     backoff_ms: int | None
 
 
-def read_attempts(steps: Sequence[Step], values: Values) -> list[Attempt]:
+def read_attempts(steps: Sequence[RunStep], values: Values) -> list[Attempt]:
     """Return the tries of everything that was tried more than once, in the order of the steps.
 
     A step is another try when the last one of the same agent, tool and arguments (of a model: the same prompt)
@@ -29,7 +29,7 @@ def read_attempts(steps: Sequence[Step], values: Values) -> list[Attempt]:
     series: dict[Hashable, list[Attempt]] = {}
     found: list[list[Attempt]] = []
     for step in steps:
-        attributes = step.reading.span.attributes
+        attributes = step.span.sent.attributes
         said = whole_number(attributes.get(ATTEMPT)) or None
         backoff = whole_number(attributes.get(BACKOFF_MS))
         earlier = next((own for key in _keys(step, values) if (own := series.get(key)) is not None), None)
@@ -45,20 +45,20 @@ def read_attempts(steps: Sequence[Step], values: Values) -> list[Attempt]:
     return sorted(tries, key=lambda attempt: attempt.step.number)
 
 
-def _goes_on(earlier: Sequence[Attempt], step: Step) -> bool:
+def _goes_on(earlier: Sequence[Attempt], step: RunStep) -> bool:
     last = earlier[-1].step
     same_call = step.tool is not None and last.tool is not None and step.tool.call_id == last.tool.call_id
     return last.status == "error" or (same_call and step.tool is not None and step.tool.call_id is not None)
 
 
-def _keys(step: Step, values: Values) -> list[Hashable]:
+def _keys(step: RunStep, values: Values) -> list[Hashable]:
     """Return by what a step is known to be the same as another; nothing where its content is not known."""
-    agent = step.reading.agent_name
+    agent = step.span.agent_name
     if step.tool is not None:
         keys: list[Hashable] = [("id", step.tool.call_id)] if step.tool.call_id else []
         if step.tool.has_arguments:
             keys.append((agent, step.tool.name, hash_of(values.comparable(step.tool.arguments))))
         return keys
     if step.model is not None:
-        return [(agent, tuple(step.model.given))] if step.model.given else []
-    return [(agent, step.kind, step.name)] if ATTEMPT in step.reading.span.attributes else []
+        return [(agent, tuple(step.model.input_values))] if step.model.input_values else []
+    return [(agent, step.kind, step.name)] if ATTEMPT in step.span.sent.attributes else []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values
-from retrospan.ingest.interpret.normalize.messages import Message, parts_of, text_of
+from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import whole_number
 from retrospan.ingest.json_text import write_json
@@ -40,50 +40,52 @@ def read_context_use(tree: Tree, calls: Sequence[ModelCall], values: Values) -> 
     message of this prompt: agents of one name that work side by side are told apart by what they know.
     """
     held: dict[str | None, dict[int, int]] = {}
-    limits = tree.nearest(lambda reading: _limit(reading) is not None)
+    limits = tree.nearest(lambda span: _limit(span) is not None)
     found: list[ContextUse] = []
     for call in calls:
-        limit, above = _limit(call.reading), limits.get(id(call.reading))
+        limit, above = _limit(call.span), limits.get(call.span)
         if limit is None and above is not None:
             limit = _limit(above)
-        found.append(_use(limit, call, calls, held.setdefault(call.reading.agent_name, {}), values))
+        found.append(_use(limit, call, calls, held.setdefault(call.span.agent_name, {}), values))
     return found
 
 
-def _limit(reading: NormalizedSpan) -> int | None:
-    return whole_number(reading.span.attributes.get(CONTEXT_LIMIT))
+def _limit(span: NormalizedSpan) -> int | None:
+    return whole_number(span.sent.attributes.get(CONTEXT_LIMIT))
 
 
 def _use(
     limit: int | None, call: ModelCall, calls: Sequence[ModelCall], held: dict[int, int], values: Values
 ) -> ContextUse:
-    if not call.given:
+    if not call.input_values:
         return ContextUse(limit)
     known = bool(held)
-    goes_on = next((held[number] for number in reversed(call.given) if number in held), 0)
-    held.update(dict.fromkeys((*call.given, *call.said), call.ordinal))
+    goes_on = next((held[number] for number in reversed(call.input_values) if number in held), 0)
+    held.update(dict.fromkeys((*call.input_values, *call.output_values), call.ordinal))
     if not goes_on:
         # Nothing in common with any call before: another context, or all of the old one is gone.
-        return ContextUse(limit, 0, len(call.given), None if known else [])
+        return ContextUse(limit, 0, len(call.input_values), None if known else [])
     before = calls[goes_on - 1]
-    if call.given[: len(before.given)] == before.given:
-        return ContextUse(limit, goes_on, len(call.given) - len(before.given), [])
-    lost = list((Counter(before.given) - Counter(call.given)).elements())
-    new = len(call.given) - len(before.given) + len(lost)
+    if call.input_values[: len(before.input_values)] == before.input_values:
+        return ContextUse(limit, goes_on, len(call.input_values) - len(before.input_values), [])
+    lost = list((Counter(before.input_values) - Counter(call.input_values)).elements())
+    new = len(call.input_values) - len(before.input_values) + len(lost)
     return ContextUse(limit, goes_on, new, lost, _how(before, call, values) if lost else None)
 
 
 def _how(before: ModelCall, call: ModelCall, values: Values) -> str:
     """Return how messages were lost: by what stands in their place."""
-    known = {*before.given, *before.said}
-    messages = dict(zip((*before.given, *call.given), (*before.input, *call.input), strict=True))
-    if any(parts_of(messages[number], "compaction") for number in call.given if number not in known):
+    known = {*before.input_values, *before.output_values}
+    messages = dict(
+        zip((*before.input_values, *call.input_values), (*before.input, *call.input), strict=True)
+    )
+    if any(parts_of(messages[number], "compaction") for number in call.input_values if number not in known):
         return "summarised"
-    if len(call.reading.system) > len(before.reading.system):
+    if len(call.span.system) > len(before.span.system):
         return "summarised"
-    gone = _between([*before.given, *before.said], {*call.given})
-    put = _between(call.given, known)
-    tail = _last_kept(call.given, known)
+    gone = _between([*before.input_values, *before.output_values], {*call.input_values})
+    put = _between(call.input_values, known)
+    tail = _last_kept(call.input_values, known)
     for place, left in gone.items():
         instead = put.get(place, [])
         pairs = [(messages.get(old), messages[new]) for old, new in zip(left, instead, strict=False)]

@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.matching import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 
 
 def single_requests(tree: Tree) -> list[NormalizedSpan]:
-    """Return one reading per real model request, in order.
+    """Return one span per real model request, in order.
 
     A span with exactly one model span below it is the same request: the outer span stands for it, completed by what only
     the inner one says. A span with several below it is not a request but something around them.
     """
-    below: dict[int, list[NormalizedSpan]] = {}
-    inside: set[int] = set()
-    inference = [reading for reading in tree.readings if reading.operation == "inference"]
-    if any(not reading.is_told for reading in inference):
+    below: dict[NormalizedSpan, list[NormalizedSpan]] = {}
+    inside: set[NormalizedSpan] = set()
+    inference = [span for span in tree.spans if span.operation == "inference"]
+    if any(not span.is_told for span in inference):
         # Other spans may tell of the same calls again: those with spans of their own count.
-        for reading in inference:
-            reading.operation = "other" if reading.is_told else "inference"
-        inference = [reading for reading in inference if not reading.is_told]
-    nearest = tree.nearest(lambda reading: reading.operation == "inference")
-    for reading in inference:
-        above = nearest.get(id(reading))
+        for span in inference:
+            span.operation = "other" if span.is_told else "inference"
+        inference = [span for span in inference if not span.is_told]
+    nearest = tree.nearest(lambda span: span.operation == "inference")
+    for span in inference:
+        above = nearest.get(span)
         if above is not None:
-            below.setdefault(id(above), []).append(reading)
-            inside.add(id(reading))
-    outermost = [reading for reading in inference if id(reading) not in inside]
+            below.setdefault(above, []).append(span)
+            inside.add(span)
+    outermost = [span for span in inference if span not in inside]
     requests = _requests(tree, inference, below)
-    found = [request for reading in outermost for request in requests[id(reading)][1]]
-    place = {id(reading): number for number, reading in enumerate(tree.readings)}
-    return sorted(found, key=lambda reading: place[id(reading)])
+    found = [request for span in outermost for request in requests[span][1]]
+    place = {span: number for number, span in enumerate(tree.spans)}
+    return sorted(found, key=place.__getitem__)
 
 
 def _requests(
-    tree: Tree, inference: list[NormalizedSpan], below: dict[int, list[NormalizedSpan]]
-) -> dict[int, tuple[NormalizedSpan, list[NormalizedSpan]]]:
+    tree: Tree, inference: list[NormalizedSpan], below: dict[NormalizedSpan, list[NormalizedSpan]]
+) -> dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]]:
     """Return the first request and all requests that each model span is or holds, told from the innermost outwards."""
-    requests: dict[int, tuple[NormalizedSpan, list[NormalizedSpan]]] = {}
-    for reading in sorted(inference, key=tree.depth, reverse=True):
+    requests: dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]] = {}
+    for span in sorted(inference, key=tree.depth, reverse=True):
         # Each list is taken once, by the span right around it.
-        inner = [requests.pop(id(each)) for each in below.get(id(reading), [])]
+        inner = [requests.pop(each) for each in below.get(span, [])]
         if len(inner) > 1:
-            requests[id(reading)] = (inner[0][0], _joined([own for _, own in inner]))
+            requests[span] = (inner[0][0], _joined([own for _, own in inner]))
             continue
         if inner:
             one = inner[0][0]
-            _complete(reading, one)
+            _complete(span, one)
             one.is_part = True
-        requests[id(reading)] = (reading, [reading])
+        requests[span] = (span, [span])
     return requests
 
 
 def _joined(lists: list[list[NormalizedSpan]]) -> list[NormalizedSpan]:
-    """Return all of the lists in one; the longest takes in the others, so that no reading moves often."""
+    """Return all of the lists in one; the longest takes in the others, so that no span moves often."""
     longest = max(lists, key=len)
     for each in lists:
         if each is not longest:
@@ -63,24 +63,24 @@ def _joined(lists: list[list[NormalizedSpan]]) -> list[NormalizedSpan]:
 
 
 def single_executions(tree: Tree) -> list[NormalizedSpan]:
-    """Return one reading per execution of a tool, in order.
+    """Return one span per execution of a tool, in order.
 
     A span right inside one of the same tool, with the same arguments, is the same execution: the outer span stands for
     it, completed by what only the inner one says.
     """
     found: list[NormalizedSpan] = []
-    nearest = tree.nearest(lambda reading: reading.operation != "other")
-    for reading in tree.readings:
-        if reading.operation != "tool":
+    nearest = tree.nearest(lambda span: span.operation != "other")
+    for span in tree.spans:
+        if span.operation != "tool":
             continue
-        above = nearest.get(id(reading))
-        if above is not None and _is_same_execution(above, reading):
-            reading.is_part = True
+        above = nearest.get(span)
+        if above is not None and _is_same_execution(above, span):
+            span.is_part = True
         else:
-            found.append(reading)
-    for reading in reversed(tree.readings):
-        if reading.operation == "tool" and reading.is_part:
-            _complete_execution(nearest[id(reading)], reading)
+            found.append(span)
+    for span in reversed(tree.spans):
+        if span.operation == "tool" and span.is_part:
+            _complete_execution(nearest[span], span)
     return found
 
 

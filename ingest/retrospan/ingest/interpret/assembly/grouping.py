@@ -21,7 +21,17 @@ class Trace:
     joins: str
     claims: list[str]
     has_operations: bool
-    readings: list[NormalizedSpan] = field(default_factory=list)
+    spans: list[NormalizedSpan] = field(default_factory=list)
+
+
+def is_run(spans: Iterable[NormalizedSpan]) -> bool:
+    """Tell whether there is at least one GenAI operation, or a span that tells of state: other traces hold no run."""
+    return any(span.is_work for span in spans)
+
+
+def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -> Trace:
+    """Return what its spans say of the runs that a trace belongs to."""
+    return Trace(trace_id, joined_trace(sent), claimed_runs(sent), is_run(spans), spans)
 
 
 def joined_trace(spans: Sequence[Span]) -> str:
@@ -54,20 +64,41 @@ def claimed_runs(spans: Iterable[Span]) -> list[str]:
     )
 
 
+def groups_of(traces: Mapping[str, Trace]) -> list[dict[str, Trace]]:
+    """Return the traces in groups that belong together: with each trace those that it joins, or names a run with."""
+    home = {trace_id: trace_id for trace_id in traces}
+
+    def find(trace_id: str) -> str:
+        while home[trace_id] != trace_id:
+            home[trace_id] = home[home[trace_id]]
+            trace_id = home[trace_id]
+        return trace_id
+
+    claimed: dict[str, str] = {}
+    for trace_id, trace in traces.items():
+        for other in [trace.joins, *(claimed.setdefault(run_id, trace_id) for run_id in trace.claims)]:
+            if other in traces:
+                home[find(trace_id)] = find(other)
+    groups: dict[str, dict[str, Trace]] = {}
+    for trace_id, trace in traces.items():
+        groups.setdefault(find(trace_id), {})[trace_id] = trace
+    return list(groups.values())
+
+
 def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[NormalizedSpan]]:
-    """Return the readings of each run among traces that belong together, by run id; spans of no run are left out."""
+    """Return the spans of each run among traces that belong together, by run id; spans of no run are left out."""
     runs: dict[str, list[NormalizedSpan]] = {}
     there: set[tuple[str, str]] = set()
     for trace in traces.values():
         home = _home(trace, traces)
         if home != trace.trace_id:
-            there = there or {(r.span.trace_id, r.span.span_id) for t in traces.values() for r in t.readings}
+            there = there or {(s.sent.trace_id, s.sent.span_id) for t in traces.values() for s in t.spans}
             _hang_under_link(trace, there)
-        by_span = {reading.span.span_id: reading for reading in trace.readings}
+        by_span = {span.sent.span_id: span for span in trace.spans}
         claimed: dict[str, str] = {}
-        for reading in trace.readings:
-            runs.setdefault(_claimed(reading, by_span, claimed) or home, []).append(reading)
-    return {run_id: own for run_id, own in runs.items() if any(reading.is_work for reading in own)}
+        for span in trace.spans:
+            runs.setdefault(_claimed(span, by_span, claimed) or home, []).append(span)
+    return {run_id: own for run_id, own in runs.items() if is_run(own)}
 
 
 def _home(trace: Trace, traces: Mapping[str, Trace]) -> str:
@@ -81,13 +112,13 @@ def _home(trace: Trace, traces: Mapping[str, Trace]) -> str:
     return home
 
 
-def _claimed(reading: NormalizedSpan, by_span: Mapping[str, NormalizedSpan], claimed: dict[str, str]) -> str:
+def _claimed(span: NormalizedSpan, by_span: Mapping[str, NormalizedSpan], claimed: dict[str, str]) -> str:
     """Return the run that a span or the nearest span above it names; `claimed` keeps it for those below."""
-    at: NormalizedSpan | None = reading
+    at: NormalizedSpan | None = span
     path: dict[str, None] = {}
     found = ""
-    while at is not None and at.span.span_id not in path:
-        span_id, named = at.span.span_id, at.span.attributes.get(RUN_ID)
+    while at is not None and at.sent.span_id not in path:
+        span_id, named = at.sent.span_id, at.sent.attributes.get(RUN_ID)
         if span_id in claimed:
             found = claimed[span_id]
             break
@@ -95,22 +126,22 @@ def _claimed(reading: NormalizedSpan, by_span: Mapping[str, NormalizedSpan], cla
         if isinstance(named, str) and named:
             found = named
             break
-        at = by_span.get(at.span.parent_span_id)
+        at = by_span.get(at.sent.parent_span_id)
     claimed.update(dict.fromkeys(path, found))
     return found
 
 
 def _hang_under_link(trace: Trace, there: AbstractSet[tuple[str, str]]) -> None:
     """Let the roots of a joined trace hang under the span they link to, where that is there."""
-    for reading in trace.readings:
-        span = reading.span
-        if not span.parent_span_id:
+    for span in trace.spans:
+        sent = span.sent
+        if not sent.parent_span_id:
             target = next(
-                (l for l in span.links if (l.trace_id, l.span_id) in there and l.trace_id != span.trace_id),
+                (l for l in sent.links if (l.trace_id, l.span_id) in there and l.trace_id != sent.trace_id),
                 None,
             )
             if target is not None:
-                span.parent_trace_id, span.parent_span_id = target.trace_id, target.span_id
+                sent.parent_trace_id, sent.parent_span_id = target.trace_id, target.span_id
 
 
 def key_of(traces: Mapping[str, Trace]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.normalize.messages import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 
@@ -28,7 +28,12 @@ class History:
 
     def rebuild(self, call: NormalizedSpan) -> tuple[list[Message], str]:
         """Return the full input of the next call and how it is known: full, rebuilt, inferred or none."""
-        given = [self._fuller(message) for message in call.input]
+        given = list[Message]()
+        for message in call.input:
+            fuller = self._fuller(message)
+            if fuller is not message and given and given[-1] == _without_calls(fuller):
+                given.pop()  # its text stands by itself, before its calls
+            given.append(fuller)
         lost = self._lost(given)
         if lost and given[0] in self._asked[lost[0]][:1]:
             # It begins where the history begins, so nothing stands before it: answers inside it got lost.
@@ -62,6 +67,8 @@ class History:
                         if any(_call(part) not in said for part in calls):
                             break
                         whole.pop()
+                    if whole and answer[:1] and whole[-1] == _without_calls(answer[0]):
+                        whole.pop()  # its text stood there without its calls
                     whole += answer
             whole.append(message)
         return whole
@@ -112,8 +119,12 @@ class History:
         return read[1], read[2]
 
 
+def _without_calls(message: Message) -> Message:
+    return {**message, "parts": [part for part in message["parts"] if part["type"] != "tool_call"]}
+
+
 def _ids(message: Message, kind: str) -> list[str]:
-    return [call_id for part in parts_of(message, kind) if isinstance(call_id := part.get("id"), str)]
+    return [part["id"] for part in parts_of(message, kind) if "id" in part]
 
 
 def _call(part: Part) -> tuple[object, object]:

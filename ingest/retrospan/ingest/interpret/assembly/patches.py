@@ -19,18 +19,18 @@ from retrospan.schemas.hashing import canonical_json
 
 
 class NoPatch(ValueError):
-    """The patch is none, or does not apply; the message says where. Never leaves this module but to tests."""
+    """It is not a patch, or does not apply; the message says where. Never leaves this module but to tests."""
 
 
-def apply_patches(readings: Sequence[NormalizedSpan], problems: ParseIssues) -> None:
-    """Complete the state after of the readings, which are in order, from the patches on their spans."""
+def apply_patches(spans: Sequence[NormalizedSpan], problems: ParseIssues) -> None:
+    """Complete the state after of the spans, which are in order, from the patches on them."""
     left = _Left()
-    for reading in readings:
-        raw = reading.span.attributes.get(STATE_PATCH)
-        if raw is not None and reading.state_after is None:
-            _apply(reading, raw, left, problems)
-        if reading.state_after is not None:
-            left.note(reading.span.ended_at, reading.state_after)
+    for span in spans:
+        raw = span.sent.attributes.get(STATE_PATCH)
+        if raw is not None and span.state_after is None:
+            _apply(span, raw, left, problems)
+        if span.state_after is not None:
+            left.note(span.sent.ended_at, span.state_after)
 
 
 class _Left:
@@ -52,10 +52,10 @@ class _Left:
         return self._states[self._ends[place - 1]] if place else None
 
 
-def _apply(reading: NormalizedSpan, raw: object, left: _Left, problems: ParseIssues) -> None:
-    before = reading.state_before
+def _apply(span: NormalizedSpan, raw: object, left: _Left, problems: ParseIssues) -> None:
+    before = span.state_before
     if before is None:
-        before = left.at(reading.span.started_at)
+        before = left.at(span.sent.started_at)
     try:
         if before is None:
             raise NoPatch("there is no state that it applies to")
@@ -66,9 +66,9 @@ def _apply(reading: NormalizedSpan, raw: object, left: _Left, problems: ParseIss
         if not isinstance(after, dict):
             raise NoPatch("leaves no JSON object")
     except NoPatch as reason:
-        problems.add(reading.span.span_id, STATE_PATCH, raw, str(reason))
+        problems.add(span.sent.span_id, STATE_PATCH, raw, str(reason))
         return
-    reading.state_before, reading.state_after = before, after
+    span.state_before, span.state_after = before, after
 
 
 def patched(document: object, patch: object) -> object:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.assembly.calls import Calls
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.messages import Message, parts_of, text_of
+from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """Why a run cannot be called complete, or None."""
+class Answer:
+    """What a run came to. `call` is the model call that said it, or that led to it."""
 
-    because: str | None  # no_root | missing_parent
+    call: int
+    message: Message
+    text: str
 
 
-def find_gap(tree: Tree) -> Gap:
-    """Return what is missing from a run.
+def find_gap(tree: Tree) -> str | None:
+    """Return why a run cannot be called complete: no_root or missing_parent; None where nothing is missing.
 
     A parent in another process, or the single missing parent of one ended agent or workflow span, is a boundary and
     no gap: such a span stands for the root.
@@ -30,24 +33,26 @@ def find_gap(tree: Tree) -> Gap:
     gaps = {
         parent
         for parent, children in missing.items()
-        if not all(child.span.has_remote_parent for child in children)
+        if not all(child.sent.has_remote_parent for child in children)
         and not (len(missing) == 1 and len(children) == 1 and _is_boundary(children[0]))
     }
     if not gaps:
-        return Gap(None)
-    has_root = any(not top.span.parent_span_id or top.span.has_remote_parent for top in tops)
-    return Gap("missing_parent" if has_root else "no_root")
+        return None
+    has_root = any(not top.sent.parent_span_id or top.sent.has_remote_parent for top in tops)
+    return "missing_parent" if has_root else "no_root"
 
 
-def _is_boundary(reading: NormalizedSpan) -> bool:
-    return reading.operation in ("agent", "workflow") and bool(reading.span.ended_at)
+def _is_boundary(span: NormalizedSpan) -> bool:
+    return span.operation in ("agent", "workflow") and bool(span.sent.ended_at)
 
 
-def outcome_of(tree: Tree, gap: Gap, steps: list[Step], answer: Message | None) -> tuple[str, str | None]:
+def outcome_of(
+    tree: Tree, gap: str | None, steps: list[RunStep], answer: Answer | None
+) -> tuple[str, str | None]:
     """Return outcome and the reason of an incomplete one."""
-    if gap.because:
-        return "incomplete", gap.because
-    if any(reading.interrupted for reading in tree.readings):
+    if gap is not None:
+        return "incomplete", gap
+    if any(span.interrupted for span in tree.spans):
         return "incomplete", "interrupted"
     if any(top.failed for top in tree.roots()):
         return "error", None
@@ -56,38 +61,64 @@ def outcome_of(tree: Tree, gap: Gap, steps: list[Step], answer: Message | None) 
     return "ok", None
 
 
-def find_answer(tree: Tree, calls: Calls) -> tuple[int, Message] | None:
-    """Return (model call, message) of the run's final answer: the last call's text, when it asks for no tool.
+def find_answer(tree: Tree, calls: Calls) -> Answer | None:
+    """Return the run's final answer: the last call's text, when it asks for no tool.
 
     Where the last call only asks for a tool that ends the run, what the root returned is the answer.
     """
     if not calls.models:
         return None
     last = calls.models[-1]
-    for message in reversed(last.reading.output):
-        if text_of(message) and not parts_of(message, "tool_call"):
-            return last.ordinal, message
-    for root in tree.roots():
+    answer = _text_in(last.span.output, last.ordinal)
+    for root in tree.roots() if answer is None and not last.span.failed else []:
         if root.operation in ("agent", "workflow") and not root.failed:
             said = root.output or parse_answer(root.framework_output)
-            answer = next(
-                (
-                    m
-                    for m in reversed(said)
-                    if m["role"] == "assistant" and text_of(m) and not parts_of(m, "tool_call")
-                ),
-                None,
-            )
-            if answer is not None and not last.reading.failed:
-                return last.ordinal, answer
+            answer = _text_in([message for message in said if message["role"] == "assistant"], last.ordinal)
+            if answer is not None:
+                break
+    return answer
+
+
+def _text_in(messages: Sequence[Message], call: int) -> Answer | None:
+    """Return the last message that has a text and asks for no tool."""
+    for message in reversed(messages):
+        text = text_of(message)
+        if text and not parts_of(message, "tool_call"):
+            return Answer(call, message, text)
     return None
 
 
-def find_input(tree: Tree, calls: Calls, root_messages: list[Message]) -> str | None:
+def find_input(tree: Tree, calls: Calls) -> str | None:
     """Return the user's text of this run: the last user message that its root was given, else that its first model call saw."""
     first = calls.models[0].input if calls.models else []
-    for messages in (root_messages, first):
+    for messages in (_root_messages(tree), first):
         for message in reversed(messages):
             if message["role"] == "user" and text_of(message):
                 return text_of(message)
     return None
+
+
+def _root_messages(tree: Tree) -> list[Message]:
+    """Return what the root agent or workflow was given, where it says so; else the first messages around the calls."""
+    for root in tree.roots():
+        if root.operation in ("agent", "workflow"):
+            asked = root.input or parse_question(root.framework_input)
+            if asked:
+                return asked
+    around = (span.input for span in tree.spans if span.operation not in ("inference", "tool"))
+    return next((messages for messages in around if messages), [])
+
+
+def is_resumed(tree: Tree) -> bool:
+    """Tell whether a graph was given LangGraph's `Command(resume=…)`, as it is or as the only input."""
+    given = (_only_input(span.framework_input) for span in tree.spans)
+    return any(
+        isinstance(command, dict)
+        and command.keys() == {"graph", "update", "resume", "goto"}
+        and command["resume"] is not None
+        for command in given
+    )
+
+
+def _only_input(given: object) -> object:
+    return given["input"] if isinstance(given, dict) and set(given) == {"input"} else given

@@ -17,7 +17,7 @@ from retrospan.schemas.hashing import hash_of
 
 if TYPE_CHECKING:
     from retrospan.ingest.interpret.assembly.calls import ModelCall
-    from retrospan.ingest.interpret.assembly.steps import Step
+    from retrospan.ingest.interpret.assembly.steps import RunStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,39 +31,37 @@ class State:
     schema: str | None = None  # name@version, where the agent states it
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The state around a span, as far as it is known, and how."""
+
+    source: str
+    before: dict[str, object] | None
+    after: dict[str, object] | None
+    schema: str | None = None
+
+
 class States:
     """What spans say of the state, before any step is numbered."""
 
     def __init__(self, tree: Tree, values: Values, problems: ParseIssues) -> None:
         self._tree = tree
         self._values = values
-        self._before: dict[int, dict[str, object]] = {}
-        self._after: dict[int, dict[str, object]] = {}
-        self._source: dict[int, str] = {}
-        self._schema: dict[int, str | None] = {}
+        self._around: dict[NormalizedSpan, _Around] = {}
         self._read_nodes()
-        apply_patches(tree.readings, problems)
-        for reading in tree.readings:
-            if reading.state_before is not None or reading.state_after is not None:
-                self._schema[id(reading)] = text_of_attribute(reading.span.attributes.get(STATE_SCHEMA))
-                self._source[id(reading)] = "explicit"
-                self._hold(self._before, reading, reading.state_before)
-                self._hold(self._after, reading, reading.state_after)
+        apply_patches(tree.spans, problems)
+        for span in tree.spans:
+            if span.state_before is not None or span.state_after is not None:
+                schema = text_of_attribute(span.sent.attributes.get(STATE_SCHEMA))
+                self._around[span] = _Around("explicit", span.state_before, span.state_after, schema)
 
-    def _hold(
-        self, side: dict[int, dict[str, object]], reading: NormalizedSpan, state: dict[str, object] | None
-    ) -> None:
-        if state is not None:
-            side[id(reading)] = state
-        else:
-            side.pop(id(reading), None)
-
-    def changed(self, reading: NormalizedSpan) -> bool:
+    def changed(self, span: NormalizedSpan) -> bool:
         """Tell whether a span's own state is known to differ after it."""
-        before, after = self._before.get(id(reading)), self._after.get(id(reading))
-        if before is None or after is None:
+        around = self._around.get(span)
+        if around is None or around.before is None or around.after is None:
             return False
-        return hash_of(self._values.comparable(before)) != hash_of(self._values.comparable(after))
+        comparable = self._values.comparable
+        return hash_of(comparable(around.before)) != hash_of(comparable(around.after))
 
     def _read_nodes(self) -> None:
         """Give each framework node its input as the state before, and the next node's input as the state after.
@@ -72,9 +70,9 @@ class States:
         own argument, such as a list of tool calls, has none). A superstep is what runs at one framework step.
         """
         graphs: dict[tuple[str, str], list[NormalizedSpan]] = {}
-        for reading in self._tree.readings:
-            if reading.is_node:
-                graphs.setdefault((reading.span.trace_id, reading.span.parent_span_id), []).append(reading)
+        for span in self._tree.spans:
+            if span.is_node:
+                graphs.setdefault((span.sent.trace_id, span.sent.parent_span_id), []).append(span)
         for nodes in graphs.values():
             graph = self._tree.parent(nodes[0])
             keys = _keys(graph.framework_input if graph else None) | _keys(
@@ -93,11 +91,9 @@ class States:
                 )
                 for node in supersteps[step]:
                     before = self._state_in([node], keys)
-                    if before is None and after is None:
-                        continue
-                    self._source[id(node)] = "framework"
-                    self._hold(self._before, node, before)
-                    self._hold(self._after, node, None if node.failed or node.interrupted else after)
+                    if before is not None or after is not None:
+                        left = None if node.failed or node.interrupted else after
+                        self._around[node] = _Around("framework", before, left)
 
     def _state_in(self, nodes: list[NormalizedSpan], keys: set[str]) -> dict[str, object] | None:
         """Return the state that one of the nodes began with."""
@@ -107,34 +103,32 @@ class States:
                 return given
         return None
 
-    def assign(self, steps: list[Step]) -> None:
+    def assign(self, steps: list[RunStep]) -> None:
         """Give the steps their states: from the nearest span around them that knows one, else from the messages.
 
         The state before goes to every step inside that began while it held, the state after to the last.
         """
-        holders: dict[int, list[Step]] = {}
-        nearest = self._tree.nearest(lambda reading: id(reading) in self._source)
+        holders: dict[NormalizedSpan, list[RunStep]] = {}
+        nearest = self._tree.nearest(lambda span: span in self._around)
         for step in steps:
-            own = step.reading
-            holder = own if id(own) in self._source else nearest.get(id(own))
+            holder = step.span if step.span in self._around else nearest.get(step.span)
             if holder is not None:
-                holders.setdefault(id(holder), []).append(step)
-        for key, inside in holders.items():
-            source = self._source[key]
-            before, after = self._before.get(key), self._after.get(key)
-            for step in inside if source == "framework" else inside[:1]:
-                step.before = self._state(source, before, self._schema.get(key))
-            inside[-1].after = self._state(source, after, self._schema.get(key))
-        if not self._source:
+                holders.setdefault(holder, []).append(step)
+        for holder, inside in holders.items():
+            around = self._around[holder]
+            for step in inside if around.source == "framework" else inside[:1]:
+                step.before = self._state(around, around.before)
+            inside[-1].after = self._state(around, around.after)
+        if not self._around:
             self._assign_messages(steps)
 
-    def _state(self, source: str, state: dict[str, object] | None, schema: str | None) -> State | None:
+    def _state(self, around: _Around, state: dict[str, object] | None) -> State | None:
         if state is None:
             return None
         numbers = tuple(self._values.other(value) for value in state.values())
-        return _make(source, tuple(state), numbers, self._values, schema)
+        return _make(around.source, tuple(state), numbers, self._values, around.schema)
 
-    def _assign_messages(self, steps: list[Step]) -> None:
+    def _assign_messages(self, steps: list[RunStep]) -> None:
         """Make the messages the state: a model call began with its input and ended with its answer added; a tool began there."""
         ended: dict[int, State] = {}
         for step in steps:
@@ -145,18 +139,16 @@ class States:
                 step.before = ended.get(step.tool.asked.by)
 
     def _said(self, call: ModelCall, answered: bool) -> State:
-        reading, values = call.reading, self._values
-        messages = [*call.input, *(reading.output if answered else [])]
-        keys, numbers = (
-            ["messages"],
-            [values.list([values.message(message, call.ordinal) for message in messages])],
-        )
-        if reading.system:
+        span, values = call.span, self._values
+        messages = [*call.input, *(span.output if answered else [])]
+        keys = ["messages"]
+        numbers = [values.list([values.message(message, call.ordinal) for message in messages])]
+        if span.system:
             keys.append("system")
-            numbers.append(values.other(reading.system))
-        if reading.tool_definitions is not None:
+            numbers.append(values.other(span.system))
+        if span.tool_definitions is not None:
             keys.append("tools")
-            numbers.append(values.other(reading.tool_definitions))
+            numbers.append(values.other(span.tool_definitions))
         return _make("messages", tuple(keys), tuple(numbers), values)
 
 
@@ -188,20 +180,20 @@ class Change:
     span_id: str
 
 
-def read_changes(steps: Iterable[Step], values: Values) -> list[Change]:
+def read_changes(steps: Iterable[RunStep], values: Values) -> list[Change]:
     """Return, per key, where its value differs from the last state known; after the last step counts as one more step."""
     changes: list[Change] = []
     held: dict[str, tuple[str, int]] = {}
-    last: Step | None = None
+    last: RunStep | None = None
     for step in steps:
         if step.before is not None:
             changes += _differences(
-                held, step.before, step.number, step.number - 1, step.reading.span.span_id, values
+                held, step.before, step.number, step.number - 1, step.span.sent.span_id, values
             )
         last = step
     if last is not None and last.after is not None:
         changes += _differences(
-            held, last.after, last.number + 1, last.number, last.reading.span.span_id, values
+            held, last.after, last.number + 1, last.number, last.span.sent.span_id, values
         )
     return changes
 

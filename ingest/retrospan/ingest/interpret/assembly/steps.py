@@ -14,11 +14,11 @@ _LEAVES = {"retrieval": "retrieval", "memory": "memory"}
 
 
 @dataclass(slots=True)
-class Step:
+class RunStep:
     number: int
     kind: str  # model | tool | retrieval | memory | step | node
     name: str
-    reading: NormalizedSpan
+    span: NormalizedSpan
     model: ModelCall | None = None
     tool: ToolCall | None = None
     before: State | None = None
@@ -28,19 +28,19 @@ class Step:
     def status(self) -> str:
         if self.tool is not None:
             return self.tool.status
-        return "incomplete" if self.reading.interrupted else "error" if self.reading.failed else "ok"
+        return "incomplete" if self.span.interrupted else "error" if self.span.failed else "ok"
 
 
-def read_steps(tree: Tree, calls: Calls, states: States) -> list[Step]:
+def read_steps(tree: Tree, calls: Calls, states: States) -> list[RunStep]:
     """Return the steps in order. A framework's node is one only when nothing inside it is, and it changed the state."""
-    models = {id(call.reading): call for call in calls.models}
-    tools = {id(call.reading): call for call in calls.tools if call.reading is not None}
-    busy = tree.around(r for r in tree.readings if r.operation in ("inference", "tool", *_LEAVES))
-    steps: list[Step] = []
-    for reading in tree.readings:
-        step = _step_of(reading, models, tools)
-        if step is None and id(reading) not in busy:
-            step = _own_step(reading, states)
+    models = {call.span: call for call in calls.models}
+    tools = {call.span: call for call in calls.tools if call.span is not None}
+    busy = tree.around(r for r in tree.spans if r.operation in ("inference", "tool", *_LEAVES))
+    steps: list[RunStep] = []
+    for span in tree.spans:
+        step = _step_of(span, models, tools)
+        if step is None and span not in busy:
+            step = _own_step(span, states)
         if step is not None:
             step.number = len(steps) + 1
             steps.append(step)
@@ -48,22 +48,22 @@ def read_steps(tree: Tree, calls: Calls, states: States) -> list[Step]:
 
 
 def _step_of(
-    reading: NormalizedSpan, models: dict[int, ModelCall], tools: dict[int, ToolCall]
-) -> Step | None:
-    model, tool = models.get(id(reading)), tools.get(id(reading))
+    span: NormalizedSpan, models: dict[NormalizedSpan, ModelCall], tools: dict[NormalizedSpan, ToolCall]
+) -> RunStep | None:
+    model, tool = models.get(span), tools.get(span)
     if model is not None:
-        return Step(0, "model", reading.agent_name or "", reading, model=model)
+        return RunStep(0, "model", span.agent_name or "", span, model=model)
     if tool is not None:
-        return Step(0, "tool", tool.name, reading, tool=tool)
-    kind = _LEAVES.get(reading.operation)
-    return Step(0, kind, reading.span.name, reading) if kind else None
+        return RunStep(0, "tool", tool.name, span, tool=tool)
+    kind = _LEAVES.get(span.operation)
+    return RunStep(0, kind, span.sent.name, span) if kind else None
 
 
-def _own_step(reading: NormalizedSpan, states: States) -> Step | None:
-    attributes = reading.span.attributes
+def _own_step(span: NormalizedSpan, states: States) -> RunStep | None:
+    attributes = span.sent.attributes
     if STEP_INDEX in attributes or STEP_NAME in attributes:
         name = attributes.get(STEP_NAME)
-        return Step(0, "step", name if isinstance(name, str) else reading.span.name, reading)
-    if reading.is_node and reading.node is not None and states.changed(reading):
-        return Step(0, "node", reading.node.name, reading)
+        return RunStep(0, "step", name if isinstance(name, str) else span.sent.name, span)
+    if span.is_node and span.node is not None and states.changed(span):
+        return RunStep(0, "node", span.node.name, span)
     return None

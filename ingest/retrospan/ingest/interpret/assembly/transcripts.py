@@ -11,54 +11,51 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.matching import is_same_tool
-from retrospan.ingest.interpret.normalize.messages import Message, Part, parts_of, read_message
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import Unreadable, read_value
 
 #: What a message of a transcript is, beside what the framework keeps of it.
-Said = tuple[Message, object]
+TranscriptEntry = tuple[Message, object]
 
 
 def synthesize_calls(tree: Tree) -> None:
     """Add the model calls that transcripts tell of to a run without spans for model calls, in place."""
-    if any(reading.operation == "inference" for reading in tree.readings):
+    if any(span.operation == "inference" for span in tree.spans):
         return
-    found: dict[int, list[Said]] = {}
-    for reading in tree.readings:
-        if reading.operation in ("agent", "workflow", "step") and (said := list(_transcript(reading))):
-            found[id(reading)] = said
+    found: dict[NormalizedSpan, list[TranscriptEntry]] = {}
+    for span in tree.spans:
+        if span.operation in ("agent", "workflow", "step") and (said := list(_transcript(span))):
+            found[span] = said
     # The innermost tells it: spans around it repeat it.
-    around = tree.around(reading for reading in tree.readings if id(reading) in found)
-    telling = [reading for reading in tree.readings if id(reading) in found and id(reading) not in around]
+    around = tree.around(span for span in tree.spans if span in found)
+    telling = [span for span in tree.spans if span in found and span not in around]
     tools = _tools_inside(tree, telling)
-    tree.add(
-        (reading, call)
-        for reading in telling
-        for call in _calls(reading, found[id(reading)], tools.get(id(reading), []))
-    )
+    tree.add((span, call) for span in telling for call in _calls(span, found[span], tools.get(span, [])))
 
 
-def _tools_inside(tree: Tree, telling: list[NormalizedSpan]) -> dict[int, list[NormalizedSpan]]:
+def _tools_inside(tree: Tree, telling: list[NormalizedSpan]) -> dict[NormalizedSpan, list[NormalizedSpan]]:
     """Return the tools inside each of some spans, of which none lies in another, in order."""
-    marked = {id(reading) for reading in telling}
-    nearest = tree.nearest(lambda reading: id(reading) in marked)
-    tools: dict[int, list[NormalizedSpan]] = {}
-    for reading in tree.readings:
-        if reading.operation == "tool" and id(reading) in nearest:
-            tools.setdefault(id(nearest[id(reading)]), []).append(reading)
+    marked = {*telling}
+    nearest = tree.nearest(lambda span: span in marked)
+    tools: dict[NormalizedSpan, list[NormalizedSpan]] = {}
+    for span in tree.spans:
+        if span.operation == "tool" and span in nearest:
+            tools.setdefault(nearest[span], []).append(span)
     return tools
 
 
-def _transcript(reading: NormalizedSpan) -> Iterator[Said]:
+def _transcript(span: NormalizedSpan) -> Iterator[TranscriptEntry]:
     """Yield the messages that a span returned, when an answer of a model stands among them after what was asked."""
-    returned = reading.framework_output
+    returned = span.framework_output
     listed = returned.get("messages") if isinstance(returned, dict) else returned
     if not isinstance(listed, list):
         return
-    said: list[Said] = []
+    said: list[TranscriptEntry] = []
     for item in listed:
         kept = read_value(item)
         kept = read_repr(kept) if isinstance(kept, str) else kept
@@ -80,37 +77,36 @@ def _is_of_model(message: Message, kept: object) -> bool:
 
 
 def _calls(
-    reading: NormalizedSpan, said: list[Said], waiting: list[NormalizedSpan]
+    span: NormalizedSpan, said: list[TranscriptEntry], waiting: list[NormalizedSpan]
 ) -> Iterator[NormalizedSpan]:
-    """Yield one reading per answer of this run; what was given to it is not an answer, though an assistant may have said it.
+    """Yield one span per answer of this run; what was given to it is not an answer, though an assistant may have said it.
 
     `waiting` are the tools inside it; they are taken from the list.
     """
-    given = parse_request(reading.framework_input).messages
+    given = parse_request(span.framework_input).messages
     known = [place for place, (message, _) in enumerate(said) if given and message == given[-1]]
     begun = known[-1] if known else -1
-    at = reading.span.started_at
+    at = span.sent.started_at
     system: list[Part] = []
     before: list[Message] = []
     for place, (message, kept) in enumerate(said):
         if message["role"] == "assistant" and place > begun:
-            yield _call(reading, at, system, before, message, kept)
+            yield _call(span, at, system, before, message, kept)
             at = max(at, _ended(message, waiting))
         if message["role"] == "system" and not before:
-            parts = message["parts"]
-            system = [*system, *(parts if isinstance(parts, list) else [])]
+            system = [*system, *message["parts"]]
         else:
             before = [*before, message]
 
 
 def _call(
-    reading: NormalizedSpan, at: int, system: list[Part], before: list[Message], answer: Message, kept: object
+    span: NormalizedSpan, at: int, system: list[Part], before: list[Message], answer: Message, kept: object
 ) -> NormalizedSpan:
     used = parse_usage(kept)
     return NormalizedSpan(
-        span=replace(reading.span, started_at=at, ended_at=0),
+        sent=replace(span.sent, started_at=at, ended_at=0),
         operation="inference",
-        dialect=reading.dialect,
+        dialect=span.dialect,
         system=system,
         input=before,
         output=[answer],
@@ -124,8 +120,8 @@ def _ended(answer: Message, waiting: list[NormalizedSpan]) -> int:
     """Return when the tools that an answer asks for had ended; those are taken from the waiting ones."""
     ended = 0
     for part in parts_of(answer, "tool_call"):
-        name = str(part.get("name") or "")
+        name = part.get("name", "")
         place = next((n for n, tool in enumerate(waiting) if is_same_tool(tool.tool_name or "", name)), None)
         if place is not None:
-            ended = max(ended, waiting.pop(place).span.ended_at)
+            ended = max(ended, waiting.pop(place).sent.ended_at)
     return ended

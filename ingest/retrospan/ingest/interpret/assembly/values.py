@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.messages import Message, read_message
+from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.hashing import hash_of
 
@@ -53,7 +54,7 @@ class Values:
         return number
 
     def _put_message(self, message: Message, compared: str, call: int) -> int:
-        value = Value("message", compared, write_json(message), role=str(message["role"]), first_call=call)
+        value = Value("message", compared, write_json(message), role=message["role"], first_call=call)
         number = self._messages[compared] = self._put(value)
         return number
 

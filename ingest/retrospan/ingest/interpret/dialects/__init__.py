@@ -1,4 +1,4 @@
-"""One small module per instrumentation dialect: what only it does, as pure functions on one span's reading.
+"""One small module per instrumentation dialect: what only it does, as pure functions on one normalized span.
 
 A dialect is recognised by its scope's name first, by a marker attribute second. What several share belongs to the
 general rules.

@@ -7,8 +7,9 @@ model is on no span. The manager that is handed the task is the workflow.
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.dialects.dialect import Dialect, Page, Producer, Source
-from retrospan.ingest.interpret.normalize.messages import Message, read_message
+from retrospan.ingest.interpret.dialects.dialect import Dialect
+from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import whole
@@ -19,36 +20,36 @@ def _speaks(span: Span) -> bool:
     return span.scope == "autogen-core" or span.scope.startswith("autogen ")
 
 
-def _refine(reading: NormalizedSpan) -> None:
-    attributes = reading.span.attributes
-    if reading.operation != "other" or attributes.get("messaging.operation") != "process":
+def _refine(span: NormalizedSpan) -> None:
+    attributes = span.sent.attributes
+    if span.operation != "other" or attributes.get("messaging.operation") != "process":
         return
     told = read_value(attributes.get("message"))
     if not isinstance(told, dict):
         return
     published, task = told.get("message"), told.get("messages")
     if isinstance(published, dict):
-        _read_published(published, reading)
+        _read_published(published, span)
     elif isinstance(task, list):
         said = [_message(item, "user") for item in task if isinstance(item, dict)]
-        reading.input = [message for message in said if message is not None]
+        span.input = [message for message in said if message is not None]
         if str(attributes.get("recipient_agent_class")).endswith("GroupChatManager"):
-            reading.operation = "workflow"
+            span.operation = "workflow"
 
 
-def _read_published(published: dict[str, object], reading: NormalizedSpan) -> None:
+def _read_published(published: dict[str, object], span: NormalizedSpan) -> None:
     used = published.get("models_usage")
     message = _message(published, "assistant" if isinstance(used, dict) else "tool")
     if message is None:
         return
     if not isinstance(used, dict):
-        reading.input = [message]
+        span.input = [message]
         return
     source = published.get("source")
-    reading.operation, reading.is_told = "inference", True
-    reading.agent_name = source if isinstance(source, str) else reading.agent_name
-    reading.output = [message]
-    reading.tokens = TokenUsage(whole(used.get("prompt_tokens")), whole(used.get("completion_tokens")))
+    span.operation, span.is_told = "inference", True
+    span.agent_name = source if isinstance(source, str) else span.agent_name
+    span.output = [message]
+    span.tokens = TokenUsage(whole(used.get("prompt_tokens")), whole(used.get("completion_tokens")))
 
 
 def _message(published: dict[str, object], role: str) -> Message | None:
@@ -56,25 +57,4 @@ def _message(published: dict[str, object], role: str) -> Message | None:
     return read_message({"role": role, "content": content}, role) if content else None
 
 
-_PAGE = Page(
-    title="AutoGen's own spans",
-    recognised="a scope that is `autogen-core` or begins with `autogen `",
-    sources=(
-        Source("operation, agent, answer, tokens", ("message",)),
-        Source("the task", ("message", "recipient_agent_class")),
-    ),
-    producers=(
-        Producer(
-            "AutoGen (AgentChat)",
-            "from autogen_agentchat.teams import RoundRobinGroupChat\n"
-            "from autogen_core import SingleThreadedAgentRuntime\n\n"
-            "team = RoundRobinGroupChat(agents, runtime=SingleThreadedAgentRuntime(tracer_provider=provider))",
-            "python",
-            ("what was asked of the model", "a span for each model call", "failed model calls"),
-        ),
-    ),
-    own="There is no span for a model call: what the model said is the message that an agent publishes with its "
-    "count of tokens. The manager that is handed the task is the workflow.",
-    is_recorded=False,
-)
-DIALECT = Dialect(name="autogen", speaks=_speaks, page=_PAGE, refine=_refine)
+DIALECT = Dialect(name="autogen", speaks=_speaks, refine=_refine)

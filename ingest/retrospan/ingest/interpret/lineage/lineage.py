@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values
-from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.lineage.provenance import Edge, read_edges
 from retrospan.ingest.interpret.lineage.value_lineage import borrowed_edges
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.schemas.attributes import FORK_STEP, LINK_TYPE, OUTPUT_ID, RUN_ID
 from retrospan.schemas.references import output_ref, run_ref, span_ref, step_ref
@@ -25,17 +26,17 @@ _LINKS = {
 
 
 def read_lineage(
-    run_id: str, tree: Tree, steps: list[Step], values: Values, known: Iterable[Edge]
+    run_id: str, tree: Tree, steps: list[RunStep], values: Values, stated: Iterable[Edge]
 ) -> list[Edge]:
-    """Return all edges of a run: those known already, with acts named by their steps, and those found here."""
-    edges = [*known]
+    """Return all edges of a run, those that its agents stated among them, with acts named by their steps."""
+    edges = [*read_edges(run_id, steps, values), *stated]
     edges += linked_edges(run_id, tree, steps)
     edges += borrowed_edges(run_id, steps, values, edges)
     edges += _outputs(tree, steps)
     as_steps = {
-        span_ref(step.reading.span.trace_id, step.reading.span.span_id): step_ref(run_id, step.number)
+        span_ref(step.span.sent.trace_id, step.span.sent.span_id): step_ref(run_id, step.number)
         for step in steps
-        if not step.reading.is_told
+        if not step.span.is_told
     }
     named = [
         replace(
@@ -50,79 +51,77 @@ def read_lineage(
     return list(dict.fromkeys(named))
 
 
-def linked_edges(run_id: str, tree: Tree, steps: list[Step]) -> Iterator[Edge]:
+def linked_edges(run_id: str, tree: Tree, steps: list[RunStep]) -> Iterator[Edge]:
     """Yield what the span links of a run say of other runs: forks of a step come from that step."""
-    for reading in tree.readings:
-        if reading.is_told:
+    for span in tree.spans:
+        if span.is_told:
             continue
-        for link in reading.span.links:
+        for link in span.sent.links:
             kind = text_of_attribute(link.attributes.get(LINK_TYPE)) or ""
             relation = _LINKS.get(kind)
             other = text_of_attribute(link.attributes.get(RUN_ID)) or link.trace_id
             if relation is None or other == run_id:
                 continue
-            forked = whole_number(reading.span.attributes.get(FORK_STEP)) if kind == "forks" else None
+            forked = whole_number(span.sent.attributes.get(FORK_STEP)) if kind == "forks" else None
             source = step_ref(other, forked) if forked else run_ref(other)
-            at = reading.span.started_at
+            at = span.sent.started_at
             yield Edge(run_ref(run_id), relation, source, kind, "stated", None, at)
             if steps:
                 # What the run goes on with: so that a walk from anything in it leads there as well.
                 yield Edge(step_ref(run_id, 1), "wasInformedBy", source, kind, "stated", 1, at)
 
 
-def _outputs(tree: Tree, steps: list[Step]) -> Iterator[Edge]:
+def _outputs(tree: Tree, steps: list[RunStep]) -> Iterator[Edge]:
     """Yield which span generated an output that it names and that is not a step's."""
-    of_steps = {id(step.reading) for step in steps}
-    for reading in tree.readings:
-        named = reading.span.attributes.get(OUTPUT_ID)
-        if isinstance(named, str) and named and id(reading) not in of_steps and not reading.is_told:
-            span = reading.span
-            act = span_ref(span.trace_id, span.span_id)
-            at = span.ended_at or span.started_at
+    of_steps = {step.span for step in steps}
+    for span in tree.spans:
+        named = span.sent.attributes.get(OUTPUT_ID)
+        if isinstance(named, str) and named and span not in of_steps and not span.is_told:
+            sent = span.sent
+            act = span_ref(sent.trace_id, sent.span_id)
+            at = sent.done_at
             yield Edge(output_ref(named), "wasGeneratedBy", act, None, "stated", None, at)
 
 
-def _inside(run_id: str, tree: Tree, steps: list[Step], edges: list[Edge]) -> list[Edge]:
+def _inside(run_id: str, tree: Tree, steps: list[RunStep], edges: list[Edge]) -> list[Edge]:
     """Return that a span which made something wasInformedBy the steps inside it.
 
     Of spans within one another the steps belong to the innermost that made or used something, and it to the outer one.
     """
     acts = _acts(edges)
     marked = {
-        id(reading): reference
-        for reading in tree.readings
-        if not reading.is_told
-        and (reference := span_ref(reading.span.trace_id, reading.span.span_id)) in acts
+        span: reference
+        for span in tree.spans
+        if not span.is_told and (reference := span_ref(span.sent.trace_id, span.sent.span_id)) in acts
     }
     if not marked:
         return []
     found: list[Edge] = []
-    inner = [(step.reading, step_ref(run_id, step.number), step.number) for step in steps]
-    inner += [(r, marked[id(r)], None) for r in tree.readings if id(r) in marked]  # type: ignore[misc]
-    nearest = tree.nearest(lambda reading: id(reading) in marked)
-    for reading, reference, number in inner:
-        around = nearest.get(id(reading))
+    inner: list[tuple[NormalizedSpan, str, int | None]]
+    inner = [(step.span, step_ref(run_id, step.number), step.number) for step in steps]
+    inner += [(span, reference, None) for span, reference in marked.items()]
+    nearest = tree.nearest(lambda span: span in marked)
+    for span, reference, number in inner:
+        around = nearest.get(span)
         if around is not None:
-            at = reading.span.ended_at or reading.span.started_at
-            found.append(
-                Edge(marked[id(around)], "wasInformedBy", reference, "inside", "matched", number, at)
-            )
+            at = span.sent.done_at
+            found.append(Edge(marked[around], "wasInformedBy", reference, "inside", "matched", number, at))
     return found
 
 
-def _foreseen(run_id: str, tree: Tree, steps: list[Step], edges: list[Edge]) -> list[Edge]:
+def _foreseen(run_id: str, tree: Tree, steps: list[RunStep], edges: list[Edge]) -> list[Edge]:
     """Return that what a span used before any step inside it had begun, the first of these steps used as well."""
-    first: dict[str, Step] = {}
+    first: dict[str, RunStep] = {}
     users = {edge.subject for edge in edges if edge.relation == "used" and edge.subject.startswith("span:")}
     if not users:
         return []
-    seen: set[int] = set()
+    seen: set[NormalizedSpan] = set()
     for step in steps:
-        for above in tree.ancestors(step.reading):
-            if id(above) in seen:
+        for above in tree.ancestors(step.span):
+            if above in seen:
                 break  # an earlier step lies in it, and in all above
-            seen.add(id(above))
-            reference = span_ref(above.span.trace_id, above.span.span_id)
+            seen.add(above)
+            reference = span_ref(above.sent.trace_id, above.sent.span_id)
             if reference in users:
                 first.setdefault(reference, step)
     return [

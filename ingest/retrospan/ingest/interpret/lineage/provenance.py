@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.calls import messages_once
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
-from retrospan.ingest.interpret.normalize.messages import Message, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.schemas.attributes import OUTPUT_ID
 from retrospan.schemas.hashing import hash_of
 from retrospan.schemas.references import message_ref, output_ref, step_ref
@@ -26,83 +27,56 @@ class Edge:
     at: int
 
 
-def read_edges(run_id: str, steps: list[Step], values: Values) -> list[Edge]:
+def read_edges(run_id: str, steps: list[RunStep], values: Values) -> list[Edge]:
     """Return the edges of a run's steps, each once.
 
     An answer wasGeneratedBy its model call; a tool's execution wasInformedBy the model call that asked for it; a
     tool's answer in a prompt wasGeneratedBy the execution with its call id, else by the latest one before that
     returned the same. User and system messages have no producer.
     """
-    edges: dict[Edge, None] = {}
+    edges: list[Edge] = []
     by_model = {step.model.ordinal: step for step in steps if step.model is not None}
     by_call_id = {step.tool.call_id: step for step in steps if step.tool is not None and step.tool.call_id}
     results = _Results(steps)
     generated: set[str] = set()
     for step in steps:
-        here = step_ref(run_id, step.number)
-        at = step.reading.span.ended_at or step.reading.span.started_at
+        here, number, at = step_ref(run_id, step.number), step.number, step.span.sent.done_at
         if step.model is not None:
-            for message in step.reading.output:
+            for message in step.span.output:
                 said = message_ref(values.hash(values.message(message, step.model.ordinal)))
                 generated.add(said)
-                edges[Edge(said, "wasGeneratedBy", here, "answer", "matched", step.number, at)] = None
+                edges.append(Edge(said, "wasGeneratedBy", here, "answer", "matched", number, at))
         elif step.tool is not None and step.tool.asked is not None:
             asking = by_model.get(step.tool.asked.by)
             if asking is not None:
                 evidence = "matched" if step.tool.matched_by_id else "inferred"
-                edges[
-                    Edge(
-                        here,
-                        "wasInformedBy",
-                        step_ref(run_id, asking.number),
-                        "asked_by",
-                        evidence,
-                        step.number,
-                        at,
-                    )
-                ] = None
-        output = step.reading.span.attributes.get(OUTPUT_ID)
+                source = step_ref(run_id, asking.number)
+                edges.append(Edge(here, "wasInformedBy", source, "asked_by", evidence, number, at))
+        output = step.span.sent.attributes.get(OUTPUT_ID)
         if isinstance(output, str) and output:
-            edges[Edge(output_ref(output), "wasGeneratedBy", here, None, "stated", step.number, at)] = None
-    for step, message in _tool_messages(steps):
+            edges.append(Edge(output_ref(output), "wasGeneratedBy", here, None, "stated", number, at))
+    for call, message in messages_once(step.model for step in by_model.values() if step.model is not None):
+        if not parts_of(message, "tool_call_response"):
+            continue
         said = message_ref(values.hash(values.message(message)))
         if said in generated:
             continue
-        for producer, evidence in _producers(message, step, results, by_call_id):
+        for producer, evidence in _producers(message, by_model[call.ordinal], results, by_call_id):
             generated.add(said)
-            at = producer.reading.span.ended_at or producer.reading.span.started_at
-            edges[
-                Edge(
-                    said,
-                    "wasGeneratedBy",
-                    step_ref(run_id, producer.number),
-                    "result",
-                    evidence,
-                    producer.number,
-                    at,
-                )
-            ] = None
-    return list(edges)
-
-
-def _tool_messages(steps: list[Step]) -> Iterator[tuple[Step, Message]]:
-    """Yield the tool messages that model calls were given, with the call that was given each first."""
-    seen: set[int] = set()
-    for step in steps:
-        for message in step.model.input if step.model is not None else []:
-            if id(message) not in seen:
-                seen.add(id(message))
-                if parts_of(message, "tool_call_response"):
-                    yield step, message
+            number, at = producer.number, producer.span.sent.done_at
+            edges.append(
+                Edge(said, "wasGeneratedBy", step_ref(run_id, number), "result", evidence, number, at)
+            )
+    return list(dict.fromkeys(edges))
 
 
 def _producers(
-    message: Message, use: Step, results: _Results, by_call_id: dict[str, Step]
-) -> Iterator[tuple[Step, str]]:
+    message: Message, use: RunStep, results: _Results, by_call_id: dict[str, RunStep]
+) -> Iterator[tuple[RunStep, str]]:
     for part in parts_of(message, "tool_call_response"):
-        call_id = part.get("id")
-        if isinstance(call_id, str) and call_id in by_call_id:
-            yield by_call_id[call_id], "matched"
+        asked = by_call_id.get(part.get("id", ""))
+        if asked is not None:
+            yield asked, "matched"
         elif part.get("response") not in (None, ""):
             producer = results.latest(part.get("response"), use.number)
             if producer is not None:
@@ -112,18 +86,18 @@ def _producers(
 class _Results:
     """Which steps returned a value, as their own spans say. The values are hashed when one is first asked for."""
 
-    def __init__(self, steps: list[Step]) -> None:
+    def __init__(self, steps: list[RunStep]) -> None:
         self._steps = steps
 
-    def latest(self, value: object, before: int) -> Step | None:
+    def latest(self, value: object, before: int) -> RunStep | None:
         """Return the last step before a number that returned the value."""
         said = self._by_hash.get(hash_of(value), [])
         place = bisect_left(said, before, key=lambda step: step.number)
         return said[place - 1] if place else None
 
     @cached_property
-    def _by_hash(self) -> dict[str, list[Step]]:
-        found: dict[str, list[Step]] = {}
+    def _by_hash(self) -> dict[str, list[RunStep]]:
+        found: dict[str, list[RunStep]] = {}
         for step in self._steps:
             if step.tool is not None and step.tool.result_source == "span":
                 found.setdefault(hash_of(step.tool.result), []).append(step)

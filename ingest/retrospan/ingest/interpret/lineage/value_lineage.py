@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.normalize.documents import documents_of
-from retrospan.ingest.interpret.normalize.messages import Message, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas.references import document_ref, message_ref, step_ref
 
@@ -25,7 +25,7 @@ SHORTEST_TEXT = 24
 MOST_VALUES, MOST_TEXTS, MOST_SEARCHED = 5_000, 1_000, 200_000_000
 
 
-def borrowed_edges(run_id: str, steps: list[Step], values: Values, known: list[Edge]) -> list[Edge]:
+def borrowed_edges(run_id: str, steps: list[RunStep], values: Values, known: list[Edge]) -> list[Edge]:
     """Return the edges that equal content tells; their evidence is `inferred` but for documents that have an id.
 
     A retrieval used its documents. A tool call wasInformedBy the call that first returned a value of its arguments. A
@@ -56,9 +56,7 @@ class _Borrowing:
     messages: Values
     edges: dict[Edge, None] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)  # messages with a producer
-    told_in: dict[int, str] = field(
-        default_factory=dict
-    )  # a tool's step → the message that told of its result
+    told_in: dict[int, str] = field(default_factory=dict)  # a tool's step → the message with its result
     heard: set[int] = field(default_factory=set)  # numbers of the messages that were looked at
     values: dict[str, int] = field(default_factory=dict)  # value → the tool's step that said it first
     texts: dict[str, tuple[int, str]] = field(default_factory=dict)  # text → (step, reference of its source)
@@ -66,14 +64,14 @@ class _Borrowing:
     systems: dict[str, tuple[int, list[tuple[int, str]]]] = field(default_factory=dict)
     searched: int = 0
 
-    def hear(self, step: Step) -> None:
+    def hear(self, step: RunStep) -> None:
         """Take in the messages that a model call was given first, and its system instructions."""
         assert step.model is not None
-        for message, number in zip(step.model.input, step.model.given, strict=True):
-            if number not in self.heard and message.get("role") != "assistant":
+        for message, number in zip(step.model.input, step.model.input_values, strict=True):
+            if number not in self.heard and message["role"] != "assistant":
                 self._message(step, message, message_ref(self.messages.hash(number)))
             self.heard.add(number)
-        for text in (text for part in step.reading.system for text in _texts_of(part)):
+        for text in (text for part in step.span.system for text in _texts_of(part)):
             done, found = self.systems.get(text, (0, []))
             found = [*found, *self._held_by([text], step.number, done)]
             self.systems[text] = (len(self.texts), found)
@@ -82,9 +80,8 @@ class _Borrowing:
                 self._add(step, step_ref(self.run_id, step.number), how, source, "content")
             self.others[text] = None
 
-    def _message(self, step: Step, message: Message, reference: str) -> None:
-        parts = message.get("parts")
-        texts = [text for part in parts for text in _texts_of(part)] if isinstance(parts, list) else []
+    def _message(self, step: RunStep, message: Message, reference: str) -> None:
+        texts = [text for part in message["parts"] for text in _texts_of(part)]
         for number, source in self._held_by(texts, step.number, 0):
             if source.startswith("document:"):
                 self._add(step, reference, "wasDerivedFrom", source, "content")
@@ -94,10 +91,10 @@ class _Borrowing:
         if reference not in self.generated and not parts_of(message, "tool_call_response"):
             self.others |= dict.fromkeys(texts)
 
-    def answer(self, step: Step) -> None:
+    def answer(self, step: RunStep) -> None:
         """Look what a model's answer repeats of results that it was told."""
         assert step.model is not None
-        for message, number in zip(step.reading.output, step.model.said, strict=True):
+        for message, number in zip(step.span.output, step.model.output_values, strict=True):
             self.heard.add(number)
             for text in (str(part.get("content") or "") for part in parts_of(message, "text")):
                 self.searched += len(self.values) * len(text)
@@ -108,7 +105,7 @@ class _Borrowing:
                         said = message_ref(self.messages.hash(number))
                         self._add(step, said, "wasDerivedFrom", self.told_in[source], "value")
 
-    def call(self, step: Step) -> None:
+    def call(self, step: RunStep) -> None:
         """Look where the arguments of a tool call come from, and remember what it was the first to return."""
         tool = step.tool
         assert tool is not None
@@ -116,14 +113,8 @@ class _Borrowing:
         for name, argument in named:
             sources = {self.values[value] for value in _values_in(argument) if value in self.values}
             for source in sorted(sources):
-                role = f"argument {name}".rstrip()
-                self._add(
-                    step,
-                    step_ref(self.run_id, step.number),
-                    "wasInformedBy",
-                    step_ref(self.run_id, source),
-                    role,
-                )
+                role, earlier = f"argument {name}".rstrip(), step_ref(self.run_id, source)
+                self._add(step, step_ref(self.run_id, step.number), "wasInformedBy", earlier, role)
         if tool.status != "ok" or tool.result_source is None:
             return
         own = set(_values_in(tool.arguments))
@@ -136,9 +127,9 @@ class _Borrowing:
                 self.values[value] = step.number
         self._remember(_text_of(tool.result), step.number, step_ref(self.run_id, step.number))
 
-    def retrieve(self, step: Step) -> None:
+    def retrieve(self, step: RunStep) -> None:
         """Take in the documents that a retrieval returned."""
-        for document in documents_of(step.reading):
+        for document in documents_of(step.span):
             reference = document_ref(document.document_id)
             evidence = "matched" if document.named else "inferred"
             self._add(step, step_ref(self.run_id, step.number), "used", reference, "document", evidence)
@@ -160,9 +151,9 @@ class _Borrowing:
                 yield number, source
 
     def _add(
-        self, step: Step, subject: str, relation: str, source: str, role: str, evidence: str = "inferred"
+        self, step: RunStep, subject: str, relation: str, source: str, role: str, evidence: str = "inferred"
     ) -> None:
-        at = step.reading.span.ended_at or step.reading.span.started_at
+        at = step.span.sent.done_at
         self.edges[Edge(subject, relation, source, role, evidence, step.number, at)] = None
 
 
@@ -170,10 +161,8 @@ def _text_of(value: object) -> str:
     return value if isinstance(value, str) else write_json(value)
 
 
-def _texts_of(part: object) -> list[str]:
+def _texts_of(part: Part) -> list[str]:
     """Return the texts of a message's part: its content, and its response as it is said."""
-    if not isinstance(part, dict):
-        return []
     return [_text_of(said) for said in (part.get("content"), part.get("response")) if said]
 
 

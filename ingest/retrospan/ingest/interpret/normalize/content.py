@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import (
-    Message,
-    Part,
-    read_message,
-    read_messages,
-    read_part,
-)
+from retrospan.ingest.interpret.normalize.messages import read_message, read_messages, read_part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.request import REQUESTS, RESPONSES
@@ -20,44 +15,45 @@ from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import missing_indexes, unflatten
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
+from retrospan.schemas import semconv
 
 #: Older conventions: one event per message, by name; the answer is a choice.
 _MESSAGE_EVENTS = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
+    semconv.TOOL_MESSAGE: "tool",
     "gen_ai.content.prompt": "user",
 }
-_CHOICE_EVENTS = ("gen_ai.choice", "gen_ai.content.completion")
+_CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
 
 
 def read_content(
-    span: Span, places: SpanFields, reading: NormalizedSpan, problems: ParseIssues, growing: PrefixCache
+    sent: Span, places: SpanFields, span: NormalizedSpan, problems: ParseIssues, growing: PrefixCache
 ) -> None:
     """Read system instructions, input and output messages, in place."""
-    system = places.any("gen_ai.system_instructions")
+    system = places.any(semconv.SYSTEM_INSTRUCTIONS)
     if system is not None:
-        reading.system = _system(system, reading, problems)
-    reading.input = _messages(
-        places, "gen_ai.input.messages", "user", reading, problems, growing
-    ) or _indexed(span, ("llm.input_messages", "gen_ai.prompt", "llm.prompts"), "user", problems)
-    reading.output = _messages(
-        places, "gen_ai.output.messages", "assistant", reading, problems, growing
-    ) or _indexed(span, ("llm.output_messages", "gen_ai.completion", "llm.choices"), "assistant", problems)
-    if not reading.input and not reading.output:
-        said = list(_event_messages(span))
-        reading.input = [message for is_answer, message in said if not is_answer]
-        reading.output = [message for is_answer, message in said if is_answer]
-    _complete(span, places, reading)
+        span.system = _system(system, span, problems)
+    span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing) or _indexed(
+        sent, ("llm.input_messages", semconv.PROMPT, "llm.prompts"), "user", problems
+    )
+    span.output = _messages(
+        places, semconv.OUTPUT_MESSAGES, "assistant", span, problems, growing
+    ) or _indexed(sent, ("llm.output_messages", semconv.COMPLETION, "llm.choices"), "assistant", problems)
+    if not span.input and not span.output:
+        said = list(_event_messages(sent))
+        span.input = [message for is_answer, message in said if not is_answer]
+        span.output = [message for is_answer, message in said if is_answer]
+    _complete(sent, places, span)
+    span.input = _answered_once(span.input)
     leading: list[Part] = []
-    while reading.input and reading.input[0]["role"] == "system":
-        parts = reading.input.pop(0)["parts"]
-        leading += parts if isinstance(parts, list) else []
-    if not reading.system:
-        reading.system = leading
-    if not reading.system and reading.operation == "inference":
-        reading.system = next(
+    while span.input and span.input[0]["role"] == "system":
+        leading += span.input.pop(0)["parts"]
+    if not span.system:
+        span.system = leading
+    if not span.system and span.operation == "inference":
+        span.system = next(
             (found for value in places.each(*REQUESTS) if (found := parse_request(value).system)), []
         )
 
@@ -66,7 +62,7 @@ def _messages(
     places: SpanFields,
     key: str,
     role: str,
-    reading: NormalizedSpan,
+    span: NormalizedSpan,
     problems: ParseIssues,
     growing: PrefixCache,
 ) -> list[Message]:
@@ -75,29 +71,29 @@ def _messages(
         return read_messages(value, role)
     read = growing.read(key, value, role)
     if isinstance(read, Unreadable):
-        problems.add(reading.span.span_id, key, value, read.reason)
+        problems.add(span.sent.span_id, key, value, read.reason)
         return []
     return read
 
 
-def _system(system: object, reading: NormalizedSpan, problems: ParseIssues) -> list[Part]:
-    """Return the parts of system instructions; a plain text is one, half a list of parts is none."""
+def _system(system: object, span: NormalizedSpan, problems: ParseIssues) -> list[Part]:
+    """Return the parts of system instructions; a plain text is one, half a list of parts is not one."""
     value = read_value(system)
     if isinstance(value, str) and value.startswith(("[{", '{"')):
         why = read_json(value)
         reason = why.reason if isinstance(why, Unreadable) else "not a list of parts"
-        problems.add(reading.span.span_id, "gen_ai.system_instructions", value, reason)
+        problems.add(span.sent.span_id, semconv.SYSTEM_INSTRUCTIONS, value, reason)
         return []
     return [read_part(part) for part in (value if isinstance(value, list) else [value])]
 
 
-def _indexed(span: Span, prefixes: tuple[str, ...], role: str, problems: ParseIssues) -> list[Message]:
+def _indexed(sent: Span, prefixes: tuple[str, ...], role: str, problems: ParseIssues) -> list[Message]:
     for prefix in prefixes:
-        missing = missing_indexes(span.attributes, prefix)
+        missing = missing_indexes(sent.attributes, prefix)
         if missing:
-            problems.add(span.span_id, prefix, f"missing: {missing}", "indexes have holes: these never came")
+            problems.add(sent.span_id, prefix, f"missing: {missing}", "indexes have holes: these never came")
         said = [
-            message for element in unflatten(span.attributes, prefix) if (message := _element(element, role))
+            message for element in unflatten(sent.attributes, prefix) if (message := _element(element, role))
         ]
         if said:
             return said
@@ -132,24 +128,43 @@ def _element(element: dict[str, object], role: str) -> Message | None:
     return read_message(opened, role)
 
 
-def _complete(span: Span, places: SpanFields, reading: NormalizedSpan) -> None:
+def _complete(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
     """Complete the content from whole requests and responses, and from vendors' keys for their parts."""
-    if reading.operation == "inference" and (not reading.input or span.dropped_attributes):
+    if span.operation == "inference" and (not span.input or sent.dropped_attributes):
         # Many attributes for many messages: the limit on attributes may have eaten the oldest.
         for value in places.each("ai.prompt.messages", *REQUESTS):
             request = parse_request(value)
-            if len(request.messages) > len(reading.input):
-                reading.input = request.messages
-                reading.tool_definitions = reading.tool_definitions or request.tools
-    if not reading.output and not reading.failed:
+            if len(request.messages) > len(span.input):
+                span.input = request.messages
+                span.tool_definitions = span.tool_definitions or request.tools
+    if not span.output and not span.failed:
         text = places.text("ai.response.text")
         parts = [*([{"type": "text", "text": text}] if text else []), *_vercel_calls(places)]
         answer = read_message({"role": "assistant", "content": parts})
-        reading.output = [answer] if answer else []
-    if reading.operation == "inference" and not reading.output and not reading.failed:
-        reading.output = next(
-            (said for value in places.each(*RESPONSES) if (said := parse_answer(value))), []
-        )
+        span.output = [answer] if answer else []
+    if span.operation == "inference" and not span.output and not span.failed:
+        span.output = next((said for value in places.each(*RESPONSES) if (said := parse_answer(value))), [])
+
+
+def _answered_once(messages: list[Message]) -> list[Message]:
+    """Return the messages without results that are told twice in a row: in a message for tools, and in one of the user."""
+    whole: list[Message] = []
+    told: list[tuple[object, object]] = []
+    for message in messages:
+        if message["role"] != "tool":
+            told = []
+            whole.append(message)
+            continue
+        given = [(part.get("id"), part.get("response")) for part in message["parts"]]
+        new = [
+            part
+            for part, each in zip(message["parts"], given, strict=True)
+            if not each[0] or each not in told
+        ]
+        told += given
+        if new:
+            whole.append(message if len(new) == len(given) else {**message, "parts": new})
+    return whole
 
 
 def _vercel_calls(places: SpanFields) -> list[dict[str, object]]:
@@ -161,12 +176,12 @@ def _vercel_calls(places: SpanFields) -> list[dict[str, object]]:
     )
 
 
-def _event_messages(span: Span) -> Iterator[tuple[bool, Message]]:
+def _event_messages(sent: Span) -> Iterator[tuple[bool, Message]]:
     """Yield (is it the answer, message) of the per-message events of a span and its log records, in their order."""
-    records = [(record.event, record.order, record.body, record.attributes) for record in span.logs]
+    records = [(record.event, record.order, record.body, record.attributes) for record in sent.logs]
     records += [
         (event.name, (event.time_ns, index, ""), None, event.attributes)
-        for index, event in enumerate(span.events)
+        for index, event in enumerate(sent.events)
     ]
     for name, _, body, attributes in sorted(records, key=lambda record: record[1]):
         is_answer = name in _CHOICE_EVENTS
@@ -174,7 +189,7 @@ def _event_messages(span: Span) -> Iterator[tuple[bool, Message]]:
         if role is None:
             yield from _both_ways(body)
             continue
-        whole = attributes.get("gen_ai.completion" if is_answer else "gen_ai.prompt")
+        whole = attributes.get(semconv.COMPLETION if is_answer else semconv.PROMPT)
         if whole is not None:
             yield from ((is_answer, message) for message in read_messages(whole, role))
             continue

@@ -10,6 +10,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.json_text import read_value, write_json
+from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
 #: Documents of one retrieval that are read.
@@ -17,11 +18,11 @@ MOST_DOCUMENTS = 1_000
 #: Lists of documents as attributes, one attribute per leaf.
 _INDEXED = ("retrieval.documents", "reranker.output_documents")
 _RETURNED = (
-    "gen_ai.retrieval.documents",
-    "mlflow.spanOutputs",
-    "output.value",
-    "gen_ai.completion",
-    "traceloop.entity.output",
+    semconv.RETRIEVAL_DOCUMENTS,
+    semconv.MLFLOW_SPAN_OUTPUTS,
+    semconv.OUTPUT_VALUE,
+    semconv.COMPLETION,
+    semconv.TRACELOOP_ENTITY_OUTPUT,
 )
 _IDS = ("id", "document_id", "doc_id", "document.id")
 _TOOL_IDS = ("doc_id", "document_id")
@@ -38,21 +39,21 @@ class Document:
     named: bool
 
 
-def documents_of(reading: NormalizedSpan) -> list[Document]:
+def documents_of(span: NormalizedSpan) -> list[Document]:
     """Return the documents that a retrieval, rerank or tool returned, each id once.
 
     What a tool returned counts as documents only where each is called one: by `doc_id` or `document_id`.
     """
     found: dict[str, Document] = {}
-    if reading.operation == "tool":
-        for element in _of_result(reading.result)[:MOST_DOCUMENTS]:
+    if span.operation == "tool":
+        for element in _of_result(span.result)[:MOST_DOCUMENTS]:
             value = read_value(element)
             if isinstance(value, dict) and any(value.get(name) for name in _TOOL_IDS):
                 document = _document(value)
                 if document is not None:
                     found.setdefault(document.document_id, document)
-    elif reading.operation in ("retrieval", "rerank"):
-        for listed in _lists(reading):
+    elif span.operation in ("retrieval", "rerank"):
+        for listed in _lists(span):
             for element in listed[:MOST_DOCUMENTS]:
                 document = _document(element)
                 if document is not None:
@@ -70,8 +71,8 @@ def _of_result(result: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def _lists(reading: NormalizedSpan) -> Iterator[list[object]]:
-    places = SpanFields(reading.span)
+def _lists(span: NormalizedSpan) -> Iterator[list[object]]:
+    places = SpanFields(span.sent)
     for prefix in _INDEXED:
         for attributes in places.all:
             yield [*unflatten(attributes, prefix)]

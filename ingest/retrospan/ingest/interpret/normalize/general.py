@@ -16,8 +16,9 @@ from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
-from retrospan.ingest.interpret.spans.span_fields import GIVEN, RETURNED, SpanFields, whole
+from retrospan.ingest.interpret.spans.span_fields import INPUT, OUTPUT, SpanFields, whole
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
+from retrospan.schemas import semconv
 from retrospan.schemas.attributes import (
     CONVENTIONS,
     EFFECT,
@@ -30,8 +31,8 @@ from retrospan.schemas.attributes import (
 )
 
 _CONVERSATION = (
-    "gen_ai.conversation.id",
-    "session.id",
+    semconv.CONVERSATION_ID,
+    semconv.SESSION_ID,
     "langfuse.session.id",
     "gcp.vertex.agent.session_id",
     "gen_ai.session.id",
@@ -58,51 +59,49 @@ METADATA_PREFIXES = (
 )
 
 #: Pairs of attributes in which frameworks put what a span was given and what it returned.
-_GIVEN_AND_RETURNED = (
-    ("input.value", "output.value"),
-    ("gen_ai.prompt", "gen_ai.completion"),
-    ("traceloop.entity.input", "traceloop.entity.output"),
-    ("mlflow.spanInputs", "mlflow.spanOutputs"),
-    (GIVEN, RETURNED),
+_INPUT_AND_OUTPUT = (
+    (semconv.INPUT_VALUE, semconv.OUTPUT_VALUE),
+    (semconv.PROMPT, semconv.COMPLETION),
+    (semconv.TRACELOOP_ENTITY_INPUT, semconv.TRACELOOP_ENTITY_OUTPUT),
+    (semconv.MLFLOW_SPAN_INPUTS, semconv.MLFLOW_SPAN_OUTPUTS),
+    (INPUT, OUTPUT),
 )
 #: Attributes that only the work of an agent has.
 _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
 
-def read_span(span: Span, problems: ParseIssues, growing: PrefixCache) -> NormalizedSpan:
+def read_span(sent: Span, problems: ParseIssues, growing: PrefixCache) -> NormalizedSpan:
     """Return what the span says by the general rules; `growing` remembers the histories of the spans before."""
-    places = SpanFields(span)
-    check_kinds(span, problems)
-    metadata = _metadata(span.attributes)
-    reading = NormalizedSpan(span=span, operation=operation_of(places, bool(span.parent_span_id)))
-    reading.agent_name = places.text(
-        "gen_ai.agent.name", "agent.name", "agent_name", "ai.telemetry.functionId"
-    )
-    if reading.operation == "workflow" and reading.agent_name is None:
-        reading.agent_name = places.text("gen_ai.workflow.name") or span.name.removeprefix("invoke_workflow ")
-    reading.agent_version = places.text("gen_ai.agent.version")
-    reading.conversation = places.text(*_CONVERSATION) or _named(metadata, *_CONVERSATION_NAMES)
-    reading.node = _node(metadata)
-    reading.task = _task(span.attributes)
-    _read_error(span, reading)
-    if reading.node is not None and reading.operation in ("agent", "workflow"):
+    places = SpanFields(sent)
+    check_kinds(sent, problems)
+    metadata = _metadata(sent.attributes)
+    span = NormalizedSpan(sent=sent, operation=operation_of(places, bool(sent.parent_span_id)))
+    span.agent_name = places.text(semconv.AGENT_NAME, "agent.name", "agent_name", "ai.telemetry.functionId")
+    if span.operation == "workflow" and span.agent_name is None:
+        span.agent_name = places.text(semconv.WORKFLOW_NAME) or sent.name.removeprefix("invoke_workflow ")
+    span.agent_version = places.text(semconv.AGENT_VERSION)
+    span.conversation = places.text(*_CONVERSATION) or _named(metadata, *_CONVERSATION_NAMES)
+    span.node = _node(metadata)
+    span.task = _task(sent.attributes)
+    _read_error(sent, span)
+    if span.node is not None and span.operation in ("agent", "workflow"):
         # Whether it is the node itself or something inside it shows only beside its parent.
-        reading.operation = "step"
-    if reading.operation == "tool":
-        read_tool(places, reading, problems)
-    elif reading.operation in _CONTENT_OPERATIONS:
-        read_request(places, metadata, reading, problems)
-        read_content(span, places, reading, problems, growing)
-    if reading.operation in ("agent", "workflow", "step"):
-        _read_given_and_returned(places, reading)
+        span.operation = "step"
+    if span.operation == "tool":
+        read_tool(places, span, problems)
+    elif span.operation in _CONTENT_OPERATIONS:
+        read_request(places, metadata, span, problems)
+        read_content(sent, places, span, problems, growing)
+    if span.operation in ("agent", "workflow", "step"):
+        _read_input_and_output(places, span)
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
-        if key in span.attributes:
-            setattr(reading, name, _object(span, key, problems))
-    reading.states = any(key in span.attributes for key in _STATING) or any(
-        event.name.startswith(CONVENTIONS) for event in span.events
+        if key in sent.attributes:
+            setattr(span, name, _object(sent, key, problems))
+    span.states = any(key in sent.attributes for key in _STATING) or any(
+        event.name.startswith(CONVENTIONS) for event in sent.events
     )
-    return reading
+    return span
 
 
 def _metadata(attributes: Attributes) -> dict[str, object]:
@@ -140,24 +139,24 @@ def _task(attributes: Attributes) -> Task | None:
     return None if task == Task(None, None, None) else task
 
 
-def _object(span: Span, key: str, problems: ParseIssues) -> dict[str, object] | None:
+def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | None:
     """Return the JSON object in an attribute; anything else is a problem."""
-    raw = span.attributes[key]
+    raw = sent.attributes[key]
     value = read_json(raw) if isinstance(raw, str) else raw
     if isinstance(value, dict):
         return value
     problems.add(
-        span.span_id, key, raw, value.reason if isinstance(value, Unreadable) else "not a JSON object"
+        sent.span_id, key, raw, value.reason if isinstance(value, Unreadable) else "not a JSON object"
     )
     return None
 
 
-def _read_given_and_returned(places: SpanFields, reading: NormalizedSpan) -> None:
-    for given, returned in _GIVEN_AND_RETURNED:
+def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
+    for given, returned in _INPUT_AND_OUTPUT:
         before, after = places.value(given), places.value(returned)
         if before is not None or after is not None:
-            reading.framework_input = _inside(before, "inputs")
-            reading.framework_output = _inside(after, "outputs")
+            span.framework_input = _inside(before, "inputs")
+            span.framework_output = _inside(after, "outputs")
             return
 
 
@@ -165,22 +164,18 @@ def _inside(value: object, key: str) -> object:
     return value[key] if isinstance(value, dict) and key in value else value
 
 
-def _read_error(span: Span, reading: NormalizedSpan) -> None:
-    exceptions = [event.attributes for event in span.events if event.name == "exception"]
+def _read_error(sent: Span, span: NormalizedSpan) -> None:
+    exceptions = [event.attributes for event in sent.events if event.name == "exception"]
     last = exceptions[-1] if exceptions else {}
-    kind, message = last.get("exception.type"), last.get("exception.message")
-    said = span.attributes.get("error.type")
-    reading.interrupted = any(map(_is_interrupt, (kind, message, said, span.status_message)))
-    level = span.attributes.get("langfuse.observation.level")
-    failed = span.status == "error" or level == "ERROR" or (isinstance(said, str) and said not in ("", "_OK"))
-    reading.failed = failed and not reading.interrupted
-    if reading.failed:
-        reading.error_type = (
-            said if isinstance(said, str) and said else kind if isinstance(kind, str) else None
-        )
-        reading.error_message = (
-            message if isinstance(message, str) and message else span.status_message or None
-        )
+    kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
+    said = sent.attributes.get(semconv.ERROR_TYPE)
+    span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
+    level = sent.attributes.get("langfuse.observation.level")
+    failed = sent.status == "error" or level == "ERROR" or (isinstance(said, str) and said not in ("", "_OK"))
+    span.failed = failed and not span.interrupted
+    if span.failed:
+        span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None
+        span.error_message = message if isinstance(message, str) and message else sent.status_message or None
 
 
 def _is_interrupt(text: object) -> bool:

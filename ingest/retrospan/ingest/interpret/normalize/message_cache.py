@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from hashlib import blake2b
 
-from retrospan.ingest.interpret.normalize.messages import Message, read_message, read_messages
+from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
 from retrospan.ingest.json_text import Unreadable, read_json
 
 #: Histories kept per attribute: agents that work side by side take turns.
@@ -77,10 +78,6 @@ def _added(before: str, text: str) -> str | None:
         return None
     if not text.startswith(before[:end]) or before[1:end].strip() == "":
         return None
-    return (
-        "[]"
-        if text[end] == "]" and len(text) == len(before)
-        else f"[{text[end + 1 :]}"
-        if text[end] == ","
-        else None
-    )
+    if text[end] == ",":
+        return f"[{text[end + 1 :]}"
+    return "[]" if len(text) == len(before) else None

@@ -1,19 +1,18 @@
 """Messages in every form they are sent in, read to the parts format of the OTel GenAI conventions.
 
-A message is `{"role": …, "parts": […]}` with a `name` where one was given; roles are system, user, assistant and tool. The
-forms are told apart by their own shape, never by the instrumentation that sent them, so that a framework nobody
+The forms are told apart by their own shape, never by the instrumentation that sent them, so that a framework nobody
 has seen reads well.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import cast
 
+from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_value
-
-Part = dict[str, object]
-Message = dict[str, object]
+from retrospan.ingest.json_text import read_value, write_json
 
 ROLES = {
     "developer": "system",
@@ -24,6 +23,13 @@ ROLES = {
     "tool-call": "assistant",
     "tool-response": "user",
 }
+
+#: How Python prints an object with fields: by its constructor, or as a mapping.
+_PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
+#: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
+_PRINTED_TYPES = ("output_text", "function_call")
+#: What a model says.
+_MODELS_PARTS = ("text", "reasoning", "tool_call")
 
 #: Types of OpenAI Responses items that are not messages themselves but one part of one.
 _ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
@@ -44,8 +50,6 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
         message = read_message(value, role)
         return [message] if message else []
     if isinstance(value, list):
-        if value and all(isinstance(item, list) for item in value):
-            return [message for item in value for message in read_messages(item, role)]
         return [message for item in value for message in read_messages(item, role)]
     return []
 
@@ -59,11 +63,15 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     else:
         role = _role_of(value, role)
         parts = _parts_of(value, role)
-    parts = [part for part in parts if part.get("type") != "text" or part.get("content")]
+    if role == "assistant":
+        parts = [said for part in parts for said in _unprinted(part)]
+    elif role == "tool":
+        parts = _said_once(parts)
+    parts = [part for part in parts if part["type"] != "text" or part.get("content")]
     if not parts:
         return None
     # Chat APIs give text and calls apart, without an order between them: text stands first.
-    parts.sort(key=lambda part: part.get("type") == "tool_call")
+    parts.sort(key=lambda part: part["type"] == "tool_call")
     if role == "user" and all(part["type"] == "tool_call_response" for part in parts):
         role = "tool"
     message: Message = {"role": role, "parts": parts}
@@ -71,6 +79,32 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     if isinstance(name, str) and name and role != "tool":
         message["name"] = name
     return message
+
+
+def _unprinted(part: Part) -> list[Part]:
+    """Return what an assistant said where an instrumentation only printed the object that says it: that text is Python's,
+    not the model's. Anything but the object of a message or of a part stays as it is."""
+    text = part.get("content")
+    if part["type"] != "text" or not isinstance(text, str) or not _PRINTED.match(text):
+        return [part]
+    value = read_repr(text)
+    if not isinstance(value, dict):
+        return [part]
+    if value.get("role") == "assistant":
+        said = _parts_of(value, "assistant")
+    else:
+        said = [read_part(value)] if value.get("type") in _PRINTED_TYPES else []
+    return said if said and all(each["type"] in _MODELS_PARTS for each in said) else [part]
+
+
+def _said_once(parts: list[Part]) -> list[Part]:
+    """Return the parts of a tool's message without texts that repeat a result beside them."""
+    results = [part["response"] for part in parts if "response" in part]
+    return [
+        part
+        for part in parts
+        if part["type"] != "text" or not results or response_of(part.get("content")) not in results
+    ]
 
 
 def _opened(value: dict[str, object]) -> dict[str, object]:
@@ -118,7 +152,7 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         call = read_repr(call) if isinstance(call, str) else call
         if isinstance(call, dict):
             part = _tool_call(call)
-            if part.get("id") is None or part["id"] not in known:
+            if "id" not in part or part["id"] not in known:
                 found.append(part)
     return found
 
@@ -173,9 +207,7 @@ def read_part(part: object) -> Part:
         return _tool_response(call_id, response_of(said), part)
     if kind in ("reasoning", "thinking"):
         return {"type": "reasoning", "content": _first(part, "content", "thinking", "text", "summary")}
-    if kind is None:
-        return _untyped(part)
-    return part
+    return _untyped(part) if kind is None else cast("Part", part)
 
 
 def _untyped(part: dict[str, object]) -> Part:
@@ -203,7 +235,7 @@ def _untyped(part: dict[str, object]) -> Part:
     origin = part.get("origin")
     if isinstance(origin, dict) and "result" in part:
         return _tool_response(_text(origin, "id"), response_of(part["result"]), part)
-    return {"type": "unknown", **part}
+    return cast("Part", {"type": "unknown", **part})
 
 
 def _tool_call(call: dict[str, object]) -> Part:
@@ -227,6 +259,19 @@ def _tool_response(call_id: str | None, response: object, source: Mapping[str, o
     if source.get("is_error") is True or source.get("error") is True or source.get("status") == "error":
         part["is_error"] = True
     return part
+
+
+def error_of(response: object) -> str | None:
+    """Return the error that a tool returned as its result: MCP's mark, or an object that holds nothing but an error."""
+    if not isinstance(response, dict):
+        return None
+    if response.get("isError") is True or response.get("is_error") is True:
+        said: object = response.get("content", response)
+    elif [*response] == ["error"] and response["error"]:
+        said = response["error"]
+    else:
+        return None
+    return said if isinstance(said, str) else write_json(said)
 
 
 def response_of(value: object) -> object:
@@ -253,20 +298,3 @@ def _first(value: dict[str, object], *keys: str) -> object:
 def _text(value: dict[str, object], *keys: str) -> str | None:
     found = _first(value, *keys)
     return found if isinstance(found, str) and found else None
-
-
-def text_of(message: Message) -> str:
-    """Return the text of a message, its parts joined by line breaks."""
-    parts = message["parts"]
-    texts = (
-        [part.get("content") for part in parts if part.get("type") == "text"]
-        if isinstance(parts, list)
-        else []
-    )
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def parts_of(message: Message, kind: str) -> list[Part]:
-    """Return the parts of one type."""
-    parts = message["parts"]
-    return [part for part in parts if part.get("type") == kind] if isinstance(parts, list) else []

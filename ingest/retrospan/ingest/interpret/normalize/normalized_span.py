@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.messages import Message
+from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.spans.span import Span
 
 
@@ -39,9 +39,11 @@ class Task:
     total: int | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class NormalizedSpan:
-    span: Span
+    """What a span says, and the span as it was `sent`. Two are equal only when they are one object."""
+
+    sent: Span
     operation: str = "other"
     dialect: str = ""
     agent_name: str | None = None
@@ -54,7 +56,7 @@ class NormalizedSpan:
     previous_response_id: str | None = None
     stores_history: bool = False  # the API may keep the history itself, so that requests are only what is new
     parameters: dict[str, object] = field(default_factory=dict)
-    system: list[dict[str, object]] = field(default_factory=list)
+    system: list[Part] = field(default_factory=list)
     input: list[Message] = field(default_factory=list)
     output: list[Message] = field(default_factory=list)
     tool_definitions: object = None
@@ -83,5 +85,5 @@ class NormalizedSpan:
 
     @property
     def is_work(self) -> bool:
-        """Tell whether the span is part of what a run is made of: others alone are none."""
+        """Tell whether the span is part of what a run is made of: others alone are not."""
         return self.operation != "other" or self.states

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.schemas import semconv
 from retrospan.schemas.attributes import STEP_INDEX
 
 _GENAI = {
@@ -105,22 +106,22 @@ _KIND_KEY = re.compile(
 #: Where operations are named, most telling first: LangSmith calls a retriever's operation embeddings.
 _NAMED = (
     ("langsmith.span.kind", _LANGSMITH),
-    ("gen_ai.operation.name", _GENAI),
-    ("openinference.span.kind", _OPENINFERENCE),
-    ("traceloop.span.kind", _TRACELOOP),
+    (semconv.OPERATION_NAME, _GENAI),
+    (semconv.OPENINFERENCE_SPAN_KIND, _OPENINFERENCE),
+    (semconv.TRACELOOP_SPAN_KIND, _TRACELOOP),
     ("mlflow.spanType", _MLFLOW),
     ("llm.request.type", _REQUEST_TYPES),
 )
 
 _MARKERS = (
     (STEP_INDEX, "step"),
-    ("gen_ai.tool.name", "tool"),
-    ("gen_ai.tool.call.id", "tool"),
+    (semconv.TOOL_NAME, "tool"),
+    (semconv.TOOL_CALL_ID, "tool"),
     ("tool.name", "tool"),
     ("spring.ai.tool.definition.name", "tool"),
     ("haystack.tool.name", "tool"),
-    ("gen_ai.request.model", "inference"),
-    ("llm.model_name", "inference"),
+    (semconv.REQUEST_MODEL, "inference"),
+    (semconv.LLM_MODEL_NAME, "inference"),
 )
 
 
@@ -137,9 +138,7 @@ def operation_of(places: SpanFields, has_parent: bool) -> str:
         if operation is None and value and names is _GENAI:
             operation = _by_words(value)
         if operation:
-            is_chain = (
-                operation == "workflow" and key != "gen_ai.operation.name" and key != "traceloop.span.kind"
-            )
+            is_chain = operation == "workflow" and names not in (_GENAI, _TRACELOOP)
             return "step" if is_chain and has_parent else operation
     vercel = places.text("ai.operationId")
     if vercel:

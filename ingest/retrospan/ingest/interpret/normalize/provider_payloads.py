@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.messages import Message, Part, read_messages, read_part
+from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.messages import read_messages, read_part
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import Unreadable, read_value
@@ -26,7 +27,16 @@ _ANSWERS = (
 )
 _USAGES = ("usage", "usage_metadata", "usageMetadata", "token_usage", "models_usage")
 _MODELS = ("model", "model_version", "modelVersion", "model_name")
-_INNER = ("raw", "response", "llm_output", "message", "result", "meta", "response_metadata")
+_INNER = (
+    "raw",
+    "response",
+    "llm_output",
+    "message",
+    "result",
+    "meta",
+    "response_metadata",
+    "kwargs",
+)
 
 
 @dataclass(slots=True)
@@ -168,7 +178,7 @@ def parse_usage(value: object) -> Usage:
     return found
 
 
-def _responses(value: object, depth: int = 3) -> Iterator[dict[str, object]]:
+def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
     """Yield the value and the responses inside it that frameworks keep beside their own form."""
     if isinstance(value, str) and value.endswith(")") and depth:
         value = read_repr(value)
@@ -178,6 +188,7 @@ def _responses(value: object, depth: int = 3) -> Iterator[dict[str, object]]:
     if depth:
         for key in _INNER:
             yield from _responses(value.get(key), depth - 1)
+        yield from _responses(next(_flat(value.get("generations")), None), depth - 1)
 
 
 def _first(usage: dict[str, object], *keys: str) -> int | None:

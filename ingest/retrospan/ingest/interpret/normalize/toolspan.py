@@ -6,11 +6,12 @@ from retrospan.ingest.interpret.normalize.messages import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.interpret.spans.span_fields import GIVEN, RETURNED, SpanFields
+from retrospan.ingest.interpret.spans.span_fields import INPUT, OUTPUT, SpanFields
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
+from retrospan.schemas import semconv
 
 _NAMES = (
-    "gen_ai.tool.name",
+    semconv.TOOL_NAME,
     "tool.name",
     "ai.toolCall.name",
     "tool_name",
@@ -20,9 +21,9 @@ _NAMES = (
     "haystack.tool.name",
     "genkit:name",
 )
-_IDS = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool.id", "tool_call.id", "tool_call_id", "tool_use_id")
+_IDS = (semconv.TOOL_CALL_ID, "ai.toolCall.id", "tool.id", "tool_call.id", "tool_call_id", "tool_use_id")
 _ARGUMENTS = (
-    "gen_ai.tool.call.arguments",
+    semconv.TOOL_CALL_ARGUMENTS,
     "ai.toolCall.args",
     "ai.toolCall.input",
     "gcp.vertex.agent.tool_call_args",
@@ -30,49 +31,49 @@ _ARGUMENTS = (
     "tool_arguments",
     "gen_ai.tool.input",
     "tool_input",
-    "mlflow.spanInputs",
-    "gen_ai.prompt",
-    "input.value",
-    "traceloop.entity.input",
-    GIVEN,
+    semconv.MLFLOW_SPAN_INPUTS,
+    semconv.PROMPT,
+    semconv.INPUT_VALUE,
+    semconv.TRACELOOP_ENTITY_INPUT,
+    INPUT,
 )
 _RESULTS = (
-    "gen_ai.tool.call.result",
+    semconv.TOOL_CALL_RESULT,
     "ai.toolCall.result",
     "ai.toolCall.output",
     "gcp.vertex.agent.tool_response",
     "tool_response",
     "gen_ai.tool.output",
     "tool_output",
-    "mlflow.spanOutputs",
-    "gen_ai.completion",
-    "output.value",
-    "traceloop.entity.output",
-    RETURNED,
-    "gen_ai.output.messages",
+    semconv.MLFLOW_SPAN_OUTPUTS,
+    semconv.COMPLETION,
+    semconv.OUTPUT_VALUE,
+    semconv.TRACELOOP_ENTITY_OUTPUT,
+    OUTPUT,
+    semconv.OUTPUT_MESSAGES,
 )
 
 
-def read_tool(places: SpanFields, reading: NormalizedSpan, problems: ParseIssues) -> None:
+def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
-    span = reading.span
-    reading.tool_name = places.text(*_NAMES) or span.name.removeprefix("execute_tool ")
-    reading.tool_call_id = places.text(*_IDS)
+    sent = span.sent
+    span.tool_name = places.text(*_NAMES) or sent.name.removeprefix("execute_tool ")
+    span.tool_call_id = places.text(*_IDS)
     arguments, result = places.any(*_ARGUMENTS), places.any(*_RESULTS)
-    for event in span.events:
-        if event.name == "gen_ai.tool.message" and arguments is None:
+    for event in sent.events:
+        if event.name == semconv.TOOL_MESSAGE and arguments is None:
             arguments = event.attributes.get("content")
-        if event.name == "gen_ai.choice" and result is None:
+        if event.name == semconv.CHOICE and result is None:
             result = event.attributes.get("message")
     if arguments is not None:
         read = _read_arguments(arguments)
         if isinstance(read, Unreadable):
-            problems.add(span.span_id, "arguments", arguments, read.reason)
+            problems.add(sent.span_id, "arguments", arguments, read.reason)
         else:
-            reading.arguments, reading.has_arguments = read, True
+            span.arguments, span.has_arguments = read, True
     if result is not None:
-        reading.result, reading.has_result = response_of(read_value(result)), True
-        open_tool_message(reading)
+        span.result, span.has_result = response_of(read_value(result)), True
+        open_tool_message(span)
 
 
 def _read_arguments(value: object) -> object:
@@ -90,26 +91,26 @@ def _read_arguments(value: object) -> object:
     return read
 
 
-def open_tool_message(reading: NormalizedSpan) -> None:
+def open_tool_message(span: NormalizedSpan) -> None:
     """Take result, call id and failure out of the message that a framework made of a tool's result."""
-    message = reading.result
+    message = span.result
     for key in ("output", "outputs"):
         inner = read_value(message.get(key)) if isinstance(message, dict) else None
         if isinstance(message, dict) and key in message and (len(message) == 1 or _is_tool_message(inner)):
-            message = reading.result = inner
+            message = span.result = inner
     if not isinstance(message, dict):
         return
     if not _is_tool_message(message):
         return
     data = _data(message)
-    reading.result = response_of(data["content"])
+    span.result = response_of(data["content"])
     call_id = data.get("tool_call_id")
     if isinstance(call_id, str) and call_id:
-        reading.tool_call_id = reading.tool_call_id or call_id
+        span.tool_call_id = span.tool_call_id or call_id
     if data.get("status") == "error":
-        reading.failed = True
-        if reading.error_message is None and isinstance(data["content"], str):
-            reading.error_message = data["content"]
+        span.failed = True
+        if span.error_message is None and isinstance(data["content"], str):
+            span.error_message = data["content"]
 
 
 def _data(message: dict[str, object]) -> dict[str, object]:

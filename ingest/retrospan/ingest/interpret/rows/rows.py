@@ -12,7 +12,7 @@ from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.rows.act_rows import model_call_row, step_row, tool_call_row
 from retrospan.ingest.interpret.rows.run_row import run_row
 from retrospan.ingest.interpret.rows.shared_refs import crossings_of
-from retrospan.ingest.interpret.run import Run
+from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key
 from retrospan.ingest.interpret.stated import rows as stated_rows
 from retrospan.schemas import canonical as rows
@@ -45,14 +45,18 @@ class Rows:
     runs: list[rows.RunRow] = field(default_factory=list)
 
 
-def rows_of(run: Run, tenant: str, generation: int, history_run_id: str | None) -> Rows:
+def rows_of(run: InterpretedRun, tenant: str, generation: int, history_run_id: str | None) -> Rows:
     """Return all rows of a run but those of its spans and traces."""
     key = Key(tenant=tenant, run_id=run.run_id, generation=generation)
     out = Rows()
     _add_acts(out, key, run)
     out.state_changes = [_change(key, change) for change in run.changes]
     out.edges = [_edge(key, edge) for edge in run.edges]
-    out.crossings = _crossings(key, run)
+    ends = [(edge.subject, edge.object) for edge in run.edges]
+    out.crossings = [
+        rows.CrossingRow(**key, reference=shared, side=side)
+        for shared, side in crossings_of(run.run_id, ends)
+    ]
     out.failures = [_failure(key, failure) for failure in run.failures]
     out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
     _add_statements(out, key, run)
@@ -67,30 +71,22 @@ def rows_of(run: Run, tenant: str, generation: int, history_run_id: str | None) 
     return out
 
 
-def _crossings(key: Key, run: Run) -> list[rows.CrossingRow]:
-    ends = [(edge.subject, edge.object) for edge in run.edges]
-    return [
-        rows.CrossingRow(**key, reference=reference, side=side)
-        for reference, side in crossings_of(run.run_id, ends)
-    ]
-
-
-def _add_acts(out: Rows, key: Key, run: Run) -> None:
+def _add_acts(out: Rows, key: Key, run: InterpretedRun) -> None:
     step_of_model = {step.model.ordinal: step.number for step in run.steps if step.model is not None}
-    step_of_tool = {id(step.tool): step.number for step in run.steps if step.tool is not None}
+    step_of_tool = {step.tool: step.number for step in run.steps if step.tool is not None}
     out.model_calls = [
         model_call_row(key, call, use, step_of_model[call.ordinal], run.values)
         for call, use in zip(run.calls.models, run.context, strict=True)
     ]
     out.tool_calls = [
-        tool_call_row(key, ordinal, tool, step_of_tool.get(id(tool)), run)
+        tool_call_row(key, ordinal, tool, step_of_tool.get(tool), run)
         for ordinal, tool in enumerate(run.calls.tools, start=1)
     ]
-    tool_ordinals = {id(tool): ordinal for ordinal, tool in enumerate(run.calls.tools, start=1)}
+    tool_ordinals = {tool: ordinal for ordinal, tool in enumerate(run.calls.tools, start=1)}
     out.steps = [step_row(key, step, tool_ordinals) for step in run.steps]
 
 
-def _add_statements(out: Rows, key: Key, run: Run) -> None:
+def _add_statements(out: Rows, key: Key, run: InterpretedRun) -> None:
     said = run.statements
     out.observations = [stated_rows.observation_row(key, one) for one in said.observations]
     out.uses = [stated_rows.use_row(key, use) for use in said.uses]
@@ -129,8 +125,8 @@ def _failure(key: Key, failure: Failure) -> rows.FailureRow:
     return rows.FailureRow(
         **key,
         step=failure.step,
-        trace_id=failure.reading.span.trace_id,
-        span_id=failure.reading.span.span_id,
+        trace_id=failure.span.sent.trace_id,
+        span_id=failure.span.sent.span_id,
         origin=failure.origin,
         error_class=failure.error_class,
         error_type=failure.error_type,
@@ -148,7 +144,7 @@ def _attempt(key: Key, attempt: Attempt) -> rows.AttemptRow:
         attempt=attempt.number,
         of_step=attempt.of_step,
         backoff_ms=attempt.backoff_ms,
-        error_type=attempt.step.reading.error_type,
+        error_type=attempt.step.span.error_type,
         status=attempt.step.status,
     )
 

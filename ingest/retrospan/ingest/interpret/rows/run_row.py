@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.run import Run
+from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key, text_of_attribute
 from retrospan.ingest.interpret.spans.span import Attributes
+from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE, RUN_FLAGGED, RUN_ID, RUN_KIND, RUN_ORIGIN
 from retrospan.schemas.canonical import RunRow
 from retrospan.schemas.hashing import hash_of
@@ -16,16 +17,16 @@ _DESCENT = frozenset({"forks", "replays", "retries", "resumes"})
 _SAME_TASK = frozenset({"retries", "resumes"})
 
 
-def run_row(key: Key, run: Run, final: Sequence[int], history_run_id: str | None) -> RunRow:
+def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id: str | None) -> RunRow:
     """Return the row of a run; `final` are the numbers of the messages of its final history."""
-    readings = run.tree.readings
-    spans = [reading.span for reading in readings]
-    top = next((r for r in run.tree.roots() if r.operation in ("agent", "workflow")), readings[0])
-    resource = top.span.resource
-    ended = max(span.ended_at for span in spans)
+    spans = run.tree.spans
+    sent = [span.sent for span in spans]
+    top = next((r for r in run.tree.roots() if r.operation in ("agent", "workflow")), spans[0])
+    resource = top.sent.resource
+    ended = max(each.ended_at for each in sent)
     complete = run.incomplete_because not in ("no_root", "missing_parent")
-    started = min(span.started_at for span in spans)
-    attributes = [span.attributes for span in spans]
+    started = min(each.started_at for each in sent)
+    attributes = [each.attributes for each in sent]
     usage = _usage(run)
     parent, link = _parent_of(run)
     return RunRow(
@@ -38,11 +39,11 @@ def run_row(key: Key, run: Run, final: Sequence[int], history_run_id: str | None
         conversation_id=run.conversation,
         run_kind=_first(attributes, RUN_KIND) or "production",
         agent_name=_agent_of(run, top.agent_name),
-        agent_version=next((r.agent_version for r in readings if r.agent_version), None),
-        service_name=text_of_attribute(resource.get("service.name")),
-        service_version=text_of_attribute(resource.get("service.version")),
-        environment=text_of_attribute(resource.get("deployment.environment.name"))
-        or text_of_attribute(resource.get("deployment.environment")),
+        agent_version=next((r.agent_version for r in spans if r.agent_version), None),
+        service_name=text_of_attribute(resource.get(semconv.SERVICE_NAME)),
+        service_version=text_of_attribute(resource.get(semconv.SERVICE_VERSION)),
+        environment=text_of_attribute(resource.get(semconv.DEPLOYMENT_ENVIRONMENT_NAME))
+        or text_of_attribute(resource.get(semconv.DEPLOYMENT_ENVIRONMENT)),
         started_at=started,
         ended_at=ended if complete and ended else None,
         duration_ms=(ended - started) / 1e6 if complete and started and ended >= started else None,
@@ -58,12 +59,12 @@ def run_row(key: Key, run: Run, final: Sequence[int], history_run_id: str | None
         errors=sum(step.status == "error" for step in run.steps),
         input_tokens=usage[0],
         output_tokens=usage[1],
-        trace_ids=sorted({span.trace_id for span in spans}),
-        dialects=sorted({reading.dialect for reading in readings if reading.dialect}),
+        trace_ids=sorted({each.trace_id for each in sent}),
+        dialects=sorted({span.dialect for span in spans if span.dialect}),
         flagged=any(place.get(RUN_FLAGGED) is True for place in attributes),
         newest_ended_at=ended,
-        arrived_at=max(span.arrived_at for span in spans),
-        through_sequence=max(span.sequence for span in spans),
+        arrived_at=max(each.arrived_at for each in sent),
+        through_sequence=max(each.sequence for each in sent),
         final_history=[*final],
         final_history_hash=hash_of([run.values.hash(number) for number in final]),
         history_run_id=history_run_id,
@@ -71,20 +72,23 @@ def run_row(key: Key, run: Run, final: Sequence[int], history_run_id: str | None
     )
 
 
-def _agent_of(run: Run, top: str | None) -> str | None:
-    """Return the agent of the run: the root's, else the one most of its calls belong to."""
-    return top or next(
-        (call.reading.agent_name for call in run.calls.models if call.reading.agent_name), None
+def _agent_of(run: InterpretedRun, top: str | None) -> str | None:
+    """Return the agent of the run: the outermost that was invoked, else the root's, else that of its first call."""
+    agents = [span for span in run.tree.spans if span.operation == "agent" and span.agent_name]
+    return (
+        min(agents, key=run.tree.depth).agent_name
+        if agents
+        else top or next((call.span.agent_name for call in run.calls.models if call.span.agent_name), None)
     )
 
 
-def _parent_of(run: Run) -> tuple[str | None, str | None]:
+def _parent_of(run: InterpretedRun) -> tuple[str | None, str | None]:
     """Return the run that this one descends from and how: by the first link that says so, else by what it was given.
 
     A link leads into a trace; where that trace is not the run, the link names the run itself.
     """
-    for reading in run.tree.readings:
-        for link in reading.span.links:
+    for span in run.tree.spans:
+        for link in span.sent.links:
             kind = text_of_attribute(link.attributes.get(LINK_TYPE))
             parent = text_of_attribute(link.attributes.get(RUN_ID)) or link.trace_id
             if kind in _DESCENT and parent != run.run_id:
@@ -96,9 +100,9 @@ def _first(places: Sequence[Attributes], key: str) -> str | None:
     return next((value for place in places if (value := text_of_attribute(place.get(key)))), None)
 
 
-def _usage(run: Run) -> tuple[int | None, int | None]:
+def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:
     """Return the run's tokens: each model call once, roll-ups above only where no call says any."""
-    own = [call.reading.tokens for call in run.calls.models]
+    own = [call.span.tokens for call in run.calls.models]
     if not any(tokens.input is not None or tokens.output is not None for tokens in own):
         tops = [r.tokens for r in run.tree.roots() if r.operation in ("agent", "workflow")]
         own = [tokens for tokens in tops if tokens.input is not None or tokens.output is not None]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import cast
 
+from retrospan.ingest.interpret.service.run_queue import Touched
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.identity import note_log
 from retrospan.schemas.sequences import LOG_SHIFT, MOST_LOGS, base_of
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 #: How often to look for new records, in seconds, when nobody says that there are some.
 LOOK_SECONDS = 0.5
@@ -35,40 +36,34 @@ class ArrivalFeed:
     def begin(self, store: Store) -> None:
         """Take what is there now as seen: the caller reads it as a whole after this."""
         self._seen = {}
-        for (last,) in store.rows(load("newest_of_logs")):
-            self._seen[cast(int, last) >> LOG_SHIFT] = cast(int, last)
+        for last in typed_column(store, int, load("newest_of_logs")):
+            self._seen[last >> LOG_SHIFT] = last
 
-    def fresh(self, store: Store, at_once: bool) -> list[list[object]]:
-        """Return rows of traces touched since the last look: tenant, trace id, records, newest, home."""
+    def fresh(self, store: Store, at_once: bool) -> list[Touched]:
+        """Return the traces touched since the last look."""
         now = time.monotonic()
         if not at_once and now < self._look_at:
             return []
         self._look_at = now + LOOK_SECONDS
-        rows: list[list[object]] = []
-        for (number,) in store.rows(load("log_numbers")):
-            log = cast(int, number)
+        rows: list[Touched] = []
+        for log in typed_column(store, int, load("log_numbers")):
             base = base_of(log)
-            found = store.rows(
-                load("traces_touched"),
-                {"first": self._seen.get(log, base) + 1, "last": base + (1 << LOG_SHIFT) - 1},
-            )
+            asked = {"first": self._seen.get(log, base) + 1, "last": base + (1 << LOG_SHIFT) - 1}
+            found = typed_rows(store, Touched, load("traces_touched"), asked)
             for row in found:
-                self._seen[log] = max(self._seen.get(log, 0), *cast("list[int]", row[3]))
+                self._seen[log] = max(self._seen.get(log, 0), *row.newest)
             rows += found
         return rows
 
-    def keep_own(
-        self, store: Store, rows: list[list[object]], owns: Callable[[str, str], bool]
-    ) -> list[list[object]]:
-        """Return the rows of traces that are this interpreter's; all others are passed on."""
+    def keep_own(self, store: Store, rows: list[Touched], owns: Callable[[str, str], bool]) -> list[Touched]:
+        """Return the traces that are this interpreter's; all others are passed on."""
         foreign: dict[str, dict[str, str]] = {}
-        own: list[list[object]] = []
+        own: list[Touched] = []
         for row in rows:
-            tenant, trace_id = cast(str, row[0]), cast(str, row[1])
-            if owns(tenant, trace_id):
+            if owns(row.tenant, row.trace_id):
                 own.append(row)
             else:
-                foreign.setdefault(tenant, {})[trace_id] = trace_id
+                foreign.setdefault(row.tenant, {})[row.trace_id] = row.trace_id
         for tenant, homes in foreign.items():
             self.pass_on(store, tenant, homes)
         return own

@@ -7,12 +7,12 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.assembly.grouping import Trace, claimed_runs, joined_trace, key_of, runs_of
+from retrospan.ingest.interpret.assembly.grouping import Trace, groups_of, key_of, runs_of, trace_of
 from retrospan.ingest.interpret.conversations import Conversations, Past
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.placeholders import broken_run
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
-from retrospan.ingest.interpret.run import Run, interpret, is_run, read_spans, version_with
+from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans, version_with
 from retrospan.ingest.interpret.spans.decode import render_deep, spans_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
@@ -28,7 +28,7 @@ class InterpretedTraces:
     """What came of a batch: rows to write, and what each trace cost."""
 
     rows: Rows = field(default_factory=Rows)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[InterpretedRun] = field(default_factory=list)
     effort: dict[str, float] = field(default_factory=dict)
     spans: int = 0
     broken: int = 0
@@ -158,34 +158,18 @@ def _groups(
     traces: dict[str, Trace] = {}
     for trace_id, own in spans.items():
         try:
-            readings = read_spans(own, problems[trace_id])
+            normalized = read_spans(own, problems[trace_id])
         except Exception:  # noqa: BLE001 (whatever one trace holds, the others go on)
             batch.broken += 1
             _extend(batch.rows, broken_run(tenant, trace_id, next_generation(), own, traceback.format_exc()))
-            readings = []
-        traces[trace_id] = Trace(trace_id, joined_trace(own), claimed_runs(own), is_run(readings), readings)
-    home = {trace_id: trace_id for trace_id in traces}
-
-    def find(trace_id: str) -> str:
-        while home[trace_id] != trace_id:
-            home[trace_id] = home[home[trace_id]]
-            trace_id = home[trace_id]
-        return trace_id
-
-    claimed: dict[str, str] = {}
-    for trace_id, trace in traces.items():
-        for other in [trace.joins, *(claimed.setdefault(run_id, trace_id) for run_id in trace.claims)]:
-            if other in traces:
-                home[find(trace_id)] = find(other)
-    groups: dict[str, dict[str, Trace]] = {}
-    for trace_id, trace in traces.items():
-        groups.setdefault(find(trace_id), {})[trace_id] = trace
+            normalized = []
+        traces[trace_id] = trace_of(trace_id, own, normalized)
 
     def began(group: dict[str, Trace]) -> tuple[int, str]:
         starts = [span.started_at for trace_id in group for span in spans[trace_id]]
         return (min(starts, default=0), min(group))
 
-    return sorted(groups.values(), key=began)
+    return sorted(groups_of(traces), key=began)
 
 
 def _note_depth(given: DecodedTraces, problems: Mapping[str, ParseIssues]) -> None:
@@ -207,20 +191,20 @@ def _interpret_group(
 ) -> dict[str, dict[str, str]]:
     """Add the rows of a group's runs to the batch; return the run of each span, by trace and span id."""
     homes: dict[str, dict[str, str]] = {}
-    for run_id, readings in sorted(runs_of(group).items()):
+    for run_id, spans in sorted(runs_of(group).items()):
         found = ParseIssues()
-        for trace_id in {reading.span.trace_id for reading in readings}:
+        for trace_id in {span.sent.trace_id for span in spans}:
             found.found.update(problems[trace_id].found)
         try:
-            run, history_run_id = _interpret_run(batch, run_id, readings, found, conversations)
+            run, history_run_id = _interpret_run(batch, run_id, spans, found, conversations)
             batch.runs.append(run)
             _extend(batch.rows, rows_of(run, tenant, generation, history_run_id))
         except Exception:  # noqa: BLE001 (whatever one run does, the others go on)
             batch.broken += 1
-            own = [reading.span for reading in readings]
+            own = [span.sent for span in spans]
             _extend(batch.rows, broken_run(tenant, run_id, generation, own, traceback.format_exc()))
-        for reading in readings:
-            homes.setdefault(reading.span.trace_id, {})[reading.span.span_id] = run_id
+        for span in spans:
+            homes.setdefault(span.sent.trace_id, {})[span.sent.span_id] = run_id
     return homes
 
 
@@ -234,9 +218,9 @@ def _add_spans(
     homes: Mapping[str, str],
 ) -> None:
     """Add what interpretation knows of each span: nothing of spans outside runs but their deep attributes."""
-    said = {reading.span.span_id: reading for reading in trace.readings}
+    normalized = {span.sent.span_id: span for span in trace.spans}
     for span in spans:
-        reading, run_id = said.get(span.span_id), homes.get(span.span_id, "")
+        found, run_id = normalized.get(span.span_id), homes.get(span.span_id, "")
         if run_id or span.span_id in rendered:
             batch.rows.spans.append(
                 canonical.SpanRow(
@@ -245,8 +229,8 @@ def _add_spans(
                     span_id=span.span_id,
                     generation=generation,
                     run_id=run_id,
-                    operation=reading.operation if reading else "other",
-                    dialect=reading.dialect if reading else "",
+                    operation=found.operation if found else "other",
+                    dialect=found.dialect if found else "",
                     rendered=rendered.get(span.span_id, {}),
                 )
             )
@@ -255,13 +239,13 @@ def _add_spans(
 def _interpret_run(
     batch: InterpretedTraces,
     run_id: str,
-    readings: list[NormalizedSpan],
+    spans: list[NormalizedSpan],
     problems: ParseIssues,
     conversations: Conversations | None,
-) -> tuple[Run, str | None]:
+) -> tuple[InterpretedRun, str | None]:
     """Return the run and the run its history leans on: '' when there is none, None when its API keeps no history."""
-    run = interpret(run_id, readings, problems, None, batch.rules)
-    started_at = min(reading.span.started_at for reading in readings)
+    run = interpret(run_id, spans, problems, None, batch.rules)
+    started_at = min(span.sent.started_at for span in spans)
     if conversations is not None and run.conversation:
         conversations.note_start(run.conversation, run_id, started_at)
     if not (run.stores_history or run.resumes) or not run.conversation:
@@ -279,7 +263,7 @@ def _interpret_run(
         if past is not None and past.history:
             history_run_id = past.run_id
             resumed_run_id = run.resumed_run_id
-            run = interpret(run_id, readings, problems, past.history, batch.rules)
+            run = interpret(run_id, spans, problems, past.history, batch.rules)
             run.resumed_run_id = resumed_run_id
     conversations.note(run.conversation or "", Past(run_id, started_at, run.final_history))
     return run, history_run_id

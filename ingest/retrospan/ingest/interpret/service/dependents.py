@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import cast
 
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.service.worker import RunSummary
+from retrospan.ingest.interpret.service.jobs import RunSummary
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 
 def final_histories(store: Store, tenant: str, run_ids: list[str]) -> dict[str, str]:
     """Return the hash of the final history of each of these runs that is known already."""
     if not run_ids:
         return {}
-    rows = store.rows(load("histories_of"), {"tenant": tenant, "run_ids": run_ids})
-    return {cast(str, run_id): cast(str, history) for run_id, _, history in rows}
+    asked = {"tenant": tenant, "run_ids": run_ids}
+    rows = typed_rows(store, tuple[str, int, str], load("histories_of"), asked)
+    return {run_id: history for run_id, _, history in rows}
 
 
 def dependent_runs(

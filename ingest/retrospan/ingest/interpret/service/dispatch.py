@@ -10,19 +10,12 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.service.jobs import TABLES, BatchResult, Job, interpret_whole
 from retrospan.ingest.interpret.service.remote_store import answer_from
-from retrospan.ingest.interpret.service.run_queue import Trace
-from retrospan.ingest.interpret.service.worker import (
-    TABLES,
-    BatchResult,
-    Job,
-    Worker,
-    WorkerGone,
-    interpret_whole,
-)
+from retrospan.ingest.interpret.service.run_queue import TraceKey
+from retrospan.ingest.interpret.service.worker import Worker, WorkerGone
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, log_rows, span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import Ruleset
@@ -30,6 +23,7 @@ from retrospan.ingest.warehouse.rows import insert_rows, time_columns
 from retrospan.schemas.errors import OutOfMemory
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 _LOG = logging.getLogger("retrospan.interpret")
 
@@ -61,7 +55,7 @@ class TraceBatch:
 
     tenant: str
     newest: dict[str, Newest]
-    rebuilt: list[Trace]
+    rebuilt: list[TraceKey]
     seconds: float = 0.0
     stale: bool = False
     whole: bool = False
@@ -104,11 +98,10 @@ class BatchRunner:
     def begin(self, store: Store) -> None:
         """Go on with the generations that are in the warehouse."""
         if not self._generation:
-            rows = store.rows(load("newest_generation"))
-            self._generation = cast(int, rows[0][0]) if rows else 0
+            (self._generation,) = typed_column(store, int, load("newest_generation"))
 
     def next_generation(self) -> int:
-        """A generation above all before it."""
+        """Return a generation above all before it."""
         self._generation = max(self._generation + 1, time.time_ns())
         return self._generation
 
@@ -119,8 +112,9 @@ class BatchRunner:
 
     def sizes(self, store: Store, batch: TraceBatch) -> dict[str, tuple[int, int]]:
         """Rows and bytes of each trace of a batch."""
-        rows = store.rows(load("sizes_of_traces"), {"tenant": batch.tenant, "trace_ids": list(batch.newest)})
-        return {cast(str, trace_id): (cast(int, count), cast(int, size)) for trace_id, count, size in rows}
+        asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest)}
+        rows = typed_rows(store, tuple[str, int, int], load("sizes_of_traces"), asked)
+        return {trace_id: (count, size) for trace_id, count, size in rows}
 
     def job(self, store: Store, batch: TraceBatch) -> Job | None:
         """Read a batch for the other process; None when more belongs to it, or it has to be done here."""
@@ -146,7 +140,7 @@ class BatchRunner:
         )
 
     def asking_job(self, store: Store, batch: TraceBatch, most_rows: int = 0) -> Job:
-        """A job for which another process reads by itself, asking for it."""
+        """Return a job for which another process reads by itself, asking for it."""
         return Job(
             batch.tenant,
             batch.newest,

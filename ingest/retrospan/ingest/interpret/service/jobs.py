@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.rows.rows import Rows
@@ -83,23 +84,17 @@ def interpret_job(job: Job) -> BatchResult | None:
         pages += 1
     given = decode_traces(job.newest, raw_spans, parse_logs(job.logs))
     del raw_spans  # of a long run they take as much as all the rest
-    used = job.generation
-
-    def next_generation() -> int:
-        nonlocal used
-        used += 1
-        return used
-
+    generations = count(job.generation + 1)
     batch = interpret_traces(
         job.tenant,
         job.newest,
         given,
-        next_generation,
+        lambda: next(generations),
         None,
         rules=job.rules,
         at_once=pages <= 1,
     )
-    return None if batch.needs_warehouse else pack(batch, job.timed, used)
+    return None if batch.needs_warehouse else pack(batch, job.timed, next(generations) - 1)
 
 
 def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> BatchResult:
@@ -107,13 +102,7 @@ def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> Batc
 
     Raises TooLong when those have more rows than the job may read, and whatever the warehouse does.
     """
-    used = job.generation
-
-    def next_generation() -> int:
-        nonlocal used
-        used += 1
-        return used
-
+    generations = count(job.generation + 1)
     newest, raw_spans, at_once = read_members(store, job.tenant, job.newest, job.most_rows, job.page_spans)
     raw_logs = read_logs(store, job.tenant, list(newest))
     arrived = {raw.trace_id for raw in raw_spans} | {log.trace_id for log in raw_logs}
@@ -123,7 +112,7 @@ def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> Batc
         job.tenant,
         newest,
         given,
-        next_generation,
+        lambda: next(generations),
         Conversations(store, job.tenant),
         owns,
         job.rules,
@@ -132,7 +121,7 @@ def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> Batc
     del given
     # A trace that nothing has arrived of is only named by a link: it is known once it comes.
     batch.rows.traces = [row for row in batch.rows.traces if row.trace_id in arrived]
-    return pack(batch, job.timed, used)
+    return pack(batch, job.timed, next(generations) - 1)
 
 
 def pack(batch: InterpretedTraces, timed: Mapping[str, frozenset[str]], last_generation: int) -> BatchResult:

@@ -10,13 +10,15 @@ import logging
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import LONG_BYTES, LONG_ROWS, BatchRunner, TraceBatch
+from retrospan.ingest.interpret.service.jobs import BatchResult, Job
 from retrospan.ingest.interpret.service.long_runs import LongRuns
 from retrospan.ingest.interpret.service.related_traces import TooLong
 from retrospan.ingest.interpret.service.result_writer import ResultWriter
-from retrospan.ingest.interpret.service.worker import BatchResult, Job, WorkerGone
+from retrospan.ingest.interpret.service.worker import WorkerGone
 from retrospan.schemas.errors import OutOfMemory, PermanentError, RetryableError
 from retrospan.schemas.store import Store
 
@@ -31,13 +33,12 @@ class Lanes:
         runner: BatchRunner,
         writer: ResultWriter,
         long_runs: LongRuns,
-        finished: Callable[[TraceBatch], None],
+        backlog: Backlog,
     ) -> None:
-        """`finished` gets batches whose traces are done."""
         self._runner = runner
         self._writer = writer
         self._long = long_runs
-        self._finished = finished
+        self._backlog = backlog
         self._under_way: TraceBatch | None = None  # what the other process has
         self._again: deque[TraceBatch] = deque()
 
@@ -47,7 +48,7 @@ class Lanes:
         return self._under_way is not None
 
     def again(self) -> list[TraceBatch]:
-        """A batch that waits for its turn, if there is one."""
+        """Return a batch that waits for its turn, if there is one."""
         return [self._again.popleft()] if self._again else []
 
     def forget(self, tenant: str, trace_ids: Iterable[str]) -> None:
@@ -149,7 +150,7 @@ class Lanes:
         except Exception:  # noqa: BLE001 (whatever one trace does, the others go on)
             self._take_apart(store, batch, traceback.format_exc())
         else:
-            self._finished(batch)
+            self._backlog.done(batch)
 
     def _take_apart(self, store: Store, batch: TraceBatch, reason: str) -> None:
         """Find the trace that cannot be done; alone, it goes the way of the long runs."""
@@ -160,4 +161,4 @@ class Lanes:
             self._long.add(batch)
         else:
             self._writer.give_up(store, batch, reason)
-            self._finished(batch)
+            self._backlog.done(batch)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
+from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import LONG_PAGE_BYTES, LONG_ROWS, BatchRunner, TraceBatch
+from retrospan.ingest.interpret.service.jobs import BatchResult
 from retrospan.ingest.interpret.service.remote_store import StoreQuery, answer_from
 from retrospan.ingest.interpret.service.result_writer import ResultWriter, Writing
-from retrospan.ingest.interpret.service.run_queue import Trace
-from retrospan.ingest.interpret.service.worker import BatchResult, Worker, WorkerGone
+from retrospan.ingest.interpret.service.run_queue import TraceKey
+from retrospan.ingest.interpret.service.worker import Worker, WorkerGone
 from retrospan.ingest.warehouse.rows import Encoded
 from retrospan.schemas.errors import OutOfMemory, PermanentError, RetryableError
 from retrospan.schemas.sequences import newest_of
@@ -51,28 +52,25 @@ class LongRuns:
         self,
         runner: BatchRunner,
         writer: ResultWriter,
-        owns: Callable[[str, str], bool],
+        backlog: Backlog,
         *,
         memory_bytes: int,
         most_seconds: float,
-        finished: Callable[[TraceBatch, bool], None],
     ) -> None:
-        """`finished` gets each batch of one trace that is done, and whether it has to be read again."""
         self._runner = runner
         self._writer = writer
-        self._owns = owns
+        self._backlog = backlog
         self._most_seconds = most_seconds
-        self._finished = finished
         self._worker = Worker(memory_bytes, most_seconds, niceness=_NICENESS)
-        self._waiting: dict[Trace, TraceBatch] = {}
-        self._not_before: dict[Trace, float] = {}
-        self._tries: dict[Trace, int] = {}
+        self._waiting: dict[TraceKey, TraceBatch] = {}
+        self._not_before: dict[TraceKey, float] = {}
+        self._tries: dict[TraceKey, int] = {}
         self._now: _Reading | None = None
 
     def __len__(self) -> int:
         return len(self._waiting) + (self._now is not None)
 
-    def holds(self, trace: Trace) -> bool:
+    def holds(self, trace: TraceKey) -> bool:
         """Whether a trace waits here, or is being read."""
         if (
             self._now is not None
@@ -97,7 +95,7 @@ class LongRuns:
         held.newest[trace_id] = newest_of((*held.newest[trace_id], *batch.newest[trace_id]))
         held.rebuilt += batch.rebuilt
         held.page_spans = batch.page_spans
-        self._finished(TraceBatch(batch.tenant, dict(batch.newest), []), False)
+        self._backlog.done(TraceBatch(batch.tenant, dict(batch.newest), []), False)
 
     def forget(self, tenant: str, trace_ids: set[str]) -> None:
         """Have the run that is being read, of which rows are gone, read anew before it is written."""
@@ -173,7 +171,7 @@ class LongRuns:
             members = message.parameters.get("trace_ids")
             if not isinstance(members, (str, int, float, type(None))):
                 now.members.update(str(trace_id) for trace_id in members)
-            owns = self._owns
+            owns = self._backlog.owns
             self._worker.reply(answer_from(store, lambda run_id: owns(batch.tenant, run_id)), message)
         elif isinstance(message, BatchResult):
             now.writing = self._writer.begin(store, batch, message)
@@ -190,7 +188,7 @@ class LongRuns:
             self._tries.pop((batch.tenant, trace_id), None)
         self._now = None
         self._worker.stop()
-        self._finished(batch, again)
+        self._backlog.done(batch, again)
 
     def _put_back(self, pause: float) -> None:
         """Read the run under way again, later: what it has written is behind no pointer."""

@@ -2,7 +2,7 @@
 
 A part is taken in two steps, so that no two ever hold it: say that it is wanted, wait long enough that anybody who
 wants it as well can be seen, and hold it only if nobody holds it and no smaller name wants it. Who holds a part says so
-again and again; who has been silent for the length of a lease holds nothing any more, and stops by itself before
+again and again; whoever has been silent for the length of a lease holds nothing any more, and stops by itself before
 that. Ages are told by the server's clock alone.
 
 With three interpreters each holds a third of the parts; one that comes or goes moves as few as possible.
@@ -21,8 +21,10 @@ import zlib
 from collections.abc import Callable, Iterable
 
 from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.service import Service
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 _LOG = logging.getLogger("retrospan.interpret")
 
@@ -32,16 +34,24 @@ LEASE_SECONDS = 10.0
 _MEMBER = PARTS
 
 
-class PartitionLease:
-    """The parts of one interpreter, kept by a thread of its own."""
+class PartitionLease(Service):
+    """The parts of one interpreter. Nothing is owned until the first of them is held.
+
+    A stop gives everything up, so that others need not wait for the leases to end.
+    """
+
+    thread_name = "retrospan-share"
+    work = "renewing the parts of this interpreter"
 
     def __init__(
         self, connect: Callable[[], Store], name: str = "", *, lease_seconds: float = LEASE_SECONDS
     ) -> None:
         """`name` tells this interpreter from all others."""
+        super().__init__()
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._connect = connect
         self._lease = lease_seconds
+        self.pauses = (lease_seconds / 5, lease_seconds / 5)
         self._lock = threading.Lock()
         self._held: set[int] = set()
         self._wanted: dict[int, float] = {}
@@ -50,20 +60,7 @@ class PartitionLease:
         self._until = 0.0
         self._gains = 0
         self._heard_at = math.inf  # when the warehouse answered first, since it was silent last
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Begin to ask for parts. Nothing is owned until the first of them is held."""
-        self._thread = threading.Thread(target=self._run, name="retrospan-share", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Give everything up, so that others need not wait for the leases to end."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        self._store: Store | None = None
 
     @property
     def parts(self) -> frozenset[int]:
@@ -96,7 +93,7 @@ class PartitionLease:
         """Return while something is held. Raises WarehouseUnavailable when the leases ran out: others may write now."""
         if not self.parts:
             raise WarehouseUnavailable(
-                f"the leases of {self.name} ran out while runs were read; who holds their parts reads them again"
+                f"the leases of {self.name} ran out while runs were read; whoever holds their parts reads them again"
             )
 
     @property
@@ -112,27 +109,31 @@ class PartitionLease:
             self._held -= self._leaving
             self._leaving.clear()
 
-    def _run(self) -> None:
-        store: Store | None = None
-        while True:
-            try:
-                store = store or self._connect()
-                if self._stopping.is_set():
-                    self._write(store, [*self._held, *self._left, *self._wanted, _MEMBER], "gone")
-                    with self._lock:
-                        self._held.clear()
-                    break
-                self.renew(store)
-            except RetrospanError as error:
-                _LOG.warning("the parts of this interpreter could not be renewed: %.300s", error)
-                if store is not None:
-                    store.close()
-                    store = None
-                if self._stopping.is_set():
-                    break
-            self._stopping.wait(self._lease / (20 if self._wanted else 5))
-        if store is not None:
-            store.close()
+    def run_once(self) -> None:
+        """Renew what is held, over a connection that is kept as long as it works."""
+        self._store = self._store or self._connect()
+        self.renew(self._store)
+        self._rest = self._lease / (20 if self._wanted else 5)
+
+    def failed(self, error: Exception) -> None:
+        """Have the next turn connect anew."""
+        self._disconnect()
+
+    def end(self) -> None:
+        """Give everything up."""
+        try:
+            self._store = self._store or self._connect()
+            self._write(self._store, [*self._held, *self._left, *self._wanted, _MEMBER], "gone")
+            with self._lock:
+                self._held.clear()
+        except RetrospanError as error:
+            _LOG.warning("the parts of this interpreter could not be given up: %.300s", error)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
     def renew(self, store: Store) -> None:
         """Say what is held, give up what is too much, ask for what is too little. One round; any thread, one at a time."""
@@ -197,12 +198,9 @@ class PartitionLease:
             self._wanted.update(dict.fromkeys(asked, now))
 
     def _others(self, store: Store) -> list[tuple[int, str, str]]:
-        rows = store.rows(load("read_leases"), {"milliseconds": round(self._lease * 1000)})
-        return [
-            (int(str(part)), str(holder), str(state))
-            for part, holder, state in rows
-            if state != "gone" and holder != self.name
-        ]
+        asked = {"milliseconds": round(self._lease * 1000)}
+        rows = typed_rows(store, tuple[int, str, str], load("read_leases"), asked)
+        return [row for row in rows if row[2] != "gone" and row[1] != self.name]
 
     def _write(self, store: Store, parts: Iterable[int], state: str) -> None:
         if found := sorted(parts):
@@ -210,5 +208,5 @@ class PartitionLease:
 
 
 def part_of(tenant: str, run_id: str) -> int:
-    """The part that a run belongs to."""
+    """Return the part that a run belongs to."""
     return zlib.crc32(f"{tenant}\0{run_id}".encode("utf-8", "surrogateescape")) % PARTS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.spans.decode import spans_of
@@ -14,6 +13,7 @@ from retrospan.schemas.errors import PermanentError
 from retrospan.schemas.raw import RawSpan
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 #: A chain of joins longer than this is cut: each round is one more look at the warehouse.
 MAX_ROUNDS = 50
@@ -60,12 +60,9 @@ def read_members(
             spans = spans_of(raws, [])
             wanted.add(joined_trace(spans))
             claims.update(claimed_runs(spans))
-        rows = store.rows(
-            load("traces_joined"), {"tenant": tenant, "trace_ids": list(fresh), "run_ids": sorted(claims)}
-        )
-        joined: dict[str, Newest] = {
-            cast(str, trace_id): tuple(cast("list[int]", through)) for trace_id, through in rows
-        }
+        asked = {"tenant": tenant, "trace_ids": list(fresh), "run_ids": sorted(claims)}
+        rows = typed_rows(store, tuple[str, list[int]], load("traces_joined"), asked)
+        joined: dict[str, Newest] = {trace_id: tuple(through) for trace_id, through in rows}
         joined.update({trace_id: () for trace_id in wanted if trace_id})
         fresh = [trace_id for trace_id in joined if trace_id not in found]
         found.update({trace_id: joined[trace_id] for trace_id in fresh})
@@ -78,6 +75,7 @@ def _names_run(raw: RawSpan) -> bool:
 
 def orphaned_runs(store: Store, tenant: str, homes: Mapping[str, Sequence[str]]) -> list[str]:
     """Return runs that these traces (trace id → their runs now) held when they were read last and none holds now."""
-    rows = store.rows(load("traces_known"), {"tenant": tenant, "trace_ids": list(homes)})
-    before = {run_id for row in rows for run_id in cast("list[str]", row[1])}
+    asked = {"tenant": tenant, "trace_ids": list(homes)}
+    rows = typed_rows(store, tuple[str, list[str], str, list[str]], load("traces_known"), asked)
+    before = {run_id for _, run_ids, *_ in rows for run_id in run_ids}
     return sorted(before - {run_id for run_ids in homes.values() for run_id in run_ids})

@@ -12,10 +12,11 @@ from retrospan.schemas.store import Parameters, Settings, Store
 
 @dataclass(frozen=True, slots=True)
 class StoreQuery:
-    """One question: a statement, for its rows or, with a format, for what the engine writes; or whose a run is."""
+    """One question: a statement, for what the engine writes in a format; or whose a run is."""
 
     statement: str = ""
     parameters: Parameters = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     output_format: str = ""
     run_id: str = ""
 
@@ -26,14 +27,12 @@ def answer_from(store: Store, owns: Callable[[str], bool]) -> Callable[[StoreQue
     def answer(asked: StoreQuery) -> object:
         if asked.run_id:
             return owns(asked.run_id)
-        if asked.output_format:
-            return store.query(asked.statement, asked.parameters, output_format=asked.output_format)
-        return store.rows(asked.statement, asked.parameters)
+        return store.query(asked.statement, asked.parameters, asked.settings, asked.output_format)
 
     return answer
 
 
-class RemoteStore:
+class RemoteStore(Store):
     """A store that reads only. Belongs to one thread."""
 
     def __init__(self, ask: Callable[[StoreQuery], object]) -> None:
@@ -44,11 +43,6 @@ class RemoteStore:
         """Whether a run is this interpreter's."""
         return cast(bool, self._ask(StoreQuery(run_id=run_id)))
 
-    def rows(
-        self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
-    ) -> list[list[object]]:
-        return cast("list[list[object]]", self._ask(StoreQuery(statement, parameters or {})))
-
     def query(
         self,
         statement: str,
@@ -56,7 +50,7 @@ class RemoteStore:
         settings: Settings | None = None,
         output_format: str = "JSONEachRow",
     ) -> bytes:
-        return cast(bytes, self._ask(StoreQuery(statement, parameters or {}, output_format)))
+        return cast(bytes, self._ask(StoreQuery(statement, parameters or {}, settings or {}, output_format)))
 
     def write(
         self,

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from retrospan.ingest.interpret.rows.placeholders import deleted_run
 from retrospan.ingest.interpret.service.arrivals import ArrivalFeed
+from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.batch import broken_trace
-from retrospan.ingest.interpret.service.dependents import final_histories
+from retrospan.ingest.interpret.service.dependents import dependent_runs, final_histories
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch, write_rows
+from retrospan.ingest.interpret.service.jobs import BatchResult
 from retrospan.ingest.interpret.service.partition_lease import PartitionLease
 from retrospan.ingest.interpret.service.related_traces import orphaned_runs
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
-from retrospan.ingest.interpret.service.worker import BatchResult, RunSummary
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.warehouse.rows import Encoded, insert_encoded
 from retrospan.schemas.errors import PermanentError
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 _LOG = logging.getLogger("retrospan.interpret")
 
@@ -57,22 +58,18 @@ class ResultWriter:
     def __init__(
         self,
         runner: BatchRunner,
+        backlog: Backlog,
         arrivals: ArrivalFeed,
         share: PartitionLease | None,
         counters: InterpretationCounters,
         superseded: StaleGenerations,
-        *,
-        finished: Callable[[str, Mapping[str, float]], None],
-        remark: Callable[[Store, str, list[RunSummary], dict[str, str]], None],
     ) -> None:
-        """`finished` gets what each trace of a tenant cost, in seconds; `remark` runs and their histories before."""
         self.counters = counters
         self._runner = runner
+        self._backlog = backlog
         self._arrivals = arrivals
         self._share = share
         self._superseded = superseded
-        self._finished = finished
-        self._remark = remark
 
     def write(self, store: Store, batch: TraceBatch, done: BatchResult) -> None:
         """Write what these traces gave, whole."""
@@ -104,8 +101,8 @@ class ResultWriter:
     def end(self, store: Store, writing: Writing) -> None:
         """Note what was written: after the last of its rows."""
         done = writing.done
-        self._remark(store, writing.tenant, done.runs, writing.before)
-        self._finished(writing.tenant, done.effort)
+        self._mark_dependents(store, writing)
+        self._backlog.note_effort(writing.tenant, done.effort)
         for run in done.runs:
             if run.run_id in writing.before:
                 self._superseded.note(writing.tenant, run.run_id, run.generation)
@@ -135,13 +132,14 @@ class ResultWriter:
         _LOG.error("trace %s cannot be interpreted: %.2000s", next(iter(batch.newest)), reason.strip())
         try:
             asked = {"tenant": batch.tenant, "trace_id": next(iter(batch.newest))}
-            began, ended, arrived = store.rows(load("starts_of_trace"), asked)[0]
+            ((began, ended, arrived),) = typed_rows(
+                store, tuple[int, int, int], load("starts_of_trace"), asked
+            )
         except PermanentError as error:
             _LOG.warning("when it began is not known either: %.300s", error)
         else:
             (run,) = rows.runs
-            run.started_at, run.newest_ended_at = cast(int, began), cast(int, ended)
-            run.arrived_at = cast(int, arrived)
+            run.started_at, run.newest_ended_at, run.arrived_at = began, ended, arrived
         try:
             write_rows(store, rows)
         except PermanentError as error:
@@ -149,6 +147,15 @@ class ResultWriter:
             _LOG.error("trace %s is left aside: %.500s", next(iter(batch.newest)), error)
         else:
             self.counters.broken += 1
+
+    def _mark_dependents(self, store: Store, writing: Writing) -> None:
+        """Have the later runs read again whose second input changed: their history leans on the run before them."""
+        tenant = writing.tenant
+        for run_id, trace_ids in dependent_runs(store, tenant, writing.done.runs, writing.before):
+            if self._backlog.owns(tenant, run_id):
+                self._backlog.read_again(tenant, trace_ids, home=run_id)
+            else:
+                self._arrivals.pass_on(store, tenant, dict.fromkeys(trace_ids, run_id))
 
     def _require(self) -> None:
         if self._share is not None:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from retrospan.schemas.sequences import Newest, newest_of
 
-Trace = tuple[str, str]
+TraceKey = tuple[str, str]
+
+
+class Touched(NamedTuple):
+    """A trace with `records` new records, the `newest` of each log among them; `home`: who passed it on, or ''."""
+
+    tenant: str
+    trace_id: str
+    records: int = 0
+    newest: Sequence[int] = ()
+    home: str = ""
+
+    @property
+    def trace(self) -> TraceKey:
+        """Return its tenant and its id."""
+        return self.tenant, self.trace_id
+
 
 #: A trace that never falls quiet is read again after this long, once half as many records have come as it had.
 PATIENCE_SECONDS = 2.0
@@ -34,7 +52,7 @@ class _Read:
     effort: float = 0.0
 
 
-class Queue:
+class RunQueue:
     """Traces with new records. Times are seconds of any one monotonic clock.
 
     A trace is due when it has been quiet for max(`quiet_seconds`, four times its last effort), or when its records grew by
@@ -48,13 +66,13 @@ class Queue:
         self._quiet = quiet_seconds
         self._most = most
         # In the order of `since`: a trace that was taken and comes back is a new one.
-        self._waiting: dict[Trace, _Waiting] = {}
-        self._read: dict[Trace, _Read] = {}
+        self._waiting: dict[TraceKey, _Waiting] = {}
+        self._read: dict[TraceKey, _Read] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def touch(self, trace: Trace, records: int, newest: Newest, now: float, urgent: bool = False) -> None:
+    def touch(self, trace: TraceKey, records: int, newest: Newest, now: float, urgent: bool = False) -> None:
         """Note new records of a trace, the newest of each log among them. What is urgent does not wait for quiet."""
         held = self._waiting.get(trace)
         if held is None:
@@ -70,7 +88,7 @@ class Queue:
         """Note that the caller looked for up to `most` traces that are not here, and found so many."""
         self.left_out = max(1, self.left_out - self._most) if found >= self._most else 0
 
-    def take(self, now: float, limit: int) -> list[tuple[Trace, Newest]]:
+    def take(self, now: float, limit: int) -> list[tuple[TraceKey, Newest]]:
         """Remove and return up to `limit` traces that are due, longest waiting first, with their newest sequences."""
         due = (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))
         taken = []
@@ -84,7 +102,7 @@ class Queue:
             self._read.pop(next(iter(self._read)))
         return taken
 
-    def done(self, trace: Trace, effort: float) -> None:
+    def done(self, trace: TraceKey, effort: float) -> None:
         """Note what the reading of a trace cost, for traces that keep growing."""
         if trace in self._read:
             self._read[trace].effort = effort
@@ -93,7 +111,7 @@ class Queue:
         """Return since when the longest waiting trace waits."""
         return next((held.since for held in self._waiting.values()), None)
 
-    def _is_due(self, trace: Trace, held: _Waiting, now: float) -> bool:
+    def _is_due(self, trace: TraceKey, held: _Waiting, now: float) -> bool:
         if held.urgent:
             return True
         read = self._read.get(trace)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from retrospan.ingest.interpret.service.run_queue import Touched
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.errors import BadRequest
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +43,12 @@ class Selection:
                 raise BadRequest(f"rebuild: '{name}' is {value!r}: give {kind}.")
         return cls(**arguments)  # type: ignore[arg-type]  # each was looked at above
 
-    def traces(self, store: Store) -> list[list[object]]:
-        """Return the traces to read, oldest records first: tenant, trace id, records, newest sequences, home."""
+    def traces(self, store: Store) -> list[Touched]:
+        """Return the traces to read, oldest records first."""
         if self == EVERYTHING:
-            return store.rows(load("traces_all"))
-        return store.rows(
-            load("traces_chosen"), {field.name: getattr(self, field.name) for field in fields(self)}
-        )
+            return typed_rows(store, Touched, load("traces_all"))
+        asked = {field.name: getattr(self, field.name) for field in fields(self)}
+        return typed_rows(store, Touched, load("traces_chosen"), asked)
 
 
 EVERYTHING = Selection()

@@ -23,30 +23,11 @@ from itertools import chain
 from multiprocessing.connection import Connection
 from typing import cast
 
-from retrospan.ingest.interpret.service.jobs import (
-    TABLES,
-    BatchResult,
-    Job,
-    RunSummary,
-    interpret_job,
-    interpret_whole,
-)
+from retrospan.ingest.interpret.service.jobs import BatchResult, Job, interpret_job, interpret_whole
 from retrospan.ingest.interpret.service.remote_store import RemoteStore, StoreQuery
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.warehouse.rows import Encoded
 from retrospan.schemas.errors import RetrospanError, RetryableError
-
-__all__ = [
-    "HELD_BYTES",
-    "TABLES",
-    "BatchResult",
-    "Job",
-    "RunSummary",
-    "Worker",
-    "WorkerGone",
-    "interpret_job",
-    "interpret_whole",
-]
 
 #: How many bytes of pieces the parent holds at a time.
 HELD_BYTES = 32_000_000
@@ -65,7 +46,7 @@ class Worker:
     def __init__(
         self, memory_bytes: int = 0, patience_seconds: float | None = None, niceness: int = 0
     ) -> None:
-        """The child may take `memory_bytes` (0 is without end), and is ended when it says nothing for so long."""
+        """Let the child take `memory_bytes` (0: without end), and end it when it says nothing for so long."""
         self._niceness = niceness
         self._memory = memory_bytes
         self._patience = patience_seconds
@@ -126,7 +107,7 @@ class Worker:
             return self._answers is None or self._answers.poll(timeout)
 
     def message(self) -> object:
-        """Wait for what the child says next: what it asks, the head of what came of the job, rows, None at the end.
+        """Wait for what the child says next: what it asks, the head of the job's answer, rows, None at the end.
 
         Raises WorkerGone, and the error that stands in the place of an answer.
         """
@@ -210,7 +191,7 @@ def _send(pipe: Connection, value: object) -> None:
 
 
 def _receive(pipe: Connection) -> object:
-    """Raises EOFError or OSError when the other end closes first."""
+    """Raise EOFError or OSError when the other end closes first."""
     return pickle.loads(pipe.recv_bytes())
 
 
@@ -235,7 +216,7 @@ def main() -> None:
 
 
 def _answers(job: Job, asked: Connection, answers: Connection) -> Iterator[object]:
-    """What came of the job whose pages follow: its head, its rows, None at the end; or None alone, or an error."""
+    """Yield the answer to the job whose pages follow: its head, its rows, None at the end; or None, or an error."""
     pages: Iterator[bytes] = iter(())
     if not job.asks:
         pages = iter(lambda: cast("bytes | None", _receive(asked)), None)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.json_text import bounded, write_json
 from retrospan.ingest.load.attributes import value_of
+from retrospan.schemas import semconv
 from retrospan.schemas.raw import RawLog, RawSpan
 
 Triples = Sequence[tuple[str, str, str]]
@@ -70,7 +71,7 @@ def _span(raw: RawSpan) -> Span:
 
 def _log(raw: RawLog) -> LogRecord:
     attributes = decode(raw.attributes)
-    named = attributes.get("event.name")
+    named = attributes.get(semconv.EVENT_NAME)
     time_ns = raw.time_ns or raw.observed_ns
     return LogRecord(
         event=raw.event_name or (named if isinstance(named, str) else ""),

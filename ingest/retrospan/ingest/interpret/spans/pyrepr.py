@@ -1,4 +1,4 @@
-"""Reading the text Python prints for its objects: literals, and calls of constructors as objects with their keywords.
+"""Reads the text that Python prints for its objects: literals, and calls of constructors as objects with their keywords.
 
 Some instrumentations send `str()` of a message or a result. Only what is whole and unambiguous is read; nothing is
 evaluated.

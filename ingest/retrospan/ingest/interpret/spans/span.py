@@ -68,6 +68,11 @@ class Span:
         return (self.started_at, self.ended_at, self.span_id)
 
     @property
+    def done_at(self) -> int:
+        """When what it did was done: its end, else its start."""
+        return self.ended_at or self.started_at
+
+    @property
     def has_remote_parent(self) -> bool:
         return bool(self.flags & HAS_IS_REMOTE and self.flags & IS_REMOTE)
 

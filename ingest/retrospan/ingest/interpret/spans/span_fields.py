@@ -8,10 +8,10 @@ from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.json_text import read_value
 
 #: Any attribute whose own name, after its family's, says that it holds what a span was given, or what it returned.
-GIVEN, RETURNED = "*given", "*returned"
+INPUT, OUTPUT = "*input", "*output"
 _ENDINGS = {
-    GIVEN: ("input", "inputs", "tool.call.arguments", "arguments"),
-    RETURNED: ("output", "outputs", "tool.call.result", "result"),
+    INPUT: ("input", "inputs", "tool.call.arguments", "arguments"),
+    OUTPUT: ("output", "outputs", "tool.call.result", "result"),
 }
 _BOUNDARY = ".:_/"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.stated.events import Said
+from retrospan.ingest.interpret.stated.events import StatedEvent
 from retrospan.ingest.interpret.stated.observations import Observation, Use
 from retrospan.schemas.attributes import DERIVATION, OBJECT, RELATION, ROLE, SUBJECT
 from retrospan.schemas.references import entity_ref, observation_ref, span_ref, step_ref
@@ -23,16 +23,16 @@ RELATIONS = (
 KINDS = ("run", "span", "step", "message", "output", "observation", "entity", "document")
 
 
-def act_ref(run_id: str, step: int | None, reading: NormalizedSpan) -> str:
+def act_ref(run_id: str, step: int | None, span: NormalizedSpan) -> str:
     """Return the reference of the act that said something: its step, else its span."""
     if step is not None:
         return step_ref(run_id, step)
-    return span_ref(reading.span.trace_id, reading.span.span_id)
+    return span_ref(span.sent.trace_id, span.sent.span_id)
 
 
-def derived_edge(run_id: str, said: Said) -> Edge | None:
+def derived_edge(run_id: str, event: StatedEvent) -> Edge | None:
     """Return the edge that a `retrospan.derivation` event states."""
-    fields = said.fields
+    fields = event.fields
     relation = fields.choice(RELATION, RELATIONS)
     if relation is None and not fields.has(RELATION):
         fields.refuse(RELATION, f"missing in the event {DERIVATION}")
@@ -46,7 +46,7 @@ def derived_edge(run_id: str, said: Said) -> Edge | None:
     subject, object_ = ends
     if relation is None or subject is None or object_ is None:
         return None
-    return Edge(subject, relation, object_, fields.text(ROLE), "stated", said.step, said.at)
+    return Edge(subject, relation, object_, fields.text(ROLE), "stated", event.step, event.at)
 
 
 def used_edge(run_id: str, use: Use) -> Edge:
@@ -56,14 +56,14 @@ def used_edge(run_id: str, use: Use) -> Edge:
         if use.observation_id is not None
         else entity_ref(use.entity_type, use.entity_id)
     )
-    return Edge(act_ref(run_id, use.step, use.reading), "used", used, use.field, "stated", use.step, use.at)
+    return Edge(act_ref(run_id, use.step, use.span), "used", used, use.field, "stated", use.step, use.at)
 
 
 def observed_edges(run_id: str, observations: Iterable[Observation]) -> list[Edge]:
     """Return which act generated each observation, and which entity is known by it, once for all its fields."""
     edges: dict[Edge, None] = {}
     for one in observations:
-        act = act_ref(run_id, one.step, one.reading)
+        act = act_ref(run_id, one.step, one.span)
         reference = observation_ref(one.observation_id)
         edges[Edge(reference, "wasGeneratedBy", act, None, "stated", one.step, one.said_at)] = None
         entity = entity_ref(one.entity_type, one.entity_id)

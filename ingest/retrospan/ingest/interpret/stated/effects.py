@@ -8,7 +8,7 @@ from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.stated.events import Whereabouts, time_of
+from retrospan.ingest.interpret.stated.events import Whereabouts
 from retrospan.ingest.interpret.stated.fields import Fields
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.attributes import ATTEMPT, COMPENSATES, EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY
@@ -18,8 +18,8 @@ STATUSES = ("planned", "executed", "skipped", "failed", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    reading: NormalizedSpan
+class StatedEffect:
+    span: NormalizedSpan
     step: int | None
     tool_call: int | None  # ordinal
     tool_name: str
@@ -31,63 +31,65 @@ class Effect:
     at: int
 
 
-def read_effects(tree: Tree, calls: Calls, whereabouts: Whereabouts, problems: ParseIssues) -> list[Effect]:
+def read_effects(
+    tree: Tree, calls: Calls, whereabouts: Whereabouts, problems: ParseIssues
+) -> list[StatedEffect]:
     """Return the effects in the order of their spans.
 
     A span that says only what a span inside it says again, of the same key, is the same effect: the inner one counts.
     """
-    ordinals = {id(tool): ordinal for ordinal, tool in enumerate(calls.tools, start=1)}
+    ordinals = {tool: ordinal for ordinal, tool in enumerate(calls.tools, start=1)}
     names = (EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY, COMPENSATES)
-    telling = [r for r in tree.readings if not r.is_told and any(name in r.span.attributes for name in names)]
+    telling = [r for r in tree.spans if not r.is_told and any(name in r.sent.attributes for name in names)]
     repeated = _repeated(tree, telling)
     found = []
-    for reading in telling:
-        if id(reading) in repeated:
+    for span in telling:
+        if span in repeated:
             continue
-        fields = Fields(reading.span.attributes, reading.span.span_id, problems)
-        step = whereabouts.step(reading, time_of(reading))
+        fields = Fields(span.sent.attributes, span.sent.span_id, problems)
+        step = whereabouts.step(span, span.sent.done_at)
         tool = step.tool if step is not None else None
         found.append(
-            Effect(
-                reading,
+            StatedEffect(
+                span,
                 step.number if step else None,
-                ordinals.get(id(tool)) if tool else None,
-                tool.name if tool else reading.tool_name or reading.span.name,
+                ordinals.get(tool) if tool else None,
+                tool.name if tool else span.tool_name or span.sent.name,
                 fields.choice(EFFECT, EFFECTS),
-                fields.choice(EFFECT_STATUS, STATUSES) or _status(reading),
+                fields.choice(EFFECT_STATUS, STATUSES) or _status(span),
                 fields.text(IDEMPOTENCY_KEY),
                 _span_id(fields),
                 fields.count(ATTEMPT),
-                time_of(reading),
+                span.sent.done_at,
             )
         )
     return found
 
 
-def _repeated(tree: Tree, telling: list[NormalizedSpan]) -> set[int]:
+def _repeated(tree: Tree, telling: list[NormalizedSpan]) -> set[NormalizedSpan]:
     """Return the spans that tell what one inside them tells again: of the spans with one key, those around others."""
-    tells = {id(reading) for reading in telling}
+    tells = {*telling}
     # The spans that are open on the way down and tell, by key: the innermost last.
     open_spans: dict[str, list[NormalizedSpan]] = {}
-    repeated: set[int] = set()
-    for reading, enters in tree.walk():
-        if id(reading) not in tells:
+    repeated: set[NormalizedSpan] = set()
+    for span, enters in tree.walk():
+        if span not in tells:
             continue
-        key = write_json(reading.span.attributes.get(IDEMPOTENCY_KEY))
+        key = write_json(span.sent.attributes.get(IDEMPOTENCY_KEY))
         around = open_spans.setdefault(key, [])
         if not enters:
             around.pop()
             continue
         if around:
-            repeated.add(id(around[-1]))
-        around.append(reading)
+            repeated.add(around[-1])
+        around.append(span)
     return repeated
 
 
-def _status(reading: NormalizedSpan) -> str:
+def _status(span: NormalizedSpan) -> str:
     """Return what follows from the span alone: a call that ended well was executed, one that failed may have been."""
-    ended = reading.span.ended_at and not reading.interrupted
-    return "executed" if ended and not reading.failed else "unknown"
+    ended = span.sent.ended_at and not span.interrupted
+    return "executed" if ended and not span.failed else "unknown"
 
 
 def _span_id(fields: Fields) -> str | None:

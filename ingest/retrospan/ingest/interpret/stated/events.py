@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -19,11 +19,11 @@ _TASK = {STEP_INDEX, STEP_NAME}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatedEvent:
     """One event. `index` is its place among the events of its span, from 0; `at` is Unix nanoseconds."""
 
     name: str
-    reading: NormalizedSpan
+    span: NormalizedSpan
     index: int
     at: int
     step: int | None
@@ -33,51 +33,40 @@ class Said:
 class Whereabouts:
     """The step in which something on a span happened."""
 
-    def __init__(self, tree: Tree, steps: Sequence[Step]) -> None:
+    def __init__(self, tree: Tree, steps: Sequence[RunStep]) -> None:
         self._tree = tree
-        self._steps = {id(step.reading): step for step in steps}
-        self._around = tree.nearest(lambda reading: id(reading) in self._steps)
+        self._steps = {step.span: step for step in steps}
+        self._around = tree.nearest(lambda span: span in self._steps)
         self._ordered = steps
-        self._starts = [step.reading.span.started_at for step in steps]
+        self._starts = [step.span.sent.started_at for step in steps]
 
-    def step(self, reading: NormalizedSpan, at: int) -> Step | None:
+    def step(self, span: NormalizedSpan, at: int) -> RunStep | None:
         """Return the step that the span is or lies in; else the last step inside the span that had begun by then.
 
         What a task step says before its first act belongs to that act.
         """
-        around = reading if id(reading) in self._steps else self._around.get(id(reading))
+        around = span if span in self._steps else self._around.get(span)
         if around is not None:
-            return self._steps[id(around)]
+            return self._steps[around]
         inside, begun = self._inside, bisect_right(self._starts, at)
-        number = inside.last(reading, begun)
-        if number is None and reading.span.attributes.keys() & _TASK:
-            number = inside.first(reading)
+        number = inside.last(span, begun)
+        if number is None and span.sent.attributes.keys() & _TASK:
+            number = inside.first(span)
         return self._ordered[number - 1] if number is not None else None
 
     @cached_property
     def _inside(self) -> Inside:
-        return Inside(self._tree, [step.reading for step in self._ordered])
+        return Inside(self._tree, [step.span for step in self._ordered])
 
 
-def read_events(tree: Tree, whereabouts: Whereabouts, problems: ParseIssues) -> Iterator[Said]:
+def read_events(tree: Tree, whereabouts: Whereabouts, problems: ParseIssues) -> Iterator[StatedEvent]:
     """Yield the events of the conventions, in the order of the spans, within a span as they were sent."""
-    for reading in tree.readings:
-        if reading.is_told:
+    for span in tree.spans:
+        if span.is_told:
             continue  # has no span of its own: the one it is told by has the events
-        for index, event in enumerate(reading.span.events):
+        for index, event in enumerate(span.sent.events):
             if event.name.startswith(CONVENTIONS):
-                at = event.time_ns or time_of(reading)
-                step = whereabouts.step(reading, at)
-                yield Said(
-                    event.name,
-                    reading,
-                    index,
-                    at,
-                    step.number if step else None,
-                    Fields(event.attributes, reading.span.span_id, problems),
-                )
-
-
-def time_of(reading: NormalizedSpan) -> int:
-    """Return when what a span did was done: its end, else its start."""
-    return reading.span.ended_at or reading.span.started_at
+                at = event.time_ns or span.sent.done_at
+                step = whereabouts.step(span, at)
+                fields = Fields(event.attributes, span.sent.span_id, problems)
+                yield StatedEvent(event.name, span, index, at, step.number if step else None, fields)

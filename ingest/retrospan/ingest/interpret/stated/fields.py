@@ -1,4 +1,4 @@
-"""The attributes of one event or span, read as what the conventions say they are; what is none of it is a problem."""
+"""The attributes of one event or span, read as what the conventions say they are; anything else is a problem."""
 
 from __future__ import annotations
 

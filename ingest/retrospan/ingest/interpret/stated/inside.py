@@ -14,19 +14,19 @@ class Inside:
     with their number in memory."""
 
     def __init__(self, tree: Tree, steps: Sequence[NormalizedSpan]) -> None:
-        """`steps` are in order: their numbers count from 1."""
-        numbers = {id(reading): number for number, reading in enumerate(steps, start=1)}
+        """Take `steps` in order: their numbers count from 1."""
+        numbers = {span: number for number, span in enumerate(steps, start=1)}
         # On the way down each span is met before those inside it, and left after them.
-        self._bounds: dict[int, tuple[int, int]] = {}
+        self._bounds: dict[NormalizedSpan, tuple[int, int]] = {}
         met: list[int] = []
-        begun: dict[int, int] = {}
-        for reading, enters in tree.walk():
+        begun: dict[NormalizedSpan, int] = {}
+        for span, enters in tree.walk():
             if enters:
-                if id(reading) in numbers:
-                    met.append(numbers[id(reading)])
-                begun[id(reading)] = len(met)
+                if span in numbers:
+                    met.append(numbers[span])
+                begun[span] = len(met)
             else:
-                self._bounds[id(reading)] = (begun[id(reading)], len(met))
+                self._bounds[span] = (begun[span], len(met))
         # Level n holds runs of 2**n numbers as they were met, each sorted.
         self._levels: list[list[list[int]]] = [[[number] for number in met]]
         while len(self._levels[-1]) > 1:
@@ -38,18 +38,18 @@ class Inside:
                 ]
             )
 
-    def last(self, reading: NormalizedSpan, most: int) -> int | None:
+    def last(self, span: NormalizedSpan, most: int) -> int | None:
         """Return the highest number up to `most` of a step inside a span."""
-        found = [run[place - 1] for run in self._runs(reading) if (place := bisect_right(run, most))]
+        found = [run[place - 1] for run in self._runs(span) if (place := bisect_right(run, most))]
         return max(found, default=None)
 
-    def first(self, reading: NormalizedSpan) -> int | None:
+    def first(self, span: NormalizedSpan) -> int | None:
         """Return the lowest number of a step inside a span."""
-        return min((run[0] for run in self._runs(reading)), default=None)
+        return min((run[0] for run in self._runs(span)), default=None)
 
-    def _runs(self, reading: NormalizedSpan) -> list[list[int]]:
+    def _runs(self, span: NormalizedSpan) -> list[list[int]]:
         """Return sorted runs that together are the numbers of the steps inside."""
-        begin, end = self._bounds.get(id(reading), (0, 0))
+        begin, end = self._bounds.get(span, (0, 0))
         runs: list[list[int]] = []
         for level in self._levels:
             if begin >= end:

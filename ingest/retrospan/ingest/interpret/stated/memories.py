@@ -8,39 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.assembly.steps import Step
-from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.stated.observations import Observation, Use, observe
 from retrospan.ingest.json_text import read_value
+from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
 RECORD, STORE = "memory", "memory_store"
 _WRITES = ("create_memory", "update_memory", "upsert_memory")
 _FIELDS = ("content", "metadata")
-_NAME, _RECORDS = "gen_ai.operation.name", "gen_ai.memory.records"
 #: Records of one operation that are read.
 MOST_RECORDS = 10_000
 
 
-def read_memories(steps: list[Step], problems: ParseIssues) -> Iterator[Observation | Use]:
+def read_memories(steps: list[RunStep], problems: ParseIssues) -> Iterator[Observation | Use]:
     """Yield what the memory operations of a run that succeeded wrote and read, in the order of the steps."""
     for step in steps:
         if step.kind == "memory" and step.status == "ok":
             yield from _operation(step, problems)
 
 
-def _operation(step: Step, problems: ParseIssues) -> Iterator[Observation | Use]:
-    reading = step.reading
-    places = SpanFields(reading.span)
-    name = places.text(_NAME) or ""
-    store = places.text("gen_ai.memory.store.id")
+def _operation(step: RunStep, problems: ParseIssues) -> Iterator[Observation | Use]:
+    span = step.span
+    places = SpanFields(span.sent)
+    name = places.text(semconv.OPERATION_NAME) or ""
+    store = places.text(semconv.MEMORY_STORE_ID)
     if name in ("create_memory_store", "delete_memory_store"):
         if store is None:
-            _refuse(
-                problems, reading, "gen_ai.memory.store.id", f"missing in {name}: which store is not known"
-            )
+            reason = f"missing in {name}: which store is not known"
+            problems.add(span.sent.span_id, semconv.MEMORY_STORE_ID, "", reason)
         else:
             changes = {"exists": True if name == "create_memory_store" else None}
             yield from observe(_common(step, STORE, store, name), changes)
@@ -50,17 +48,18 @@ def _operation(step: Step, problems: ParseIssues) -> Iterator[Observation | Use]
         for record, _ in _records(places):
             yield from observe(_common(step, RECORD, _id(store, record), name), dict.fromkeys(_FIELDS))
     elif name == "search_memory":
-        at = reading.span.ended_at or reading.span.started_at
+        at = span.sent.done_at
         for record, _ in _records(places):
-            yield Use(RECORD, _id(store, record), None, None, at, step.number, reading)
+            yield Use(RECORD, _id(store, record), None, None, at, step.number, span)
 
 
 def _written(
-    step: Step, places: SpanFields, store: str | None, name: str, problems: ParseIssues
+    step: RunStep, places: SpanFields, store: str | None, name: str, problems: ParseIssues
 ) -> Iterator[Observation]:
     found = [*_records(places)]
     if not any(changes for _, changes in found):
-        _refuse(problems, step.reading, _RECORDS, f"{name} does not say what it wrote, or to which record")
+        reason = f"{name} does not say what it wrote, or to which record"
+        problems.add(step.span.sent.span_id, semconv.MEMORY_RECORDS, "", reason)
     for record, changes in found:
         if changes:
             yield from observe(_common(step, RECORD, _id(store, record), name), changes)
@@ -68,8 +67,8 @@ def _written(
 
 def _records(places: SpanFields) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the id of each record that an operation names, with the fields it came with."""
-    only = places.text("gen_ai.memory.record.id")
-    value = places.value(_RECORDS)
+    only = places.text(semconv.MEMORY_RECORD_ID)
+    value = places.value(semconv.MEMORY_RECORDS)
     listed = value if isinstance(value, list) else [] if value is None else [value]
     seen: set[str] = set()
     for element in listed[:MOST_RECORDS]:
@@ -84,11 +83,11 @@ def _records(places: SpanFields) -> Iterator[tuple[str, dict[str, object]]]:
         yield only, {}
 
 
-def _common(step: Step, entity_type: str, entity_id: str, name: str) -> Observation:
-    span = step.reading.span
-    at = span.ended_at or span.started_at
+def _common(step: RunStep, entity_type: str, entity_id: str, name: str) -> Observation:
+    sent = step.span.sent
+    at = sent.done_at
     return Observation(
-        observation_id=hash_of([span.trace_id, span.span_id, name, entity_id]),
+        observation_id=hash_of([sent.trace_id, sent.span_id, name, entity_id]),
         entity_type=entity_type,
         entity_id=entity_id,
         field="",
@@ -97,14 +96,10 @@ def _common(step: Step, entity_type: str, entity_id: str, name: str) -> Observat
         valid_from=at,
         said_at=at,
         step=step.number,
-        reading=step.reading,
+        span=step.span,
         source=name,
     )
 
 
 def _id(store: str | None, record: str) -> str:
     return f"{store}/{record}" if store else record
-
-
-def _refuse(problems: ParseIssues, reading: NormalizedSpan, field: str, reason: str) -> None:
-    problems.add(reading.span.span_id, field, "", reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ToolCall
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import text_of_attribute
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -14,11 +14,12 @@ from retrospan.ingest.json_text import write_json
 from retrospan.ingest.rules.paths import MISSING
 from retrospan.ingest.rules.rule import Called, Missed, Statement, result_of
 from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
 
 def read_mutations(
-    calls: Calls, steps: list[Step], rules: Ruleset, problems: ParseIssues
+    calls: Calls, steps: list[RunStep], rules: Ruleset, problems: ParseIssues
 ) -> Iterator[Observation]:
     """Yield what the calls of a run say by the rules; what a rule looks for in vain is a problem.
 
@@ -27,28 +28,26 @@ def read_mutations(
     """
     if not rules.rules:
         return
-    numbers = {id(step.reading): step.number for step in steps}
+    numbers = {step.span: step.number for step in steps}
     for ordinal, tool in enumerate(calls.tools, start=1):
-        reading = tool.reading or (calls.models[tool.asked.by - 1].reading if tool.asked else None)
-        if reading is None:
+        span = tool.span or (calls.models[tool.asked.by - 1].span if tool.asked else None)
+        if span is None:
             continue
-        for said in rules.read_call(called(tool, reading)):
+        for said in rules.read_call(called(tool, span)):
             if isinstance(said, Missed):
                 given = write_json(tool.arguments) if tool.has_arguments else ""
-                problems.add(reading.span.span_id, f"rule:{said.rule}", given, f"{said.key}: {said.reason}")
+                problems.add(span.sent.span_id, f"rule:{said.rule}", given, f"{said.key}: {said.reason}")
             else:
-                yield from _observation(
-                    said, ordinal if tool.reading is None else 0, reading, numbers.get(id(reading))
-                )
+                yield from _observation(said, ordinal if tool.span is None else 0, span, numbers.get(span))
 
 
-def called(tool: ToolCall, reading: NormalizedSpan) -> Called:
+def called(tool: ToolCall, span: NormalizedSpan) -> Called:
     """Return a tool call as rules see it."""
     result = tool.result if tool.result_source is not None else MISSING
     return Called(
         tool=tool.name,
-        agent=reading.agent_name,
-        service=text_of_attribute(reading.span.resource.get("service.name")),
+        agent=span.agent_name,
+        service=text_of_attribute(span.sent.resource.get(semconv.SERVICE_NAME)),
         status=tool.status,
         arguments=tool.arguments if tool.has_arguments else MISSING,
         result=result_of(result) if isinstance(result, str) else result,
@@ -56,14 +55,14 @@ def called(tool: ToolCall, reading: NormalizedSpan) -> Called:
 
 
 def _observation(
-    said: Statement, ordinal: int, reading: NormalizedSpan, step: int | None
+    said: Statement, ordinal: int, span: NormalizedSpan, step: int | None
 ) -> Iterator[Observation]:
-    span = reading.span
-    at = span.ended_at or span.started_at
+    sent = span.sent
+    at = sent.done_at
     if said.held:
         # Before what it became, also where the call took no time.
-        at = max(0, at - 1 if ordinal else min(span.started_at, at - 1))
-    named = [span.trace_id, span.span_id, said.source, said.element, ordinal]
+        at = max(0, at - 1 if ordinal else min(sent.started_at, at - 1))
+    named = [sent.trace_id, sent.span_id, said.source, said.element, ordinal]
     common = Observation(
         observation_id=hash_of(named),
         entity_type=said.entity_type,
@@ -74,7 +73,7 @@ def _observation(
         valid_from=at,
         said_at=at,
         step=step,
-        reading=reading,
+        span=span,
         source=said.source,
         confidence=said.confidence,
         priority=said.priority,

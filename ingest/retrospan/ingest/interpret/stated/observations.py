@@ -7,23 +7,9 @@ from dataclasses import dataclass, replace
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.stated.events import Said
+from retrospan.ingest.interpret.stated.events import StatedEvent
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.attributes import (
-    CHANGES,
-    CONFIDENCE,
-    CORRECTION,
-    ENTITY_ID,
-    ENTITY_TYPE,
-    FIELD,
-    OBSERVATION,
-    OBSERVATION_ID,
-    PRIORITY,
-    REASON,
-    SOURCE,
-    USE,
-    VALID_FROM,
-)
+from retrospan.schemas import attributes as conventions
 from retrospan.schemas.hashing import hash_of
 
 #: The greatest priority that a producer can give, and that of a correction.
@@ -43,7 +29,7 @@ class Observation:
     valid_from: int
     said_at: int
     step: int | None
-    reading: NormalizedSpan
+    span: NormalizedSpan
     source: str | None = None
     confidence: float | None = None
     priority: int = 0
@@ -56,7 +42,7 @@ class Observation:
 
     @property
     def known_from(self) -> int:
-        return self.reading.span.arrived_at
+        return self.span.sent.arrived_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,41 +55,42 @@ class Use:
     observation_id: str | None
     at: int
     step: int | None
-    reading: NormalizedSpan
+    span: NormalizedSpan
 
 
-def read_observation(said: Said) -> list[Observation]:
+def read_observation(event: StatedEvent) -> list[Observation]:
     """Return what one `retrospan.observation` event states, field by field; nothing when it cannot be read."""
-    fields = said.fields
-    entity_type = fields.required(ENTITY_TYPE, OBSERVATION)
-    entity_id = fields.required(ENTITY_ID, OBSERVATION)
-    changes = fields.json_object(CHANGES)
-    if changes is None and not fields.has(CHANGES):
-        fields.refuse(CHANGES, f"missing in the event {OBSERVATION}")
+    fields = event.fields
+    entity_type = fields.required(conventions.ENTITY_TYPE, conventions.OBSERVATION)
+    entity_id = fields.required(conventions.ENTITY_ID, conventions.OBSERVATION)
+    changes = fields.json_object(conventions.CHANGES)
+    if changes is None and not fields.has(conventions.CHANGES):
+        fields.refuse(conventions.CHANGES, f"missing in the event {conventions.OBSERVATION}")
     elif changes == {}:
-        fields.refuse(CHANGES, "holds no field: nothing was observed")
-    correction = fields.flag(CORRECTION)
-    priority = fields.whole(PRIORITY) or 0
-    valid_from = fields.time(VALID_FROM)
+        fields.refuse(conventions.CHANGES, "holds no field: nothing was observed")
+    correction = fields.flag(conventions.CORRECTION)
+    priority = fields.whole(conventions.PRIORITY) or 0
+    valid_from = fields.time(conventions.VALID_FROM)
     if entity_type is None or entity_id is None or not changes:
         return []
-    span = said.reading.span
+    sent = event.span.sent
     common = Observation(
-        observation_id=fields.text(OBSERVATION_ID) or hash_of([span.trace_id, span.span_id, said.index]),
+        observation_id=fields.text(conventions.OBSERVATION_ID)
+        or hash_of([sent.trace_id, sent.span_id, event.index]),
         entity_type=entity_type,
         entity_id=entity_id,
         field="",
         value=None,
         value_hash="",
-        valid_from=said.at if valid_from is None else valid_from,
-        said_at=said.at,
-        step=said.step,
-        reading=said.reading,
-        source=fields.text(SOURCE),
-        confidence=fields.share(CONFIDENCE),
+        valid_from=event.at if valid_from is None else valid_from,
+        said_at=event.at,
+        step=event.step,
+        span=event.span,
+        source=fields.text(conventions.SOURCE),
+        confidence=fields.share(conventions.CONFIDENCE),
         priority=CORRECTED if correction else min(max(priority, -MOST), MOST),
         correction=correction,
-        reason=fields.text(REASON),
+        reason=fields.text(conventions.REASON),
     )
     return list(observe(common, changes))
 
@@ -133,8 +120,8 @@ def settle(found: Iterable[Observation], problems: ParseIssues) -> list[Observat
             continue
         if _content(held) != _content(one):
             problems.add(
-                one.reading.span.span_id,
-                OBSERVATION_ID,
+                one.span.sent.span_id,
+                conventions.OBSERVATION_ID,
                 one.observation_id,
                 f"the same id was said before with other content: {one.field} = {one.value or 'null'} is left out",
             )
@@ -147,12 +134,20 @@ def _content(one: Observation) -> tuple[object, ...]:
     return (one.entity_type, one.entity_id, one.value_hash, one.valid_from, one.priority)
 
 
-def read_use(said: Said) -> Use | None:
+def read_use(event: StatedEvent) -> Use | None:
     """Return what one `retrospan.use` event says was relied on."""
-    fields = said.fields
-    observation_id = fields.text(OBSERVATION_ID)
-    entity_type = fields.required(ENTITY_TYPE, USE)
-    entity_id = fields.required(ENTITY_ID, USE)
+    fields = event.fields
+    observation_id = fields.text(conventions.OBSERVATION_ID)
+    entity_type = fields.required(conventions.ENTITY_TYPE, conventions.USE)
+    entity_id = fields.required(conventions.ENTITY_ID, conventions.USE)
     if entity_type is None or entity_id is None:
         return None
-    return Use(entity_type, entity_id, fields.text(FIELD), observation_id, said.at, said.step, said.reading)
+    return Use(
+        entity_type,
+        entity_id,
+        fields.text(conventions.FIELD),
+        observation_id,
+        event.at,
+        event.step,
+        event.span,
+    )

@@ -6,34 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
-from retrospan.ingest.interpret.stated.events import Said
+from retrospan.ingest.interpret.stated.events import StatedEvent
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.attributes import (
-    APPROVAL,
-    APPROVAL_APPROVER,
-    APPROVAL_DECISION,
-    APPROVAL_EXPLANATION,
-    CHECKPOINT,
-    CHECKPOINT_ID,
-    CHECKPOINT_PARENT,
-    CHECKPOINT_TRIGGER,
-    COMPACTION_TOKENS_AFTER,
-    COMPACTION_TOKENS_BEFORE,
-    COMPACTION_TYPE,
-    DECISION,
-    DECISION_CHOSEN,
-    DECISION_CONFIDENCE,
-    DECISION_NAME,
-    DECISION_OPTIONS,
-    DECISION_RATIONALE,
-)
+from retrospan.schemas import attributes as conventions
 
 COMPACTIONS = ("summary", "edit", "trim")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    said: Said
+    event: StatedEvent
     name: str | None
     options: str | None  # JSON array
     chosen: str | None
@@ -43,7 +25,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    said: Said
+    event: StatedEvent
     checkpoint_id: str
     parent_id: str | None
     trigger: str | None
@@ -51,7 +33,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    said: Said
+    event: StatedEvent
     decision: str
     approver: str | None
     explanation: str | None
@@ -59,59 +41,69 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    said: Said
+    event: StatedEvent
     kind: str | None
     tokens_before: int | None
     tokens_after: int | None
     model_call: int  # ordinal of the first call of the same agent after it; 0: there is none
 
 
-def read_decision(said: Said) -> Decision:
+def read_decision(event: StatedEvent) -> Decision:
     """Return a choice; a decision without a name or without what was chosen is kept, and listed as a problem."""
-    fields = said.fields
-    options = fields.json_array(DECISION_OPTIONS)
-    fields.required(DECISION_CHOSEN, DECISION)
+    fields = event.fields
+    options = fields.json_array(conventions.DECISION_OPTIONS)
+    fields.required(conventions.DECISION_CHOSEN, conventions.DECISION)
     return Decision(
-        said,
-        fields.required(DECISION_NAME, DECISION),
+        event,
+        fields.required(conventions.DECISION_NAME, conventions.DECISION),
         None if options is None else write_json(options),
-        fields.text(DECISION_CHOSEN),
-        fields.text(DECISION_RATIONALE),
-        fields.share(DECISION_CONFIDENCE),
+        fields.text(conventions.DECISION_CHOSEN),
+        fields.text(conventions.DECISION_RATIONALE),
+        fields.share(conventions.DECISION_CONFIDENCE),
     )
 
 
-def read_checkpoint(said: Said) -> Checkpoint | None:
+def read_checkpoint(event: StatedEvent) -> Checkpoint | None:
     """Return a point that the run can be resumed from; without an id there is none."""
-    fields = said.fields
-    checkpoint_id = fields.required(CHECKPOINT_ID, CHECKPOINT)
+    fields = event.fields
+    checkpoint_id = fields.required(conventions.CHECKPOINT_ID, conventions.CHECKPOINT)
     if checkpoint_id is None:
         return None
-    return Checkpoint(said, checkpoint_id, fields.text(CHECKPOINT_PARENT), fields.text(CHECKPOINT_TRIGGER))
+    return Checkpoint(
+        event,
+        checkpoint_id,
+        fields.text(conventions.CHECKPOINT_PARENT),
+        fields.text(conventions.CHECKPOINT_TRIGGER),
+    )
 
 
-def read_approval(said: Said) -> Approval | None:
+def read_approval(event: StatedEvent) -> Approval | None:
     """Return what somebody decided about an act of the agent."""
-    fields = said.fields
-    decision = fields.required(APPROVAL_DECISION, APPROVAL)
+    fields = event.fields
+    decision = fields.required(conventions.APPROVAL_DECISION, conventions.APPROVAL)
     if decision is None:
         return None
-    return Approval(said, decision, fields.text(APPROVAL_APPROVER), fields.text(APPROVAL_EXPLANATION))
+    return Approval(
+        event,
+        decision,
+        fields.text(conventions.APPROVAL_APPROVER),
+        fields.text(conventions.APPROVAL_EXPLANATION),
+    )
 
 
-def read_compaction(said: Said, calls: Sequence[ModelCall]) -> Compaction:
+def read_compaction(event: StatedEvent, calls: Sequence[ModelCall]) -> Compaction:
     """Return a shortening of the context, with the first model call of the agent that began after it."""
-    fields = said.fields
-    agent = said.reading.agent_name
+    fields = event.fields
+    agent = event.span.agent_name
     following = (
         call.ordinal
         for call in calls
-        if call.reading.span.started_at >= said.at and (agent is None or call.reading.agent_name == agent)
+        if call.span.sent.started_at >= event.at and (agent is None or call.span.agent_name == agent)
     )
     return Compaction(
-        said,
-        fields.choice(COMPACTION_TYPE, COMPACTIONS),
-        fields.count(COMPACTION_TOKENS_BEFORE),
-        fields.count(COMPACTION_TOKENS_AFTER),
+        event,
+        fields.choice(conventions.COMPACTION_TYPE, COMPACTIONS),
+        fields.count(conventions.COMPACTION_TOKENS_BEFORE),
+        fields.count(conventions.COMPACTION_TOKENS_AFTER),
         next(following, 0),
     )

@@ -1,17 +1,17 @@
-"""Everything that the agents of a run state themselves, in one reading of its spans. Pure."""
+"""Everything that the agents of a run state themselves, read in one pass over its spans. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
 from retrospan.ingest.interpret.assembly.calls import Calls
-from retrospan.ingest.interpret.assembly.steps import Step
+from retrospan.ingest.interpret.assembly.steps import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.edges import derived_edge, observed_edges, used_edge
-from retrospan.ingest.interpret.stated.effects import Effect, read_effects
-from retrospan.ingest.interpret.stated.events import Said, Whereabouts, read_events
+from retrospan.ingest.interpret.stated.effects import StatedEffect, read_effects
+from retrospan.ingest.interpret.stated.events import StatedEvent, Whereabouts, read_events
 from retrospan.ingest.interpret.stated.memories import read_memories
 from retrospan.ingest.interpret.stated.mutations import read_mutations
 from retrospan.ingest.interpret.stated.observations import (
@@ -32,15 +32,7 @@ from retrospan.ingest.interpret.stated.records import (
     read_decision,
 )
 from retrospan.ingest.rules.ruleset import Ruleset
-from retrospan.schemas.attributes import (
-    APPROVAL,
-    CHECKPOINT,
-    COMPACTION,
-    DECISION,
-    DERIVATION,
-    OBSERVATION,
-    USE,
-)
+from retrospan.schemas import attributes as conventions
 
 
 @dataclass(slots=True)
@@ -48,7 +40,7 @@ class Statements:
     observations: list[Observation] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
-    effects: list[Effect] = field(default_factory=list)
+    effects: list[StatedEffect] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
     approvals: list[Approval] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
@@ -56,7 +48,7 @@ class Statements:
 
 
 def read_statements(
-    run_id: str, tree: Tree, calls: Calls, steps: list[Step], problems: ParseIssues, rules: Ruleset
+    run_id: str, tree: Tree, calls: Calls, steps: list[RunStep], problems: ParseIssues, rules: Ruleset
 ) -> Statements:
     """Return what the events and attributes of the conventions state, and what memory operations and tool calls do.
 
@@ -64,8 +56,8 @@ def read_statements(
     """
     whereabouts = Whereabouts(tree, steps)
     found = Statements()
-    for said in read_events(tree, whereabouts, problems):
-        _read(said, run_id, calls, found, problems)
+    for event in read_events(tree, whereabouts, problems):
+        _read(event, run_id, calls, found, problems)
     for one in read_memories(steps, problems):
         if isinstance(one, Use):
             found.uses.append(one)
@@ -79,26 +71,26 @@ def read_statements(
     return found
 
 
-def _read(said: Said, run_id: str, calls: Calls, found: Statements, problems: ParseIssues) -> None:
-    if said.name == OBSERVATION:
-        found.observations += read_observation(said)
-    elif said.name == USE:
-        use = read_use(said)
+def _read(event: StatedEvent, run_id: str, calls: Calls, found: Statements, problems: ParseIssues) -> None:
+    if event.name == conventions.OBSERVATION:
+        found.observations += read_observation(event)
+    elif event.name == conventions.USE:
+        use = read_use(event)
         if use is not None:
             found.uses.append(use)
             found.edges.append(used_edge(run_id, use))
-    elif said.name == DECISION:
-        found.decisions.append(read_decision(said))
-    elif said.name == CHECKPOINT:
-        checkpoint = read_checkpoint(said)
+    elif event.name == conventions.DECISION:
+        found.decisions.append(read_decision(event))
+    elif event.name == conventions.CHECKPOINT:
+        checkpoint = read_checkpoint(event)
         found.checkpoints += [checkpoint] if checkpoint else []
-    elif said.name == APPROVAL:
-        approval = read_approval(said)
+    elif event.name == conventions.APPROVAL:
+        approval = read_approval(event)
         found.approvals += [approval] if approval else []
-    elif said.name == COMPACTION:
-        found.compactions.append(read_compaction(said, calls.models))
-    elif said.name == DERIVATION:
-        edge = derived_edge(run_id, said)
+    elif event.name == conventions.COMPACTION:
+        found.compactions.append(read_compaction(event, calls.models))
+    elif event.name == conventions.DERIVATION:
+        edge = derived_edge(run_id, event)
         found.edges += [edge] if edge else []
     else:
-        problems.add(said.reading.span.span_id, said.name, "", "the conventions know no event of this name")
+        problems.add(event.span.sent.span_id, event.name, "", "the conventions know no event of this name")

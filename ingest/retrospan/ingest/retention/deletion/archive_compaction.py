@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol
 
 from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, opened
@@ -23,12 +23,26 @@ from retrospan.ingest.retention.sql import load
 from retrospan.schemas.retention_tables import Receipt
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 Report = Callable[[Mapping[str, object]], None]
+#: Why a segment is not what was loaded from it, '' where nothing says so. Calls the last argument now and
+#: then.
 FaultOf = Callable[[Store, Segment, Callable[[], None]], str]
-"""Why a segment is not what was loaded from it, '' where nothing says so. Calls the last argument now and then."""
+#: What receipts say of a segment: the newest's time (Unix ns), and its hashes before and after.
 Told = tuple[int, str, str]
-"""What receipts say of a segment: the newest's time (Unix ns), and its hashes before and after."""
+
+
+class Deleted(NamedTuple):
+    """A trace of which receipts name something, as `graves_between` lists it. Times are Unix nanoseconds."""
+
+    tenant: str
+    trace_id: str
+    last_arrival: int
+    deleted_at: int
+    payloads: int
+
+
 _AT_ONCE = 4 << 20
 
 
@@ -68,20 +82,19 @@ class ArchiveCompaction:
         """
         done = {"segments_removed": 0, "segments_rewritten": 0, "segments_altered": 0, "archive_bytes": 0}
         log_number = self._receipts.log_number
-        told = {
-            cast(str, row[0]): (cast(int, row[1]), cast(str, row[2]), cast(str, row[3]))
-            for row in store.rows(load("receipts_of_segments"), {"log": log_number})
-        }
+        receipts = typed_rows(
+            store, tuple[str, int, str, str], load("receipts_of_segments"), {"log": log_number}
+        )
+        told = {row[0]: row[1:] for row in receipts}
         segments = self._log.archived(loaded)
         for place, segment in enumerate(segments):
             go_on()
             report({"phase": "archive", "done": place, "total": len(segments), "unit": "segments"})
             base = base_of(log_number)
-            rows = store.rows(
-                load("graves_between"), {"first": base + segment.first, "last": base + segment.last}
-            )
+            between = {"first": base + segment.first, "last": base + segment.last}
+            rows = typed_rows(store, Deleted, load("graves_between"), between)
             known = told.get(segment.path.name)
-            if not rows or not self._is_due(segment, max(cast(int, row[3]) for row in rows), known, before):
+            if not rows or not self._is_due(segment, max(row.deleted_at for row in rows), known, before):
                 continue
             rewritten = rewrite(segment, cleanser_of(rows), self._files)
             if not rewritten.changed:
@@ -118,18 +131,18 @@ class ArchiveCompaction:
         done["archive_bytes"] += before - left
 
 
-def cleanser_of(rows: list[list[object]]) -> Callable[[bytes], bytes | None]:
-    """What is to be done with each record, by the rows of `graves_between`."""
+def cleanser_of(rows: list[Deleted]) -> Callable[[bytes], bytes | None]:
+    """Return what is to be done with each record, by the rows of `graves_between`."""
     graves: dict[tuple[str, bytes], int] = {}
     bared: dict[tuple[str, bytes], int] = {}
-    for tenant, trace_id, last_arrival, _, payloads in rows:
-        found = bared if payloads else graves
-        found[cast(str, tenant), bytes.fromhex(cast(str, trace_id))] = cast(int, last_arrival)
+    for row in rows:
+        found = bared if row.payloads else graves
+        found[row.tenant, bytes.fromhex(row.trace_id)] = row.last_arrival
     return lambda data: without_deleted(data, graves, bared)
 
 
 def _looked_at(segment: Segment) -> tuple[str, int]:
-    """The hash of a segment's content, and when its last record arrived (Unix ns)."""
+    """Return the hash of a segment's content, and when its last record arrived (Unix ns)."""
     digest, newest, at = hashlib.sha256(), 0, 0
     with opened(segment) as descriptor:
         while at < segment.size:

@@ -7,23 +7,24 @@ What arrived after the receipt's last arrival is not what was deleted: it stays,
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 from retrospan.ingest.interpret.rows.placeholders import deleted_run
-from retrospan.ingest.interpret.service.worker import TABLES
+from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.retention.deletion.strip import KEPT, MARK
 from retrospan.ingest.retention.receipts.evidence import key_of
 from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.rows import insert_rows
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.store import Settings, Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
+#: Tables of what was sent, by trace.
 SENT = ("raw_spans", "raw_logs", "arrivals")
-"""Tables of what was sent, by trace."""
 _WITH_PAYLOADS = {"raw_spans": "insert_bare_spans", "raw_logs": "insert_bare_logs"}
 #: The same rows may be put back after a rebuild, and histories are long: no block is skipped, and blocks are small.
 _PUT: Settings = {"insert_deduplicate": 0, "max_block_size": 256, "min_insert_block_size_bytes": 32 << 20}
@@ -46,9 +47,7 @@ class Deletion:
 class Interpreting(Protocol):
     """What is asked of the interpreter."""
 
-    turn: threading.Lock
-
-    def forget(self, tenant: str, trace_ids: Iterable[str]) -> None: ...
+    def deleting(self, tenant: str, trace_ids: Iterable[str]) -> AbstractContextManager[None]: ...
 
     def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None: ...
 
@@ -66,7 +65,7 @@ class Deleter:
         whole = _arrivals(deletion for deletion in deletions if not deletion.payloads)
         bared = _arrivals(deletion for deletion in deletions if deletion.payloads)
         trace_ids = sorted({*whole, *bared})
-        with self._interpreter.turn:
+        with self._interpreter.deleting(tenant, trace_ids):
             generation = self._hide(store, tenant, run_ids, trace_ids)
             if bared:
                 self._bare(store, tenant, bared)
@@ -87,10 +86,10 @@ class Deleter:
                         table,
                         {"key": key, "tenant": tenant, "names": names, "generation": generation},
                     )
-            self._interpreter.forget(tenant, trace_ids)
-            left = store.rows(load("last_arrivals"), {"tenant": tenant, "trace_ids": trace_ids})
+            asked = {"tenant": tenant, "trace_ids": trace_ids}
+            left = typed_rows(store, tuple[str, int], load("last_arrivals"), asked)
         if left:
-            self._interpreter.read_again(tenant, [cast(str, trace_id) for trace_id, _ in left])
+            self._interpreter.read_again(tenant, [trace_id for trace_id, _ in left])
 
     def _bare(self, store: Store, tenant: str, arrivals: dict[str, int]) -> None:
         """Replace rows of what was sent by bare ones. A process that dies in between leaves both, and begins again."""
@@ -106,10 +105,9 @@ class Deleter:
 
     def _hide(self, store: Store, tenant: str, run_ids: list[str], trace_ids: list[str]) -> int:
         """Point every run to nothing; returns the generation before which everything may go."""
-        rows = store.rows(
-            load("newest_generation_of"), {"tenant": tenant, "run_ids": run_ids, "trace_ids": trace_ids}
-        )
-        generation = max(cast(int, rows[0][0]) + 1, time.time_ns())
+        asked = {"tenant": tenant, "run_ids": run_ids, "trace_ids": trace_ids}
+        (newest,) = typed_column(store, int, load("newest_generation_of"), asked)
+        generation = max(newest + 1, time.time_ns())
         pointers = [row for run_id in run_ids for row in deleted_run(tenant, run_id, generation).runs]
         insert_rows(store, TABLES["runs"], pointers)
         return generation

@@ -14,18 +14,18 @@ from retrospan.ingest.log.record import decode, encode
 from retrospan.ingest.otlp import lenient as lean
 from retrospan.ingest.retention.deletion.strip import strip_log, strip_span
 
+#: (tenant, trace id) → the last arrival, Unix nanoseconds, that went.
 Graves = Mapping[tuple[str, bytes], int]
-"""(tenant, trace id) → the last arrival, Unix nanoseconds, that went."""
 
+#: Nothing in the record was deleted: its bytes stay as they are.
 KEPT = b""
-"""Nothing in the record was deleted: its bytes stay as they are."""
 
 _SPANS = ("resource_spans", "scope_spans", "spans")
 _LOGS = ("resource_logs", "scope_logs", "log_records")
 
 
 def without_deleted(data: bytes, graves: Graves, bared: Graves) -> bytes | None:
-    """The record, with its length, without what was deleted, and what is `bared` without its payload.
+    """Return the record, with its length, without what was deleted, and what is `bared` without its payload.
 
     `KEPT` when that changes nothing, None when nothing is left. A record that cannot be read stays as it is. Flags,
     holds, receipts and rejects always stay.
@@ -70,7 +70,7 @@ def without_deleted(data: bytes, graves: Graves, bared: Graves) -> bytes | None:
 def _changed(
     body: bytes | None, envelope: Any, names: tuple[str, str, str], left_of: Callable[[bytes], bytes | None]
 ) -> tuple[bytes | None, int, int]:
-    """A request of what is left of each member, None when none is; how many went, and how many changed."""
+    """Return a request of what is left of each member, None when none is; how many went, and how many changed."""
     if body is None:
         return None, 0, 0
     request = envelope.FromString(body)

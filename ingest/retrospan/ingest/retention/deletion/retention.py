@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
-from typing import Protocol, cast
+from typing import Protocol
 
 from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.load.chain import Chains
@@ -29,6 +30,7 @@ from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 from retrospan.schemas.retention_tables import Receipt
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 Report = Callable[[Mapping[str, object]], None]
 Due = tuple[Unit, Evidence]
@@ -77,8 +79,7 @@ class Retention:
         With `listed` each run is reported as it is found.
         """
         now = at or self._clock()
-        store = self._warehouse.connect()
-        try:
+        with closing(self._warehouse.connect()) as store:
             if not at:
                 self._require_clock(store, now)
             summary = Summary(policy.source, now)
@@ -88,8 +89,6 @@ class Retention:
                     if listed:
                         report({"due": summary.line(unit, evidence)})
                 report({"phase": "looking", "done": summary.units, "unit": "runs"})
-        finally:
-            store.close()
         return summary
 
     def apply(self, policy: Policy, report: Report, *, by: str, listed: bool = False) -> Summary:
@@ -100,8 +99,7 @@ class Retention:
             WarehouseUnavailable: the collector stops, or something does not answer; what is done stays done.
         """
         now = self._clock()
-        store = self._warehouse.connect()
-        try:
+        with closing(self._warehouse.connect()) as store:
             self._require_clock(store, now)
             receipts = self._receipts(store)
             self._finish(store, report)
@@ -126,41 +124,30 @@ class Retention:
                 )
             )
             if self.alone:
-                summary.partitions = drop_empty_partitions(store, self._chains.turn)
+                summary.partitions = drop_empty_partitions(store, self._chains)
                 forget_hidden_runs(store)
                 write_anew(store)
-        finally:
-            store.close()
         return summary
 
     def finish(self, report: Report = lambda progress: None) -> int:
         """Carry out receipts whose rows may be in the tables: after a kill, and after a rebuild. Returns how many."""
-        store = self._warehouse.connect()
-        try:
+        with closing(self._warehouse.connect()) as store:
             self._receipts(store)
             return self._finish(store, report)
-        finally:
-            store.close()
 
     def has_unburied(self) -> bool:
         """Whether receipts in the warehouse are not known to be carried out."""
-        store = self._warehouse.connect()
-        try:
-            rows = store.rows(load("last_receipt"), {"log": self._log_number})
-            return bool(rows) and cast(int, rows[0][0]) > self._chains.applied
-        finally:
-            store.close()
+        with closing(self._warehouse.connect()) as store:
+            rows = typed_rows(store, tuple[int, str], load("last_receipt"), {"log": self._log_number})
+            return bool(rows) and rows[0][0] > self._chains.applied
 
     def look_again(self) -> int:
         """Have receipts carried out again of which rows are still there: an engine that was killed may have lost a
         deletion. Returns how many rows there were."""
-        store = self._warehouse.connect()
-        try:
-            ((rows,),) = store.rows(load("rows_still_there"))
-            ((payloads,),) = store.rows(load("payloads_still_there"), {"mark": MARK})
-        finally:
-            store.close()
-        number = cast(int, rows) + cast(int, payloads)
+        with closing(self._warehouse.connect()) as store:
+            (rows,) = typed_column(store, int, load("rows_still_there"))
+            (payloads,) = typed_column(store, int, load("payloads_still_there"), {"mark": MARK})
+        number = rows + payloads
         if number:
             self._chains.note_applied(0)
         return number
@@ -215,28 +202,21 @@ class Retention:
     def _finish(self, store: Store, report: Report) -> int:
         done = 0
         while True:
-            rows = store.rows(
-                load("receipts_after"),
-                {"log": self._log_number, "number": self._chains.applied, "limit": AT_ONCE},
+            asked = {"log": self._log_number, "number": self._chains.applied, "limit": AT_ONCE}
+            rows = typed_rows(
+                store, tuple[str, int, str, str, list[str], int, str], load("receipts_after"), asked
             )
             by_tenant: dict[str, list[Deletion]] = {}
             for tenant, _, what, subject, trace_ids, last_arrival, run_class in rows:
                 if what != "segment":
-                    deletion = _deletion_of(
-                        cast(str, tenant),
-                        cast(str, what),
-                        cast(str, subject),
-                        cast(str, run_class),
-                        tuple(cast("list[str]", trace_ids)),
-                        cast(int, last_arrival),
-                    )
+                    deletion = _deletion_of(tenant, what, subject, run_class, tuple(trace_ids), last_arrival)
                     by_tenant.setdefault(deletion.tenant, []).append(deletion)
             for tenant, deletions in by_tenant.items():
                 self._go_on()
                 self._deleter.apply(store, tenant, deletions)
                 done += len(deletions)
             if rows:
-                self._chains.note_applied(cast(int, rows[-1][1]))
+                self._chains.note_applied(rows[-1][1])
                 report({"phase": "carrying out receipts", "done": done, "unit": "receipts"})
             if len(rows) < AT_ONCE:
                 return done
@@ -248,14 +228,14 @@ class Retention:
             )
 
     def _require_clock(self, store: Store, now: int) -> None:
-        ((arrived_at, deleted_at),) = store.rows(load("newest_times"))
+        ((arrived_at, deleted_at),) = typed_rows(store, tuple[int, int], load("newest_times"))
         for newest, what in (
             (arrived_at, "the newest record arrived"),
             (deleted_at, "the last deletion was"),
         ):
-            if cast(int, newest) > now + _JITTER:
+            if newest > now + _JITTER:
                 raise ConfigError(
-                    f"this machine's clock says {_text(now)}, and {what} at {_text(cast(int, newest))}: ages counted "
+                    f"this machine's clock says {_text(now)}, and {what} at {_text(newest)}: ages counted "
                     "by a clock that was set back are wrong. Set the clock right."
                 )
 

@@ -13,12 +13,12 @@ from typing import Any
 from retrospan.ingest.interpret.normalize.general import METADATA_PREFIXES
 from retrospan.ingest.otlp import lenient as lean
 from retrospan.schemas import attributes as conventions
-from retrospan.schemas.redaction.walk import Field, NotWalkable, fields, mark
-from retrospan.schemas.wire import DELIMITED, delimited
+from retrospan.schemas.redaction.walk import Field, fields, mark
+from retrospan.schemas.wire import DELIMITED, NotAMessage, delimited
 
 _LISTED: list[object] = [{"path": "*", "rule": "retention"}]
+#: The value of `retrospan.redacted` on what is bare.
 MARK = json.dumps(_LISTED, ensure_ascii=True)
-"""The value of `retrospan.redacted` on what is bare."""
 _MARKED = mark(_LISTED)
 
 _OF_METADATA = (
@@ -29,6 +29,7 @@ _OF_METADATA = (
     "session_id",
     "conversation_id",
 )
+#: Attributes that stay; `insert_bare_spans.sql` and `insert_bare_logs.sql` get the same list.
 KEPT = frozenset(
     {
         # What was done, by whom, and with which model.
@@ -136,10 +137,9 @@ KEPT = frozenset(
         conventions.FORK_STEP,
     }
 )
-"""Attributes that stay; `insert_bare_spans.sql` and `insert_bare_logs.sql` get the same list."""
 _KEPT = frozenset(key.encode() for key in KEPT)
 
-# Field numbers of OTLP 1.x: those that stay whole, and those whose attributes are looked through.
+#: Field numbers of OTLP 1.x: those that stay whole, and those whose attributes are looked through.
 _SPAN_PLAIN = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16})
 _SPAN_ATTRIBUTES = 9
 _STATUS, _STATUS_CODE = 15, frozenset({3})
@@ -153,21 +153,21 @@ _LOG_ATTRIBUTES = 6
 
 
 def strip_span(data: bytes) -> bytes:
-    """An OTLP Span without its payload; the same bytes when it is bare. Raises ValueError when they are not a message."""
+    """Return an OTLP Span without its payload; the same bytes when it is bare. Raises ValueError for no message."""
     return _bare(_walkable(data, lean.Span), _SPAN_ATTRIBUTES, _SPAN_PLAIN, _SPAN_PARTS)
 
 
 def strip_log(data: bytes) -> bytes:
-    """An OTLP LogRecord without its payload; the same bytes when it is bare. Raises ValueError as `strip_span`."""
+    """Return an OTLP LogRecord without its payload; the same bytes when it is bare. Raises as `strip_span`."""
     return _bare(_walkable(data, lean.LogRecord), _LOG_ATTRIBUTES, _LOG_PLAIN, {})
 
 
 def _walkable(data: bytes, member: Any) -> bytes:
-    """The same bytes, or where they hold fields of a kind that OTLP does not have, the message without these."""
+    """Return the same bytes, or where they hold fields of a kind that OTLP does not have, the message without these."""
     try:
         for _ in fields(data):
             pass
-    except NotWalkable:
+    except NotAMessage:
         message = member.FromString(data)
         message.DiscardUnknownFields()
         return bytes(message.SerializeToString())

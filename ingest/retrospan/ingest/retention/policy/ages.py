@@ -28,7 +28,7 @@ def parse_age(value: object) -> int | None:
 
 
 def age_text(age: int | None) -> str:
-    """An age as it is written."""
+    """Return an age as it is written."""
     if age is None:
         return FOREVER
     for unit in ("w", "d", "h"):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from hashlib import sha256
+from typing import NamedTuple
 
 HELD, OTHER = "held", "other"
+#: In the order in which they apply. `held` comes before all and has no age; `other` are traces without a run.
 CLASSES = ("golden", "flagged", "test", "eval", "demo", "error", "incomplete", "ok", OTHER)
-"""In the order in which they apply. `held` comes before all and has no age; `other` are traces without a run."""
 _KINDS = ("test", "eval", "demo")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A run as it was last read, or a trace that holds none (`kind` trace). `arrived_at` is its last arrival, Unix ns."""
 
     tenant: str
@@ -24,12 +24,12 @@ class Candidate:
     flagged: bool = False
     held: bool = False
     arrived_at: int = 0
-    trace_ids: tuple[str, ...] = ()
+    trace_ids: Sequence[str] = ()
     is_run: bool = True
 
 
 def class_of(run: Candidate) -> str:
-    """The first that applies of held, golden, flagged, test, eval and demo, error and incomplete, ok.
+    """Return the first that applies of held, golden, flagged, test, eval and demo, error and incomplete, ok.
 
     A run that is still running is incomplete: that is what it will be if nothing more comes.
     """

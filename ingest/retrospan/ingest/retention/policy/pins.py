@@ -7,12 +7,12 @@ id. What was only inferred from equal content pins nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import cast
 from urllib.parse import unquote
 
 from retrospan.ingest.retention.policy.units import Unit, Units
 from retrospan.ingest.retention.sql import load
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_column
 
 _AT_ONCE = 200
 _THINGS_AT_ONCE = 2000
@@ -62,7 +62,7 @@ class Pins:
         return set(self._ask("leaned_on", tenant, run_ids=run_ids))
 
     def _named(self, tenant: str, things: Iterable[str]) -> set[str]:
-        """The runs that references name themselves: a run, a step of one, a span."""
+        """Return the runs that references name themselves: a run, a step of one, a span."""
         named: set[str] = set()
         spans: list[tuple[str, str]] = []
         for thing in things:
@@ -87,8 +87,7 @@ class Pins:
         return named
 
     def _ask(self, question: str, tenant: str, **lists: list[str]) -> list[str]:
-        rows = self._store.rows(load(question), {"tenant": tenant, **lists})
-        return [cast(str, name) for (name,) in rows]
+        return typed_column(self._store, str, load(question), {"tenant": tenant, **lists})
 
 
 def _slices(things: list[str]) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@
     share = 0.1
     rest = "1d"                  the others go at this age
 
-    [[rule]]                     the first that fits a run goes before [keep]
+    [[rule]]                     the first that fits a run takes precedence over [keep]
     agent = "billing-*"          and tenant, environment: exact, or with * and ?
     class = ["ok", "error"]      without it: every class but flagged and golden
     keep = "90d"
@@ -135,12 +135,12 @@ class Policy:
 
 
 def default_policy() -> Policy:
-    """What is kept without a file."""
+    """Return what is kept without a file."""
     return Policy(tuple(_by_class(DEFAULT_KEEP, 1.0, _DEFAULT_REST)))
 
 
 def read_policy_file(file: Path | None) -> Policy:
-    """The policy of the collector's settings, read anew: the file, or the defaults.
+    """Return the policy of the collector's settings, read anew: the file, or the defaults.
 
     Raises:
         ConfigError: the file cannot be read or used, or others could have written it.
@@ -301,7 +301,7 @@ class _Reader:
             raise self._wrong(line, f"{key} = {value!r}: {error}") from error
 
     def _earlier(self, value: object, keep: int | None, line: int, key: str) -> int | None:
-        """The age of payloads, which is below that of their runs."""
+        """Return the age of payloads, which is below that of their runs."""
         age = self._age(value, line, key)
         if keep is not None and age is not None and age >= keep:
             raise self._wrong(

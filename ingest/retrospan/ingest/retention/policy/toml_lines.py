@@ -24,12 +24,12 @@ class Lines:
                 self._found.setdefault((table, setting[1]), number)
 
     def of(self, table: str, key: str = "") -> int:
-        """The line that sets a key of a table, or else that opens the table; 1 when it is written otherwise."""
+        """Return the line that sets a key of a table, or else that opens the table; 1 when it is written otherwise."""
         for place in ((table, key), ("", f"{table}.{key}"), (table, ""), ("", table)):
             if place in self._found:
                 return self._found[place]
         return 1
 
     def of_rule(self, place: int, key: str = "") -> int:
-        """The same of a `[[rule]]`, which are counted from 0."""
+        """Return the same of a `[[rule]]`, which are counted from 0."""
         return self._found.get((f"rule#{place}", key), self._found.get((f"rule#{place}", ""), 1))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from retrospan.ingest.retention.policy.candidate import Candidate
 from retrospan.ingest.retention.policy.policy import Policy
 from retrospan.ingest.retention.sql import load
 from retrospan.schemas.store import Parameters, Store
+from retrospan.schemas.typed_rows import typed_rows
 
 PAGE = 1000
 _FAR = 2**62
@@ -93,7 +93,7 @@ class Units:
     def _judged(
         self, tenant: str, run_id: str, run_ids: Sequence[str], before: int = _FAR, chosen: bool = False
     ) -> list[Candidate]:
-        """The runs after one, or those of these ids, as the policy needs them."""
+        """Return the runs after one, or those of these ids, as the policy needs them."""
         asked: Parameters = {
             "tenant": tenant,
             "run_id": run_id,
@@ -103,7 +103,7 @@ class Units:
             "now": self._now,
             "limit": max(PAGE, len(run_ids)),
         }
-        return [_candidate(row) for row in self._store.rows(load("runs_judged"), asked)]
+        return typed_rows(self._store, Candidate, load("runs_judged"), asked)
 
     def _joined(self, tenant: str, runs: Sequence[Candidate]) -> list[Unit]:
         """Put each run together with those that share a trace with it; what is not due as a whole is left out.
@@ -160,10 +160,8 @@ class Units:
         if not units or not self._payloads:
             return units
         members = [member for unit in units for member in unit.members]
-        rows = self._store.rows(
-            load("bared"), {"tenant": units[0].tenant, "names": [member.run_id for member in members]}
-        )
-        bared = {cast(str, name): cast(int, last_arrival) for name, last_arrival in rows}
+        asked = {"tenant": units[0].tenant, "names": [member.run_id for member in members]}
+        bared = dict(typed_rows(self._store, tuple[str, int], load("bared"), asked))
         return [
             unit
             for unit in units
@@ -173,51 +171,30 @@ class Units:
     def _traces(self) -> Iterator[list[Unit]]:
         tenant, trace_id = "", ""
         while True:
-            rows = self._store.rows(
-                load("traces_without_run"), {"tenant": tenant, "trace_id": trace_id, "limit": PAGE}
-            )
+            asked: Parameters = {"tenant": tenant, "trace_id": trace_id, "limit": PAGE}
+            rows = typed_rows(self._store, tuple[str, str], load("traces_without_run"), asked)
             by_tenant: dict[str, list[str]] = {}
             for owner, name in rows:
-                by_tenant.setdefault(cast(str, owner), []).append(cast(str, name))
+                by_tenant.setdefault(owner, []).append(name)
             for owner, names in by_tenant.items():
                 if units := self._with_payloads(self._runless(owner, names)):
                     yield units
             if len(rows) < PAGE:
                 return
-            tenant, trace_id = cast(str, rows[-1][0]), cast(str, rows[-1][1])
+            tenant, trace_id = rows[-1]
 
     def _runless(self, tenant: str, trace_ids: list[str]) -> list[Unit]:
-        arrivals = self._store.rows(load("last_arrivals"), {"tenant": tenant, "trace_ids": trace_ids})
+        asked = {"tenant": tenant, "trace_ids": trace_ids}
         units: list[Unit] = []
-        for name, arrived_at in arrivals:
+        for name, arrived_at in typed_rows(self._store, tuple[str, int], load("last_arrivals"), asked):
             trace = Candidate(
-                tenant=tenant,
-                run_id=cast(str, name),
-                arrived_at=cast(int, arrived_at),
-                trace_ids=(cast(str, name),),
-                is_run=False,
+                tenant=tenant, run_id=name, arrived_at=arrived_at, trace_ids=(name,), is_run=False
             )
             if unit := self._unit(tenant, [trace]):
                 units.append(unit)
         return units
 
     def _runs_of(self, traces: set[str], tenant: str) -> dict[str, list[str]]:
-        rows = self._store.rows(load("runs_of_traces"), {"tenant": tenant, "trace_ids": sorted(traces)})
-        found = {cast(str, trace): cast("list[str]", run_ids) for trace, run_ids in rows}
+        asked = {"tenant": tenant, "trace_ids": sorted(traces)}
+        found = dict(typed_rows(self._store, tuple[str, list[str]], load("runs_of_traces"), asked))
         return {trace: found.get(trace, []) for trace in traces}
-
-
-def _candidate(row: list[object]) -> Candidate:
-    tenant, run_id, kind, outcome, agent, environment, flagged, held, arrived_at, traces = row
-    return Candidate(
-        tenant=cast(str, tenant),
-        run_id=cast(str, run_id),
-        run_kind=cast(str, kind),
-        outcome=cast(str, outcome),
-        agent_name=cast(str, agent),
-        environment=cast(str, environment),
-        flagged=bool(flagged),
-        held=bool(held),
-        arrived_at=cast(int, arrived_at),
-        trace_ids=tuple(cast("list[str]", traces)),
-    )

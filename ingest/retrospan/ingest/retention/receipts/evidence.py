@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import cast
 
-from retrospan.ingest.interpret.service.worker import TABLES
+from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.retention.policy.units import Unit
 from retrospan.ingest.retention.sql import load
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 _MOST_RANGES = 1000
 
@@ -43,7 +43,7 @@ class Evidence:
         return sha256("\n".join(self.hashes).encode()).hexdigest()
 
     def ranges(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The records of the log that hold it, as ranges: where each begins, where each ends.
+        """Return the records of the log that hold it, as ranges: where each begins, where each ends.
 
         Too many ranges become fewer and wider ones: they say where to look, not what is there.
         """
@@ -71,33 +71,30 @@ def gather(store: Store, tenant: str, units: Sequence[Unit]) -> list[Evidence]:
     by_trace = {trace: place for place, unit in enumerate(units) for trace in unit.trace_ids}
     asked = {"tenant": tenant, "trace_ids": list(by_trace)}
     for question, is_span in (("evidence_of_spans", True), ("evidence_of_logs", False)):
-        for trace, number, size, digest, arrived_at in store.rows(load(question), asked):
-            of = found[by_trace[cast(str, trace)]]
+        rows = typed_rows(store, tuple[str, int, int, str, int], load(question), asked)
+        for trace, number, size, digest, arrived_at in rows:
+            of = found[by_trace[trace]]
             if is_span:
-                of.spans += cast(int, number)
+                of.spans += number
             else:
-                of.log_records += cast(int, number)
-            of.bytes += cast(int, size)
-            of.last_arrival = max(of.last_arrival, cast(int, arrived_at))
+                of.log_records += number
+            of.bytes += size
+            of.last_arrival = max(of.last_arrival, arrived_at)
             of.hashes.append(f"{trace} {digest}")
-    for trace, number, sequences in store.rows(load("evidence_of_arrivals"), asked):
-        of = found[by_trace[cast(str, trace)]]
-        of.arrivals += cast(int, number)
-        of.sequences.update(cast("list[int]", sequences))
+    arrivals = typed_rows(store, tuple[str, int, list[int]], load("evidence_of_arrivals"), asked)
+    for trace, number, sequences in arrivals:
+        of = found[by_trace[trace]]
+        of.arrivals += number
+        of.sequences.update(sequences)
     by_run = {member.run_id: place for place, unit in enumerate(units) for member in unit.members}
-    for name, place, number in _derived(store, tenant, {"run_id": by_run, "trace_id": by_trace}):
-        del name
+    for place, number in _derived(store, tenant, {"run_id": by_run, "trace_id": by_trace}):
         found[place].derived += number
     return found
 
 
-def _derived(
-    store: Store, tenant: str, places: Mapping[str, Mapping[str, int]]
-) -> Iterable[tuple[str, int, int]]:
+def _derived(store: Store, tenant: str, places: Mapping[str, Mapping[str, int]]) -> Iterable[tuple[int, int]]:
     for name, table in TABLES.items():
         key = key_of(name)
-        rows = store.rows(
-            load("count_rows_by"), {"table": table, "key": key, "tenant": tenant, "names": list(places[key])}
-        )
-        for named, number in rows:
-            yield name, places[key][cast(str, named)], cast(int, number)
+        asked = {"table": table, "key": key, "tenant": tenant, "names": list(places[key])}
+        for named, number in typed_rows(store, tuple[str, int], load("count_rows_by"), asked):
+            yield places[key][named], number

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import cast
 
 from retrospan.ingest.log.record import Note
@@ -16,10 +17,11 @@ from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, requi
 from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, NotFound
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 _LONGEST_TEXT = 4000
+#: The last nanosecond that a time can be.
 LAST = 2**63 - 1
-"""The last nanosecond that a time can be."""
 _KNOWN = {
     "flag": {"run": str, "tenant": str, "reason": str, "by": str, "remove": bool},
     "hold": {"run": str, "tenant": str, "reason": str, "by": str, "until": int, "lift": bool},
@@ -42,7 +44,7 @@ class Marks:
         self._clock = clock
 
     def flag(self, arguments: Mapping[str, object]) -> dict[str, object]:
-        """Flag a run, or take the flag away (`remove`). Returns what is so now, once every view shows it."""
+        """Flag a run, or take the flag away (`remove`). Returns the state afterwards, once every view shows it."""
         told = _read("flag", arguments)
         run_id, tenant = self._found(told)
         is_set = not told.get("remove")
@@ -90,11 +92,8 @@ class Marks:
 
     def _found(self, told: Mapping[str, object]) -> tuple[str, str]:
         run_id = cast(str, told["run"])
-        store = self._warehouse.connect()
-        try:
-            owners = [cast(str, name) for (name,) in store.rows(load("owners_of_run"), {"run_id": run_id})]
-        finally:
-            store.close()
+        with closing(self._warehouse.connect()) as store:
+            owners = typed_column(store, str, load("owners_of_run"), {"run_id": run_id})
         if "tenant" in told:
             owners = [owner for owner in owners if owner == told["tenant"]]
         if not owners:
@@ -105,14 +104,12 @@ class Marks:
 
     def _held(self, tenant: str, run_id: str, now: int) -> tuple[bool, int]:
         """Whether it is held now, and until when (Unix ns, 0 for ever)."""
-        store = self._warehouse.connect()
-        try:
-            rows = store.rows(load("hold_of"), {"tenant": tenant, "run_id": run_id})
-        finally:
-            store.close()
+        with closing(self._warehouse.connect()) as store:
+            asked = {"tenant": tenant, "run_id": run_id}
+            rows = typed_rows(store, tuple[int, int], load("hold_of"), asked)
         if not rows or not rows[0][0]:
             return False, 0
-        until = cast(int, rows[0][1])
+        until = rows[0][1]
         return not until or until > now, until
 
 

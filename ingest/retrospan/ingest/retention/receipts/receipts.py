@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Protocol, cast
+from typing import Protocol
 
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.load.ledger import Head
@@ -16,6 +16,7 @@ from retrospan.ingest.retention.sql import load
 from retrospan.schemas.errors import WarehouseUnavailable
 from retrospan.schemas.retention_tables import Receipt, hash_of_link
 from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
 
 
 class NoteLog(Protocol):
@@ -53,8 +54,8 @@ class Receipts:
             WarehouseUnavailable: the log is not loaded, or receipts that it holds are not in the warehouse.
         """
         require_loaded(self._loader, self._log.durable_sequence)
-        rows = store.rows(load("last_receipt"), {"log": self.log_number})
-        found = Head(cast(int, rows[0][0]), cast(str, rows[0][1])) if rows else Head()
+        rows = typed_rows(store, tuple[int, str], load("last_receipt"), {"log": self.log_number})
+        found = Head(*rows[0]) if rows else Head()
         noted = self._chains.receipts
         if found.number < noted.number or (found.number == noted.number and found.hash != noted.hash):
             raise WarehouseUnavailable(
@@ -99,7 +100,7 @@ def require_loaded(loader: Loading, sequence: int) -> None:
 
 
 def receipts_of(unit: Unit, evidence: Evidence, now: int, by: str) -> list[Receipt]:
-    """The receipts of one unit, not yet chained. What several runs share is counted with the first of them."""
+    """Return the receipts of one unit, not yet chained. What several runs share is counted with the first of them."""
     firsts, lasts = evidence.ranges()
     first = Receipt(
         tenant=unit.tenant,

@@ -1,0 +1,36 @@
+"""A message in the parts format of the OTel GenAI conventions: what every form that is sent is read to."""
+
+from __future__ import annotations
+
+from typing import Required, TypedDict
+
+
+class Part(TypedDict, total=False):
+    """One part of a message. The types read here are the keys' comments; a part of another type stays as it was sent."""
+
+    type: Required[str]
+    content: object  # text, reasoning
+    id: str  # tool_call, tool_call_response
+    name: str  # tool_call
+    arguments: object  # tool_call
+    response: object  # tool_call_response
+    is_error: bool  # tool_call_response: present, and true, where the source says that the tool failed
+
+
+class Message(TypedDict, total=False):
+    """What one side said: role is system, user, assistant or tool; there is a name where one was given."""
+
+    role: Required[str]
+    parts: Required[list[Part]]
+    name: str
+
+
+def text_of(message: Message) -> str:
+    """Return the text of a message, its parts joined by line breaks."""
+    texts = (part.get("content") for part in message["parts"] if part["type"] == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def parts_of(message: Message, kind: str) -> list[Part]:
+    """Return the parts of one type."""
+    return [part for part in message["parts"] if part["type"] == kind]

@@ -1,0 +1,82 @@
+"""Names of OpenTelemetry's conventions and of its forerunners that interpretation reads: each lives here once.
+
+A name of the GenAI conventions is called what follows `gen_ai.` in it, another one what it is in whole. What only one
+module knows of one vendor stays in that module. A test holds this against the registry that OpenTelemetry publishes.
+"""
+
+from __future__ import annotations
+
+# GenAI: the operation, and who carries it out
+
+OPERATION_NAME = "gen_ai.operation.name"
+AGENT_NAME = "gen_ai.agent.name"
+AGENT_VERSION = "gen_ai.agent.version"
+WORKFLOW_NAME = "gen_ai.workflow.name"
+CONVERSATION_ID = "gen_ai.conversation.id"
+
+# GenAI: a model call
+
+PROVIDER_NAME = "gen_ai.provider.name"
+SYSTEM = "gen_ai.system"
+REQUEST_MODEL = "gen_ai.request.model"
+RESPONSE_MODEL = "gen_ai.response.model"
+OPENAI_API_TYPE = "openai.api.type"
+RESPONSE_ID = "gen_ai.response.id"
+RESPONSE_FINISH_REASONS = "gen_ai.response.finish_reasons"
+SYSTEM_INSTRUCTIONS = "gen_ai.system_instructions"
+INPUT_MESSAGES = "gen_ai.input.messages"
+OUTPUT_MESSAGES = "gen_ai.output.messages"
+PROMPT = "gen_ai.prompt"
+COMPLETION = "gen_ai.completion"
+USAGE_INPUT_TOKENS = "gen_ai.usage.input_tokens"
+USAGE_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+USAGE_PROMPT_TOKENS = "gen_ai.usage.prompt_tokens"
+USAGE_COMPLETION_TOKENS = "gen_ai.usage.completion_tokens"
+USAGE_CACHE_READ_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+USAGE_REASONING_OUTPUT_TOKENS = "gen_ai.usage.reasoning.output_tokens"
+
+# GenAI: tools, retrievals, memory
+
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_DEFINITIONS = "gen_ai.tool.definitions"
+TOOL_CALL_ID = "gen_ai.tool.call.id"
+TOOL_CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_CALL_RESULT = "gen_ai.tool.call.result"
+RETRIEVAL_DOCUMENTS = "gen_ai.retrieval.documents"
+MEMORY_STORE_ID = "gen_ai.memory.store.id"
+MEMORY_RECORD_ID = "gen_ai.memory.record.id"
+MEMORY_RECORDS = "gen_ai.memory.records"
+
+# GenAI: events
+
+TOOL_MESSAGE = "gen_ai.tool.message"
+CHOICE = "gen_ai.choice"
+
+# OpenTelemetry: failures, sessions, events, resources
+
+ERROR_TYPE = "error.type"
+EXCEPTION_TYPE = "exception.type"
+EXCEPTION_MESSAGE = "exception.message"
+SESSION_ID = "session.id"
+EVENT_NAME = "event.name"
+SERVICE_NAME = "service.name"
+SERVICE_VERSION = "service.version"
+DEPLOYMENT_ENVIRONMENT = "deployment.environment"
+DEPLOYMENT_ENVIRONMENT_NAME = "deployment.environment.name"
+
+# OpenInference
+
+OPENINFERENCE_SPAN_KIND = "openinference.span.kind"
+INPUT_VALUE = "input.value"
+OUTPUT_VALUE = "output.value"
+LLM_MODEL_NAME = "llm.model_name"
+LLM_TOKEN_COUNT_PROMPT = "llm.token_count.prompt"
+LLM_TOKEN_COUNT_COMPLETION = "llm.token_count.completion"
+
+# OpenLLMetry, MLflow
+
+TRACELOOP_SPAN_KIND = "traceloop.span.kind"
+TRACELOOP_ENTITY_INPUT = "traceloop.entity.input"
+TRACELOOP_ENTITY_OUTPUT = "traceloop.entity.output"
+MLFLOW_SPAN_INPUTS = "mlflow.spanInputs"
+MLFLOW_SPAN_OUTPUTS = "mlflow.spanOutputs"

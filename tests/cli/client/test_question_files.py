@@ -1,0 +1,107 @@
+"""The question files: their form, and that each runs over the views."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from retrospan.ingest.cli.client.collector_client import CollectorClient, Parameter
+from retrospan.ingest.cli.client.questions import folder, statement, with_values
+from retrospan.schemas.literals import literal
+
+NAMES = sorted(path.stem for path in Path(folder()).glob("*.sql"))
+VALUES: dict[str, Parameter] = {
+    "a": "7f3e91d0a4b34da6a3ce929d0e0e4736",
+    "agent": "",
+    "at": "",
+    "b": "b83f51aaa4b34da6a3ce929d0e0e4736",
+    "baseline_from": "",
+    "baseline_to": "",
+    "baseline_version": "",
+    "candidate_from": "",
+    "candidate_to": "",
+    "candidate_version": "",
+    "depth": 4,
+    "direction": "up",
+    "entity_id": "C-1042",
+    "entity_type": "record",
+    "known_at": "2026-09-21T14:00:00Z",
+    "least": 3,
+    "model_call": 1,
+    "most": 10,
+    "outcome": "",
+    "prefix": "4bf92f35",
+    "ref": "run:4bf92f3577b34da6a3ce929d0e0e4736",
+    "run_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+    "run_ids": ["91c0d7e2a4b34da6a3ce929d0e0e4736", "x'y\\"],
+    "since": "1970-01-01 00:00:00.000000000",
+    "span_id": "00f067aa0ba902b7",
+    "first": 0,
+    "first_call": 0,
+    "last": 2**32 - 1,
+    "last_call": 2**32 - 1,
+    "step": 0,
+    "tools": ["update_record"],
+    "trace_ids": ["4bf92f3577b34da6a3ce929d0e0e4736"],
+    "typed": "4bf92f35",
+}
+
+
+def text_of(name: str) -> str:
+    return (Path(folder()) / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def placeholders(sql: str) -> dict[str, str]:
+    return dict(re.findall(r"\{(\w+):([^{}]+)\}", sql))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_question_documents_itself_and_is_one_statement(name: str) -> None:
+    lines = text_of(name).splitlines()
+    assert [line.split(":")[0] for line in lines[:3]] == ["-- title", "-- params", "-- returns"]
+    sql = statement(name)
+    assert sql.startswith("SELECT") and ";" not in sql and "SELECT *" not in sql
+    # The line of parameters is one, however many they are.
+    assert all(len(line) <= 130 for line in lines[:1] + lines[2:])
+    described = lines[1].removeprefix("-- params: ")
+    for placeholder, kind in placeholders(sql).items():
+        assert f"{placeholder} {kind}" in described
+    assert ("none" in described) == (not placeholders(sql))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collector: str) -> None:
+    warehouse = CollectorClient(collector, "from a test")
+    sql = statement(name)
+    given = {key: VALUES[key] for key in placeholders(sql)}
+    answer = warehouse.ask(sql, given)
+    assert answer.rows or name in (
+        "find_messages",
+        "find_spans",
+        "list_loops",
+        "services_of_tools",
+        "spans_of_traces",
+        "tool_calls_for_rules",
+    )
+    returned = text_of(name).splitlines()[2]
+    assert all(
+        column in returned or "the columns of the view" in returned or "one row per" in returned
+        for column in answer.names
+    )
+    printed = with_values(sql, given)
+    assert placeholders(printed) == {}
+    assert warehouse.ask(printed).rows == answer.rows
+
+
+@pytest.mark.parametrize(
+    "value", ["x", "it's", "back\\slash", "new\nline\ttab", "'; DROP TABLE runs; --", "日本", ""]
+)
+def test_literals_are_read_back_by_the_engine(value: str, collector: str) -> None:
+    warehouse = CollectorClient(collector, "from a test")
+    assert warehouse.ask(f"SELECT {literal(value)} AS v").rows == [{"v": value}]
+    assert warehouse.ask(f"SELECT {literal([value, 'b'])} AS v").rows == [{"v": [value, "b"]}]
+    assert warehouse.ask("SELECT {v:Array(String)} AS v", {"v": [value, "b"]}).rows == [{"v": [value, "b"]}]
+    assert json.dumps(value)

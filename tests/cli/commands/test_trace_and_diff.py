@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fix_cli import Ask
+
+from retrospan.ingest.cli.terminal.values import MISSING, differing_paths
+from retrospan.ingest.cli.views.sides import from_first_difference
+
+REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
+HELD, ASKED = "7f3e91d0", "b83f51aa"
+
+
+def test_the_chain_from_an_answer_to_the_users_words(ask: Ask) -> None:
+    said = ask("trace", REFUND)
+    assert said.code == 0
+    assert said.lines[0].startswith("run 4bf92f35: its answer, message:")
+    assert said.lines[1].startswith("└─ wasGeneratedBy 4bf92f35/3  model call 2")
+    used = [line for line in said.lines if "used message:" in line]
+    assert "user: Find the refund policy." in used[0]
+    tool = next(place for place, line in enumerate(said.lines) if "tool: [" in line)
+    assert "wasGeneratedBy 4bf92f35/2  search_docs(" in said.lines[tool + 1]
+    assert "wasInformedBy 4bf92f35/1" in said.lines[tool + 2]
+
+
+@pytest.mark.long
+def test_every_reference_printed_can_be_asked_again(ask: Ask) -> None:
+    words = {
+        word for line in ask("trace", REFUND).lines for word in line.split() if word.startswith("message:")
+    }
+    assert len(words) == 4
+    for word in words:
+        assert ask("trace", word.rstrip(",")).code == 0
+    assert ask("trace", f"step:{REFUND}/2").lines[0].startswith("4bf92f35/2")
+    assert ask("trace", f"run:{REFUND}").out == ask("trace", REFUND).out
+
+
+def test_down_goes_from_a_tool_to_the_answer(ask: Ask) -> None:
+    said = ask("trace", f"{REFUND}/2", "--down")
+    assert [line.strip("└─ ").split()[0] for line in said.lines[1:]] == [
+        "wasGeneratedBy",
+        "used",
+        "wasGeneratedBy",
+    ]
+    assert "assistant: Refunds are possible" in said.lines[-1]
+
+
+def test_a_limited_depth_is_said(ask: Ask) -> None:
+    said = ask("trace", REFUND, "--depth", "2")
+    assert "… goes on" in said.out
+    assert "went deeper than shown: --depth 4" in said.err
+
+
+def test_provenance_as_json(ask: Ask) -> None:
+    rows = [json.loads(line) for line in ask("trace", REFUND, "--json").lines]
+    assert rows[0]["depth"] == 0 and rows[0]["subject"] == f"run:{REFUND}"
+    assert {row["evidence"] for row in rows[1:]} == {"stated", "matched"}
+    assert rows[1]["at"].endswith("Z")
+
+
+def test_unknown_references(ask: Ask) -> None:
+    said = ask("trace", "document:none")
+    assert (said.code, said.out) == (0, "") and "Nothing is known of document:none" in said.err
+    assert ask("trace", "document:none", "--exit-code").code == 1
+    assert ask("trace", "message:ffffffff").code == 2
+    assert ask("trace", "nosuchrun").code == 2
+
+
+def test_two_runs_part_at_the_third_step(ask: Ask) -> None:
+    said = ask("diff", HELD, ASKED)
+    assert said.code == 0
+    assert said.lines[0] == "The runs diverge at step 3: the same request, another answer.  cause: sampling"
+    assert "  1-2     same (model orla, tool get_weather)" in said.lines
+    changed = said.lines.index("~ 3       model orla")
+    assert (
+        said.lines[changed + 1].split()[:2] == ["answer", "A"] and "update_record" in said.lines[changed + 1]
+    )
+    assert said.lines[changed + 2].split()[0] == "B" and "send_email" in said.lines[changed + 2]
+    assert any(line.startswith("+ 4") and line.endswith("only in B") for line in said.lines)
+    assert any(line.startswith("- 4") and line.endswith("only in A") for line in said.lines)
+    state = next(place for place, line in enumerate(said.lines) if "state ship_today" in line)
+    assert said.lines[state].endswith("A no") and said.lines[state + 1].endswith("B not set")
+    assert said.lines[-1] == "2 of 6 positions equal"
+
+
+def test_exit_codes_of_diff(ask: Ask) -> None:
+    assert ask("diff", HELD, ASKED, "--exit-code").code == 1
+    same = ask("diff", HELD, HELD, "--exit-code")
+    assert same.code == 0
+    assert same.out == "identical: 5 steps, with equal calls, results, states and answers\n"
+    assert ask("diff", HELD, ASKED, "--aspect", "error", "--exit-code").code == 0
+    assert ask("diff", HELD, ASKED, "--aspect", "state", "--exit-code").code == 1
+    assert ask("diff", HELD, "nosuchrun").code == 2
+
+
+def test_one_aspect_and_all_steps(ask: Ask) -> None:
+    said = ask("diff", HELD, ASKED, "--aspect", "state")
+    assert "5 of 6 positions equal in state" in said.out and "send_email(" not in said.out
+    assert "  1       model orla  same" in ask("diff", HELD, ASKED, "--all").lines
+
+
+def test_diff_as_json(ask: Ask) -> None:
+    rows = [json.loads(line) for line in ask("diff", HELD, ASKED, "--json").lines]
+    assert (
+        rows[0]["view"] == "run_divergence"
+        and rows[0]["cause"] == "sampling"
+        and rows[0]["identical"] is False
+    )
+    assert {row["view"] for row in rows[1:]} == {"run_diff"}
+    assert "same" not in {row["change"] for row in rows[1:]}
+
+
+def test_an_incomplete_side_is_said_first(ask: Ask) -> None:
+    assert "! run d2209b6c is incomplete" in ask("diff", HELD, "d220").err
+
+
+def test_a_long_equal_beginning_is_left_out_where_texts_differ() -> None:
+    a, b = "x" * 300 + "one end", "x" * 300 + "another end"
+    assert from_first_difference(a, b, 70, "…") == (
+        "…" + "x" * 16 + "one end",
+        "…" + "x" * 16 + "another end",
+    )
+    assert from_first_difference("short", "shorn", 70, "…") == ("short", "shorn")
+    assert from_first_difference("ab" * 99, "ac" * 99, 70, "…") == ("ab" * 99, "ac" * 99)
+
+
+def test_nested_values_differ_in_their_smallest_places() -> None:
+    a: dict[str, object] = {"order": {"id": 1, "lines": [1, 2]}, "same": [{}]}
+    b: dict[str, object] = {"order": {"id": 1, "lines": [1, 3, 4]}, "same": [{}], "new": None}
+    assert differing_paths(a, b) == [
+        ("order.lines[1]", 2, 3),
+        ("order.lines[2]", MISSING, 4),
+        ("new", MISSING, None),
+    ]
+    assert differing_paths(1, True) == [("", 1, True)]
+    assert differing_paths(a, a) == []

@@ -1,0 +1,208 @@
+"""The facts of a recording: what truth log and script say, and whether the collector's views say it too."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fix_recordings import Recording
+from recordings.record import said
+from recordings.record.in_bytes import Bytes
+
+AGENT = "orla"
+_DENIED = ("not_executed", "incomplete")
+_PRINTED = re.compile(
+    r"""\s*(?:[\[{(]+\s*['"](?:role|type|tool_calls|function_call|function|call_id|arguments|parts|content)['"]\s*:"""
+    r"""|[A-Z]\w*\(\w+=)"""
+)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One statement about a run, and whether it came back."""
+
+    name: str
+    holds: bool
+    seen: str
+    """What the views say, to be printed."""
+    is_known: bool = True
+    """Whether the recording's bytes hold it; else it is not asked."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """What the collector's views say of one recording, in the order of time."""
+
+    runs: Sequence[Row]
+    model_calls: Sequence[Row]
+    tool_calls: Sequence[Row]
+
+
+def facts_of(recording: Recording, views: Views) -> list[Fact]:
+    """Compare everything that is known of a recording with what the views say."""
+    known = Bytes(recording)
+    calls = [line for line in recording.truth if line["kind"] == "llm"]
+    tools = [line for line in recording.truth if line["kind"] == "tool"]
+    return [
+        *_of_runs(recording, views, known, calls),
+        *_of_model_calls(recording, views, known, calls),
+        *_of_tool_calls(recording, views, known, calls, tools),
+    ]
+
+
+def _of_runs(recording: Recording, views: Views, known: Bytes, calls: Sequence[Row]) -> Iterator[Fact]:
+    expected, scenario = recording.expected, recording.name.rpartition("/")[2]
+    turns, answers = expected["user_turns"], expected["final_answers"]
+    inputs, outputs = [run["input"] for run in views.runs], [run["output"] for run in views.runs]
+    yield Fact("one run per user turn", len(views.runs) == len(turns), f"{len(views.runs)} runs")
+    yield Fact("user input", inputs == turns, _short(inputs), known.hold(turns))
+    wanted = {"error", "incomplete"} if scenario == "llm_error" else {"ok"}
+    outcomes = [run["outcome"] for run in views.runs]
+    knows = scenario != "llm_error" or known.has_failed or known.hold("maximum context length")
+    if not recording.off_script:
+        yield Fact("outcome", bool(outcomes) and set(outcomes) <= wanted, _short(outcomes), knows)
+    if answers and not recording.off_script:
+        yield Fact("final answers", outputs == answers, _short(outputs), known.hold(answers))
+    if scenario != "handoff":
+        named = [{str(row["agent_name"]).lower() for row in rows} for rows in (views.runs, views.model_calls)]
+        yield Fact("agent name", {AGENT} in named, _short(named), known.name_agent(AGENT))
+    for place, column in enumerate(("input_tokens", "output_tokens")):
+        counts = [said.tokens_of(call["response"])[place] for call in calls]
+        counts = [count for count in counts if count]
+        got = sum(int(run[column] or 0) for run in views.runs)
+        name = column.replace("_", " ")
+        yield Fact(name, got == sum(counts), f"{got}, counted {sum(counts)}", known.count(counts))
+
+
+def _of_model_calls(recording: Recording, views: Views, known: Bytes, calls: Sequence[Row]) -> Iterator[Fact]:
+    rows, expected = views.model_calls, recording.expected
+    asked, answers = expected["request_model"], expected["response_model"]
+    real = [said.answered(call["response"]) for call in calls]
+    seen, is_told = f"{len(rows)}, really {len(calls)}", all(map(known.tell_call, real))
+    yield Fact("number of model calls", len(rows) == len(calls), seen, is_told)
+    for place, (call, answer, row) in enumerate(zip(calls, real, _aligned(real, rows), strict=True)):
+        history = said.told(call["request"])
+
+        def column(name: str, row: Row | None = row) -> Any:
+            return row and row[name]
+
+        is_told = known.tell_call(answer)
+        status, seen = "ok" if answer else "error", column("status")
+        yield Fact(f"model call status {place}", seen == status, _short(seen), is_told)
+        seen, is_named = column("request_model"), known.name_model(asked, answers)
+        yield Fact(f"request model {place}", seen == asked, _short(seen), is_told and is_named)
+        if answer:
+            seen = column("response_model")
+            yield Fact(
+                f"response model {place}",
+                seen == answers,
+                _short(seen),
+                is_told and known.name_model(answers, answers) and answers != asked,
+            )
+            got = said.answered_in_row(row) if row else None
+            values = [answer[0], *(argument for _, _, argument in answer[1])]
+            is_held = is_told and all(map(known.hold, values))
+            right = got == answer
+            if not all(known.hold(call_id) for call_id, _, _ in answer[1]):
+                right = bool(got) and _without_ids(got) == _without_ids(answer)
+            yield Fact(f"answer {place}", right, _short(got), is_held)
+        if history is not None:
+            read = said.told_in_row(row) if row else None
+            is_held = is_told and all(known.hold(value) for _, _, value in history)
+            yield Fact(f"message history {place}", read == history, _short(read), is_held)
+    truth = str([(call["request"], call["response"]) for call in calls])
+    texts = [text for row in rows for text in _texts_of(row) if _PRINTED.match(text) and text not in truth]
+    yield Fact("no printed object as text", not texts, _short(texts[:1]))
+
+
+def _aligned(answers: Sequence[said.Answer | None], rows: Sequence[Row]) -> list[Row | None]:
+    """The row of each model call: by order when there are as many, else the next one with the same answer."""
+    if len(answers) == len(rows):
+        return list(rows)
+    left, found = list(rows), list[Row | None]()
+    for answer in answers:
+        same = [
+            row
+            for row in left
+            if (answer is None and row["status"] == "error")
+            or (answer and _without_ids(said.answered_in_row(row)) == _without_ids(answer))
+        ]
+        found.append(same[0] if same else None)
+        if same:
+            left = left[left.index(same[0]) + 1 :]
+    return found
+
+
+def _without_ids(answer: said.Answer | None) -> object:
+    return answer and (answer[0], [call[1:] for call in answer[1]])
+
+
+def _texts_of(row: Row) -> list[str]:
+    parts = [*said.told_in_row(row), ("", "text", said.answered_in_row(row)[0])]
+    return [value for _, kind, value in parts if kind == "text" and isinstance(value, str)]
+
+
+def _of_tool_calls(
+    recording: Recording, views: Views, known: Bytes, calls: Sequence[Row], tools: Sequence[Row]
+) -> Iterator[Fact]:
+    names = {tool["tool"] for tool in tools}
+    rows = [{**row, "name": plain_name(row["tool_name"], names)} for row in views.tool_calls]
+    rows = [row for row in rows if row["name"]]
+    ran = Counter(str(tool["tool"]) for tool in tools)
+    got = Counter(str(row["name"]) for row in rows)
+    denied = Counter(str(row["name"]) for row in rows if row["status"] in _DENIED)
+    asked = all(map(known.hold, names))
+    yield Fact("number of tool calls", got == ran, f"{dict(got)}, really {dict(ran)}", asked)
+    yield Fact("no executed tool call denied", not denied, f"{dict(denied)} of {dict(ran)}", asked)
+    ids = [] if recording.off_script else _ids_in_order(recording)
+    executed = [row for row in rows if row["status"] not in _DENIED]
+    if recording.name.endswith("/parallel"):
+        # Which of them ran first is not fixed.
+        executed = sorted(executed, key=lambda row: _key(row["arguments"]))
+        order = sorted(range(len(tools)), key=lambda place: _key(tools[place]["args"]))
+        by_arguments = dict(zip(map(_key, recording.expected["tool_args_in_order"]), ids, strict=False))
+        tools = [tools[place] for place in order]
+        ids = [by_arguments.get(_key(tool["args"])) for tool in tools] if ids else []
+    is_aligned = [row["name"] for row in executed] == [tool["tool"] for tool in tools]
+    yield Fact("tool names in order", is_aligned, _short([row["name"] for row in executed]), asked)
+    for place, tool in enumerate(tools):
+        row = executed[place] if is_aligned else {}
+        seen = row.get("arguments")
+        right = is_aligned and said.opened(seen) == tool["args"]
+        yield Fact(f"tool arguments {place}", right, _short(seen), known.hold(tool["args"]))
+        if tool["error"] is None:
+            seen = row.get("result")
+            right = is_aligned and said.bare(seen) == said.bare(tool["result"])
+            yield Fact(f"tool result {place}", right, _short(seen), known.hold(tool["result"]))
+        status = "ok" if tool["error"] is None else "error"
+        is_told = tool["error"] is None or known.hold(tool["error"])
+        yield Fact(f"tool status {place}", row.get("status") == status, _short(row.get("status")), is_told)
+        if place < len(ids):
+            seen = row.get("tool_call_id")
+            yield Fact(f"tool call id {place}", seen == ids[place], _short(seen), known.hold(ids[place]))
+
+
+def _ids_in_order(recording: Recording) -> list[str | None]:
+    expected = recording.expected
+    pairs = zip(expected["tool_names_in_order"], expected["tool_call_ids_in_order"], strict=True)
+    return [call_id for name, call_id in pairs if name != "HANDOFF"]
+
+
+def plain_name(name: str, names: set[str]) -> str | None:
+    """The tool's own name where a framework writes a server, plugin, class or method around it; None for another tool."""
+    words = set(re.split(r"[^A-Za-z0-9_]+|__", name)) | {name}
+    found = words & names or {own for own in names if name.endswith(f"-{own}")}
+    return next(iter(found), None)
+
+
+def _key(value: Any) -> str:
+    opened = said.opened(value)
+    return str(sorted(opened.items())) if isinstance(opened, dict) else str(opened)
+
+
+def _short(value: Any) -> str:
+    return str(value)[:160]

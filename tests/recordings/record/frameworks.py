@@ -1,0 +1,125 @@
+"""The frameworks that can be recorded: what to install, which driver runs them, what to tell them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_OTEL = ("opentelemetry-sdk", "opentelemetry-exporter-otlp")
+_COMMON = ("normal", "loop", "tool_error", "parallel", "multiturn", "llm_error")
+_WITH_HANDOFF = (*_COMMON, "handoff")
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One instrumentation of one framework."""
+
+    packages: tuple[str, ...]
+    """What to install, the framework itself first: `--at` pins that one. Floors where a resolver would go back."""
+    driver: str
+    """File in drivers/."""
+    scenarios: tuple[str, ...] = _COMMON
+    request_model: str = "gpt-4o-mini"
+    response_model: str = "gpt-4o-mini-2024-07-18"
+    protocol: str = "http/protobuf"
+    settings: dict[str, str] = field(default_factory=dict)
+    """Environment variables that the instrumentation needs to send contents."""
+
+    answers_apart: bool = False
+    """Whether it asks for the answer in one more request, after the loop of tool calls."""
+
+    @property
+    def runs_on_node(self) -> bool:
+        """Whether the driver is JavaScript."""
+        return self.driver.endswith(".mjs")
+
+
+def _openinference(name: str, *packages: str) -> tuple[str, ...]:
+    return (*packages, f"openinference-instrumentation-{name}", *_OTEL)
+
+
+_GEMINI = "gemini-2.5-flash"
+_GENAI = {
+    "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_only",
+}
+
+FRAMEWORKS: dict[str, Framework] = {
+    "agno": Framework(_openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
+    "autogen-agentchat": Framework(
+        ("autogen-agentchat>=0.7", "autogen-ext[openai]", *_OTEL), "autogen.py", _WITH_HANDOFF
+    ),
+    "beeai-openinference": Framework(_openinference("beeai", "beeai-framework", "mcp"), "beeai.py"),
+    "claude-agent-sdk-openinference": Framework(
+        _openinference("claude-agent-sdk", "claude-agent-sdk"),
+        "claude.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
+    "crewai-openinference": Framework(
+        _openinference("crewai", "crewai>=1"),
+        "crew.py",
+        settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
+    ),
+    "dspy-openinference": Framework(_openinference("dspy", "dspy>=3"), "dspy_react.py", answers_apart=True),
+    "google-adk": Framework(
+        ("google-adk>=2", *_OTEL),
+        "adk.py",
+        _WITH_HANDOFF,
+        _GEMINI,
+        _GEMINI,
+        settings={**_GENAI, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_and_event"},
+    ),
+    "google-genai-openinference": Framework(
+        _openinference("google-genai", "google-genai>=1"),
+        "google_genai.py",
+        request_model=_GEMINI,
+        response_model=_GEMINI,
+    ),
+    "groq-openinference": Framework(
+        _openinference("groq", "groq"),
+        "groq_loop.py",
+        request_model="llama-3.3-70b-versatile",
+        response_model="llama-3.3-70b-versatile",
+    ),
+    "haystack-openinference": Framework(_openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
+    "langchain-genai": Framework(
+        ("langchain>=1", "langchain-openai", "opentelemetry-instrumentation-genai-langchain", *_OTEL),
+        "langchain_genai.py",
+        settings=_GENAI,
+    ),
+    "langgraph-openinference": Framework(
+        _openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
+        "langgraph_agent.py",
+    ),
+    "litellm-otel": Framework(("litellm>=1.70", "mcp", *_OTEL), "litellm_loop.py"),
+    "litellm-otel.request-span": Framework(
+        ("litellm>=1.70", "mcp", *_OTEL),
+        "litellm_loop.py",
+        settings={"USE_OTEL_LITELLM_REQUEST_SPAN": "true"},
+    ),
+    "llama-index": Framework(
+        _openinference("llama-index", "llama-index-core>=0.14", "llama-index-llms-openai"),
+        "llama_index_agent.py",
+    ),
+    "mistralai-openinference": Framework(
+        _openinference("mistralai", "mistralai"),
+        "mistral_loop.py",
+        request_model="mistral-small-latest",
+        response_model="mistral-small-latest",
+    ),
+    "openai-agents": Framework(
+        _openinference("openai-agents", "openai-agents"),
+        "openai_agents.py",
+        _WITH_HANDOFF,
+        protocol="grpc",
+    ),
+    "plain-http": Framework(_OTEL, "plain_http.py"),
+    "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_agent.py"),
+    "semantic-kernel": Framework(
+        ("semantic-kernel>=1.30", *_OTEL),
+        "semantic.py",
+        settings={"SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE": "true"},
+    ),
+    "smolagents": Framework(_openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
+    "strands": Framework(("strands-agents[openai,otel]>=1", *_OTEL), "strands_agent.py", protocol="grpc"),
+}

@@ -1,0 +1,117 @@
+"""What a recording's bytes hold, to ask only for facts that a reader could know from them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fix_recordings import Recording
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from recordings.record.said import Answer, opened
+
+_COUNTS = re.compile(r"(?i)token|usage|input|output|prompt|completion")
+
+
+def _plain(text: str) -> str:
+    """A text as it is under any depth of JSON, Python or \\u escapes: no quotes, backslashes and white space."""
+    text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    text = re.sub(r"\\+x([0-9a-fA-F]{2})", lambda found: chr(int(found[1], 16)), text)
+    text = re.sub(r"\\+[nrt]|[\\\"'\s]", "", text)
+    return text.replace("None", "null").replace("True", "true").replace("False", "false").replace("=", ":")
+
+
+class Bytes:
+    """The values of a recording's spans, events and log records. In doubt a value is there."""
+
+    def __init__(self, recording: Recording) -> None:
+        said = list(_said(recording))
+        self._text = _plain("\n".join(f"{key}:{value}" for key, value in said))
+        self._pairs = said
+        numbers = [value for key, value in said if _COUNTS.search(key) and value.isdigit()]
+        numbers += re.findall(r"(?i)(?:token|prompt|completion)[\w.]*:(\d+)", self._text)
+        self._counts = set(map(int, numbers))
+        self.has_failed = any(key == "status" and value == "2" for key, value in said)
+
+    def hold(self, value: Any) -> bool:
+        """Whether the text or object is there, however it is escaped, printed or ordered."""
+        value = opened(value)
+        if value in ("", [], {}, None):
+            return True
+        if isinstance(value, str):
+            return all(_plain(line) in self._text for line in value.split("\n"))
+        if isinstance(value, dict):
+            return all(self.hold(inner) and _plain(f"{key}") in self._text for key, inner in value.items())
+        if isinstance(value, list):
+            return all(self.hold(inner) for inner in value)
+        return _plain(json.dumps(value)) in self._text
+
+    def name_model(self, name: str, longer: str) -> bool:
+        """Whether a model is named, not only as the beginning of a longer name."""
+        rest = _plain(longer)[len(_plain(name)) :] if longer.startswith(name) and longer != name else ""
+        return bool(
+            re.search(re.escape(_plain(name)) + (f"(?!{re.escape(rest)})" if rest else ""), self._text)
+        )
+
+    def tell_call(self, answer: Answer | None) -> bool:
+        """Whether a model call left anything: its text, or an id of what it asked for; a failure, if it failed."""
+        if answer is None:
+            return self.has_failed or "maximumcontextlength" in self._text
+        text, calls = answer
+        ids = [call_id for call_id, _, _ in calls if call_id]
+        return self.hold(text) if text else any(map(self.hold, ids))
+
+    def count(self, numbers: Iterable[int]) -> bool:
+        """Whether the sum of token counts is there, or each of them."""
+        listed = list(numbers)
+        return sum(listed) in self._counts or self._counts.issuperset(listed)
+
+    def name_agent(self, name: str) -> bool:
+        """Whether something for the name of an agent holds it."""
+        return any(
+            re.search(r"(?i)agent.*(name|role)|functionid$|graph\.node\.id", key) and name in value.lower()
+            for key, value in self._pairs
+        )
+
+
+def _said(recording: Recording) -> Iterator[tuple[str, str]]:
+    for body in recording.traces:
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            for scope in resource.scope_spans:
+                for span in scope.spans:
+                    yield "name", span.name
+                    yield "status", str(span.status.code)
+                    yield "status.message", span.status.message
+                    yield from _pairs(span.attributes)
+                    for event in span.events:
+                        yield "event", event.name
+                        yield from _pairs(event.attributes)
+    for body in recording.logs:
+        for group in ExportLogsServiceRequest.FromString(body).resource_logs:
+            for scope_logs in group.scope_logs:
+                for record in scope_logs.log_records:
+                    yield "body", _printed(record.body)
+                    yield from _pairs(record.attributes)
+
+
+def _pairs(attributes: Iterable[KeyValue]) -> Iterator[tuple[str, str]]:
+    return ((pair.key, _printed(pair.value)) for pair in attributes)
+
+
+def _printed(value: AnyValue) -> str:
+    held = _value(value)
+    return held if isinstance(held, str) else json.dumps(held, ensure_ascii=False)
+
+
+def _value(value: AnyValue) -> Any:
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [_value(item) for item in value.array_value.values]
+    if kind == "kvlist_value":
+        return {pair.key: _value(pair.value) for pair in value.kvlist_value.values}
+    if kind == "bytes_value":
+        return value.bytes_value.decode("utf-8", "replace")
+    return None if kind is None else getattr(value, kind)

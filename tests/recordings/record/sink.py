@@ -1,0 +1,101 @@
+"""Receives OTLP over gRPC and HTTP and keeps every export request byte for byte."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+
+import grpc
+
+SIGNALS = ("traces", "logs", "metrics")
+_SERVICES = {
+    f"/opentelemetry.proto.collector.{package}.v1.{service}/Export": signal
+    for signal, package, service in (
+        ("traces", "trace", "TraceService"),
+        ("logs", "logs", "LogsService"),
+        ("metrics", "metrics", "MetricsService"),
+    )
+}
+
+
+class Sink:
+    """Listens on two free ports of this machine. Compressed bodies are kept as they were before compression.
+
+    OTLP/JSON is refused: the recordings here are protobuf, and every exporter in them can be told to send it.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[str, list[bytes]] = {signal: [] for signal in SIGNALS}
+        sink = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                signal = self.path.rpartition("/")[2]
+                if signal not in SIGNALS or "protobuf" not in (self.headers.get("Content-Type") or ""):
+                    self.send_error(415)
+                    return
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                sink.kept[signal].append(body)
+                self.send_response(200)
+                self.send_header("Content-Type", "application/x-protobuf")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.http_url = f"http://127.0.0.1:{self._http.server_address[1]}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._grpc = grpc.server(ThreadPoolExecutor(4), handlers=[_Exports(self.kept)])
+        self.grpc_url = f"http://127.0.0.1:{self._grpc.add_insecure_port('127.0.0.1:0')}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._grpc.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+        self._grpc.stop(None).wait()
+
+
+class _Exports(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """The three Export methods, on the bytes as they come."""
+
+    def __init__(self, kept: dict[str, list[bytes]]) -> None:
+        self._kept = kept
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+        signal = _SERVICES.get(handler_call_details.method)
+        if signal is None:
+            return None
+
+        def keep(body: bytes, context: object) -> bytes:
+            self._kept[signal].append(body)
+            return b""
+
+        return grpc.unary_unary_rpc_method_handler(keep)
+
+
+def length_delimited(bodies: list[bytes]) -> bytes:
+    """Join requests, each preceded by its length as a varint."""
+    data = bytearray()
+    for body in bodies:
+        size = len(body)
+        while size > 127:
+            data.append(size & 127 | 128)
+            size >>= 7
+        data.append(size)
+        data += body
+    return bytes(data)
