@@ -4,10 +4,13 @@ import os
 
 import pytest
 
-# Files that tests make are as most users' are; a collector refuses to be steered by one that its group may write.
-os.umask(0o022)
-
 pytest_plugins = ["fix_collector", "fix_recordings", "fix_spans", "fix_store"]
+
+
+@pytest.fixture(autouse=True)
+def umask() -> None:
+    """Make files as most users do: a collector refuses to be steered by one that its group may write."""
+    os.umask(0o022)  # for every test: a command that ran within this process narrows it
 
 
 def pytest_report_header(config: pytest.Config) -> str:

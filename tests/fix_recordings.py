@@ -17,6 +17,8 @@ ROOT = Path(__file__).parent / "recordings"
 #: What the kit recorded, each folder with a manifest of its own.
 TAKEN = ROOT / "taken"
 HELD_BACK = ROOT / "held_back"
+#: More instrumentations, recorded like those of the main folder.
+OTHERS = ROOT / "others"
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,16 @@ def taken(folder: Path = TAKEN) -> dict[str, Recording]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for `recording` with each of them.
 
-    A module that says TAKEN = True also gets what the kit recorded; known_misses.toml says for which of these a test
-    is known to fail.
+    A module that says TAKEN = True also gets what the kit recorded and the others; known_misses.toml says for which of
+    these a test is known to fail.
     """
     if "recording" not in metafunc.fixturenames:
         return
     names = sorted(manifest())
     cases = [pytest.param(load_recording(name), id=name) for name in names]
     known = known_failures(metafunc.function.__name__)
-    for name, recording in taken().items() if getattr(metafunc.module, "TAKEN", False) else ():
+    more = taken() | taken(OTHERS) if getattr(metafunc.module, "TAKEN", False) else {}
+    for name, recording in more.items():
         reason = known.get(name)
         marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
         cases.append(pytest.param(recording, id=name, marks=marks))

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from retrospan.ingest.interpret.normalize.completion import (
+    answered_once,
+    completed,
+    has_gaps,
+    may_tell_failures,
+)
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages, read_part
@@ -46,7 +52,7 @@ def read_content(
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     _complete(sent, places, span)
-    span.input = _answered_once(span.input)
+    span.input = answered_once(span.input)
     leading: list[Part] = []
     while span.input and span.input[0]["role"] == "system":
         leading += span.input.pop(0)["parts"]
@@ -137,6 +143,14 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
             if len(request.messages) > len(span.input):
                 span.input = request.messages
                 span.tool_definitions = span.tool_definitions or request.tools
+    if span.operation == "inference" and span.input:
+        gaps = has_gaps(span.input)
+        for value in places.each("ai.prompt.messages", *REQUESTS):
+            if gaps or may_tell_failures(span.input, value):
+                span.input = completed(span.input, parse_request(value).messages)
+    if span.operation == "inference" and has_gaps(span.output):
+        for value in places.each(*RESPONSES):
+            span.output = completed(span.output, parse_answer(value))
     if not span.output and not span.failed:
         text = places.text("ai.response.text")
         parts = [*([{"type": "text", "text": text}] if text else []), *_vercel_calls(places)]
@@ -144,27 +158,6 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
         span.output = [answer] if answer else []
     if span.operation == "inference" and not span.output and not span.failed:
         span.output = next((said for value in places.each(*RESPONSES) if (said := parse_answer(value))), [])
-
-
-def _answered_once(messages: list[Message]) -> list[Message]:
-    """Return the messages without results that are told twice in a row: in a message for tools, and in one of the user."""
-    whole: list[Message] = []
-    told: list[tuple[object, object]] = []
-    for message in messages:
-        if message["role"] != "tool":
-            told = []
-            whole.append(message)
-            continue
-        given = [(part.get("id"), part.get("response")) for part in message["parts"]]
-        new = [
-            part
-            for part, each in zip(message["parts"], given, strict=True)
-            if not each[0] or each not in told
-        ]
-        told += given
-        if new:
-            whole.append(message if len(new) == len(given) else {**message, "parts": new})
-    return whole
 
 
 def _vercel_calls(places: SpanFields) -> list[dict[str, object]]:

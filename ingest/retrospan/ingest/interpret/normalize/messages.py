@@ -112,11 +112,17 @@ def _opened(value: dict[str, object]) -> dict[str, object]:
     for key in ("data", "kwargs"):
         inner = value.get(key)
         if isinstance(inner, dict) and "content" in inner and "role" not in value:
-            return {"type": value.get("type"), **inner} if key == "data" else inner
+            return {"type": value.get("type") if key == "data" else _type_of_class(value.get("id")), **inner}
     message = value.get("message")
     if isinstance(message, dict) and "role" not in value and "parts" not in value and "content" not in value:
         return _opened(message)
     return value
+
+
+def _type_of_class(path: object) -> str | None:
+    """Return the type that the name of a message's class says, as in `[…, "HumanMessage"]`."""
+    name = path[-1] if isinstance(path, list) and path else None
+    return name.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(name, str) else None
 
 
 def _role_of(value: dict[str, object], role: str) -> str:

@@ -1,0 +1,98 @@
+"""What one place says of a call or its result and another leaves out: parts of the same messages complete each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+from retrospan.ingest.interpret.normalize.message import Message, Part
+
+#: How a value says that a tool failed; only text that holds one of these is worth parsing for it.
+_FAILED = ('"error"', "_error", "isError")
+
+
+def has_gaps(messages: Sequence[Message]) -> bool:
+    """Tell whether there is a call or a result without its id."""
+    return any("id" not in part for part in _acts(messages))
+
+
+def may_tell_failures(messages: Sequence[Message], value: object) -> bool:
+    """Tell whether a value could say of a result in the messages that it is an error."""
+    return (
+        isinstance(value, str)
+        and any(mark in value for mark in _FAILED)
+        and any(part["type"] == "tool_call_response" for part in _acts(messages))
+    )
+
+
+def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Message]:
+    """Return the messages with the ids, and the errors, that another telling of the same acts has.
+
+    Acts are the same in the same order: a call by name and arguments, a result by its content, and by the id where both
+    have one. What does not fit is left as it is.
+    """
+    waiting = list(_acts(other))
+    return [_completed(message, waiting) for message in messages]
+
+
+def answered_once(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages without results that are told twice in a row: in a message for tools, and in one of the user.
+
+    If one of the two says that it is an error, it is.
+    """
+    whole: list[Message] = []
+    told: list[Part] = []
+    row = 0
+    for message in messages:
+        if message["role"] != "tool":
+            told = []
+            whole.append(message)
+            row = len(whole)
+            continue
+        again = [part for part in message["parts"] if any(_is_same(part, each) for each in told)]
+        new = [part for part in message["parts"] if part not in again]
+        if any("is_error" in part for part in again):
+            whole[row:] = completed(whole[row:], [{"role": "tool", "parts": again}])
+        told += new
+        if new:
+            whole.append(message if not again else {**message, "parts": new})
+    return whole
+
+
+def _acts(messages: Iterable[Message]) -> Iterator[Part]:
+    for message in messages:
+        yield from (part for part in message["parts"] if part["type"] in ("tool_call", "tool_call_response"))
+
+
+def _completed(message: Message, waiting: list[Part]) -> Message:
+    parts = [_with(part, waiting) for part in message["parts"]]
+    if all(part is before for part, before in zip(parts, message["parts"], strict=True)):
+        return message
+    return {**message, "parts": parts}
+
+
+def _with(part: Part, waiting: list[Part]) -> Part:
+    """Return a part with what the next of those that wait, if it is the same act, has more."""
+    place = next((place for place, other in enumerate(waiting) if _is_act(part, other)), None)
+    if place is None:
+        return part
+    other = waiting[place]
+    del waiting[: place + 1]
+    # The keys in the order in which a part is read, for equal texts of equal parts.
+    if "id" in other and "id" not in part:
+        part = cast("Part", {"type": part["type"], "id": other["id"], **part})
+    if "is_error" in other and "is_error" not in part:
+        part = {**part, "is_error": True}
+    return part
+
+
+def _is_act(part: Part, other: Part) -> bool:
+    if part["type"] != other["type"] or ("id" in part and "id" in other and part["id"] != other["id"]):
+        return False
+    if part["type"] == "tool_call":
+        return part.get("name") == other.get("name") and part.get("arguments") == other.get("arguments")
+    return part["type"] == "tool_call_response" and part.get("response") == other.get("response")
+
+
+def _is_same(part: Part, told: Part) -> bool:
+    return bool(part.get("id")) and part.get("id") == told.get("id") and _is_act(part, told)

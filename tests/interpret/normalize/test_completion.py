@@ -1,0 +1,151 @@
+"""Parts of the same acts complete each other, and nothing else is taken from another telling."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from made_runs import act, agent, rows
+
+from retrospan.ingest.interpret.normalize.completion import (
+    answered_once,
+    completed,
+    has_gaps,
+    may_tell_failures,
+)
+from retrospan.ingest.interpret.normalize.message import Message, Part
+
+
+def call(name: str, arguments: object, call_id: str = "") -> Part:
+    part: Part = {"type": "tool_call"}
+    if call_id:
+        part["id"] = call_id
+    part["name"], part["arguments"] = name, arguments
+    return part
+
+
+def result(said: object, call_id: str = "", *, failed: bool = False) -> Part:
+    part: Part = {"type": "tool_call_response"}
+    if call_id:
+        part["id"] = call_id
+    part["response"] = said
+    if failed:
+        part["is_error"] = True
+    return part
+
+
+def said(role: str, *parts: Part) -> Message:
+    return {"role": role, "parts": list(parts)}
+
+
+ASKED = [
+    said("assistant", call("look", {"a": 1}), call("look", {"a": 2})),
+    said("tool", result("x"), result("x")),
+]
+IDS = [
+    said("assistant", call("look", {"a": 1}, "1"), call("look", {"a": 2}, "2")),
+    said("tool", result("x", "1"), result("x", "2", failed=True)),
+]
+
+
+def test_ids_and_errors_come_from_the_other_telling_in_its_order() -> None:
+    assert completed(ASKED, IDS) == IDS
+    assert json.dumps(completed(ASKED, IDS)) == json.dumps(IDS), "the keys have their order"
+
+
+def test_what_is_whole_stays_the_same_object() -> None:
+    assert all(after is before for after, before in zip(completed(IDS, ASKED), IDS, strict=True))
+    assert not has_gaps(IDS) and has_gaps(ASKED)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        call("look", {"a": 2}, "9"),
+        call("seek", {"a": 1}, "9"),
+        result("x", "9"),
+        {"type": "text", "content": "look"},
+    ],
+)
+def test_what_is_not_the_same_act_gives_nothing(other: Part) -> None:
+    before = [said("assistant", call("look", {"a": 1}))]
+    assert completed(before, [said("assistant", other)]) == before
+
+
+def test_a_result_with_another_id_is_another_result() -> None:
+    before = [said("tool", result("x", "1"))]
+    assert completed(before, [said("tool", result("x", "2", failed=True))]) == before
+
+
+def test_an_act_is_taken_once_and_what_was_passed_over_is_not_taken_later() -> None:
+    before = [said("assistant", call("b", None), call("a", None))]
+    other = [said("assistant", call("a", None, "1"), call("b", None, "2"))]
+    assert [part.get("id") for part in completed(before, other)[0]["parts"]] == ["2", None]
+
+
+def test_a_result_told_twice_in_a_row_is_one_and_an_error_if_one_of_them_says_so() -> None:
+    failed = said("tool", result("locked", "1", failed=True))
+    messages = [said("user"), said("tool", result("locked", "1")), failed]
+    assert answered_once(messages) == [said("user"), failed]
+    assert answered_once(reversed(messages)) == [failed, said("user")]
+
+
+def test_a_result_of_another_turn_is_another_result() -> None:
+    messages = [said("tool", result("x", "1")), said("user"), said("tool", result("x", "1", failed=True))]
+    assert answered_once(messages) == messages
+    nameless = [said("tool", result("x")), said("tool", result("x"))]
+    assert answered_once(nameless) == nameless
+
+
+def test_only_text_that_says_error_is_parsed_for_it() -> None:
+    assert may_tell_failures(IDS, '{"status": "error"}')
+    assert may_tell_failures(IDS, '{"is_error": true}')
+    assert not may_tell_failures(IDS, '{"status": "ok"}')
+    assert not may_tell_failures([said("user")], '{"status": "error"}')
+    assert not may_tell_failures(IDS, {"status": "error"})
+
+
+def test_a_tool_that_failed_by_the_whole_request_alone_has_failed() -> None:
+    whole = json.dumps(
+        [
+            {"role": "user", "content": [{"text": "Change it."}]},
+            {
+                "role": "assistant",
+                "content": [{"toolUse": {"toolUseId": "1", "name": "change", "input": {}}}],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"toolResult": {"toolUseId": "1", "content": [{"text": "locked"}], "status": "error"}}
+                ],
+            },
+        ]
+    )
+    flattened: dict[str, Any] = {
+        "input.value": whole,
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "Change it.",
+        "llm.input_messages.1.message.role": "assistant",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.id": "1",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.name": "change",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.arguments": "{}",
+        "llm.input_messages.2.message.role": "tool",
+        "llm.input_messages.2.message.tool_call_id": "1",
+        "llm.input_messages.2.message.content": "locked",
+    }
+    first = act(
+        "chat",
+        1,
+        gen_ai__output__messages=json.dumps(
+            [
+                {
+                    "role": "assistant",
+                    "parts": [{"type": "tool_call", "id": "1", "name": "change", "arguments": {}}],
+                }
+            ]
+        ),
+    )
+    second = act("chat", 3, **flattened)
+    (tool,) = rows(agent(), first, second).tool_calls
+    assert tool.status == "error"
