@@ -114,7 +114,11 @@ def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Interpre
     return runs
 
 
+def rows_of_spans(spans: Sequence[Span]) -> list[Rows]:
+    """Return the canonical rows of the runs in some spans, generation 1."""
+    return [rows_of(run, "default", 1, None) for run in read_runs(spans)]
+
+
 def rows_of_recording(recording: Recording) -> list[Rows]:
     """Return the canonical rows of the recording's runs, generation 1."""
-    runs = read_runs(spans_of_requests(recording.traces, recording.logs))
-    return [rows_of(run, "default", 1, None) for run in runs]
+    return rows_of_spans(spans_of_requests(recording.traces, recording.logs))

@@ -1,4 +1,4 @@
-"""The rows that the recordings give, kept as one hash for each table: nothing changes in them unseen.
+"""The rows that recordings give, whole and damaged, kept as one hash for each table: nothing changes in them unseen.
 
     cd tests && python -m recordings.kept_rows             # keep what the rules give now
     cd tests && python -m recordings.kept_rows --out DIR   # write the rows themselves, to compare two commits by diff -r
@@ -11,25 +11,30 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from functools import cache, partial
 from pathlib import Path
 
 from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
-from spans import rows_of_recording
+from recordings.damaged import damaged, stated
+from spans import rows_of_spans, spans_of_requests
 
 from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.spans.span import Span
 
 KEPT = Path(__file__).with_name("kept_rows.tsv")
+#: How often each recording is damaged, each time otherwise; and how many runs are made up.
+DAMAGED, STATED = 3, 150
 #: Changes with every version of the rules.
 _LEFT_OUT = ("interpreted_by",)
 _TABLES = tuple(field.name for field in fields(Rows))
 
 
-def tables_of(recording: Recording) -> dict[str, list[str]]:
-    """Return the rows of a recording's runs as JSON, by table; tables without rows are left out."""
+def tables_of(spans: Sequence[Span]) -> dict[str, list[str]]:
+    """Return the rows of the runs in some spans as JSON, by table; tables without rows are left out."""
     found: dict[str, list[str]] = {}
-    for rows in rows_of_recording(recording):
+    for rows in rows_of_spans(spans):
         for table in _TABLES:
             found.setdefault(table, []).extend(
                 json.dumps(
@@ -45,11 +50,30 @@ def tables_of(recording: Recording) -> dict[str, list[str]]:
     return {table: lines for table, lines in found.items() if lines}
 
 
-def hashes_of(recording: Recording) -> dict[str, str]:
+def hashes_of(spans: Sequence[Span]) -> dict[str, str]:
     """Return the number of rows and their hash, by table."""
-    return {table: f"{len(lines)}:{_hash(lines)}" for table, lines in tables_of(recording).items()}
+    return {table: f"{len(lines)}:{_hash(lines)}" for table, lines in tables_of(spans).items()}
 
 
+def cases() -> dict[str, Callable[[], list[Span]]]:
+    """Return what rows are kept of, by name: every recording but those that are held back, whole and damaged, and runs
+    that are made up."""
+    found: dict[str, Callable[[], list[Span]]] = {}
+    whole = {name: load_recording(name) for name in sorted(manifest())} | taken() | taken(OTHERS)
+    for name, recording in whole.items():
+        found[name] = partial(spans_of_requests, recording.traces, recording.logs)
+        for number in range(1, DAMAGED + 1):
+            found[f"{name}~{number}"] = partial(_damaged, recording, number)
+    for number in range(1, STATED + 1):
+        found[f"stated~{number}"] = partial(stated, str(number))
+    return found
+
+
+def _damaged(recording: Recording, number: int) -> list[Span]:
+    return damaged(spans_of_requests(recording.traces, recording.logs), f"{recording.name}~{number}")
+
+
+@cache
 def kept() -> dict[str, dict[str, str]]:
     """Return what is kept: recording → table → number and hash."""
     found: dict[str, dict[str, str]] = {}
@@ -59,15 +83,8 @@ def kept() -> dict[str, dict[str, str]]:
     return found
 
 
-def recordings() -> Iterator[Recording]:
-    """Yield every recording but those that are held back, by name."""
-    yield from (load_recording(name) for name in sorted(manifest()))
-    yield from taken().values()
-    yield from taken(OTHERS).values()
-
-
 def _hash(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
 def main() -> None:
@@ -75,15 +92,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the rows themselves into this directory")
     out: Path | None = parser.parse_args().out
     lines = []
-    for recording in recordings():
+    for name, spans in cases().items():
         if out is None:
-            lines.append(
-                "\t".join([recording.name, *("=".join(each) for each in hashes_of(recording).items())])
-            )
+            lines.append("\t".join([name, *("=".join(each) for each in hashes_of(spans()).items())]))
         else:
-            file = out / f"{recording.name}.jsonl"
+            file = out / f"{name}.jsonl"
             file.parent.mkdir(parents=True, exist_ok=True)
-            tables = tables_of(recording)
+            tables = tables_of(spans())
             file.write_text("".join(f"{table} {row}\n" for table in tables for row in tables[table]))
     if out is None:
         KEPT.write_text("\n".join(lines) + "\n", encoding="utf-8")
