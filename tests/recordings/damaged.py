@@ -9,8 +9,8 @@ from random import Random
 
 from retrospan.ingest.interpret.spans.span import Event, Span
 
-#: Of each hundred, so many are lost: spans, attributes, log records; and so many texts are cut.
-SPANS, ATTRIBUTES, LOGS, CUT = 8, 12, 8, 4
+#: Of each hundred, so many are lost: spans, log records; and so many texts are cut.
+SPANS, LOGS, CUT = 8, 8, 4
 
 #: What an agent may state, by event; of each key some values that can be read and one that cannot.
 _STATED: dict[str, dict[str, Sequence[object]]] = {
@@ -96,28 +96,33 @@ _ON_SPANS: dict[str, Sequence[object]] = {
 _BEGAN = 1_795_184_000_000_000_000
 
 
-def damaged(spans: Sequence[Span], seed: str) -> list[Span]:
-    """Return what is left of the spans; the same for the same seed."""
+def damaged(spans: Sequence[Span], seed: str, lost: int) -> list[Span]:
+    """Return what is left of the spans, in another order; the same for the same seed.
+
+    `lost`: how many of each hundred attributes.
+    """
     chance = Random(seed)
-    return [
+    left = [
         replace(
             span,
-            attributes=_worn(span.attributes, chance),
-            events=[replace(each, attributes=_worn(each.attributes, chance)) for each in span.events],
+            attributes=_worn(span.attributes, lost, chance),
+            events=[replace(each, attributes=_worn(each.attributes, lost, chance)) for each in span.events],
             logs=[each for each in span.logs if chance.randrange(100) >= LOGS],
         )
         for span in spans
         if chance.randrange(100) >= SPANS
     ]
+    chance.shuffle(left)
+    return left
 
 
-def _worn(attributes: Mapping[str, object], chance: Random) -> dict[str, object]:
+def _worn(attributes: Mapping[str, object], lost: int, chance: Random) -> dict[str, object]:
     left = {}
     for key, value in attributes.items():
         fate = chance.randrange(100)
-        if fate >= ATTRIBUTES + CUT or (fate >= ATTRIBUTES and not isinstance(value, str)):
+        if fate >= lost + CUT or (fate >= lost and not isinstance(value, str)):
             left[key] = value
-        elif fate >= ATTRIBUTES:
+        elif fate >= lost:
             left[key] = str(value)[: len(str(value)) // 2]
     return left
 
@@ -150,6 +155,7 @@ def stated(seed: str) -> list[Span]:
                 arrived_at=began + 9_000_000_000,
             )
         )
+    chance.shuffle(spans)
     return spans
 
 
