@@ -46,7 +46,7 @@ def _requests(
             requests[span] = (inner[0][0], _joined([own for _, own in inner]))
             continue
         if inner:
-            one = inner[0][0]
+            ((one, _),) = inner
             _complete(span, one)
             one.is_part = True
         requests[span] = (span, [span])

@@ -47,7 +47,7 @@ class PrefixCache:
         if isinstance(value, Unreadable):
             return value
         found = self._messages(value, role)
-        if isinstance(value, list) and not any(isinstance(item, list) for item in value):
+        if isinstance(value, list):
             kept.append((text, found))
             del kept[:-KEPT]
         return [*found]

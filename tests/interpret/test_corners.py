@@ -1,0 +1,192 @@
+"""Corners of the rules that few runs reach, each by a small example."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from made_runs import act, agent, asks, chat, returned, rows, said, tool
+from spans import read_run
+
+from retrospan.ingest.interpret.assembly.grouping import joined_trace
+from retrospan.ingest.interpret.lineage.value_lineage import _values_in
+from retrospan.ingest.interpret.normalize.documents import _document
+from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
+from retrospan.ingest.interpret.normalize.messages import read_messages, read_part, response_of
+from retrospan.ingest.interpret.spans.span import Event, Link, Span
+from retrospan.ingest.interpret.spans.span_fields import OUTPUT, SpanFields
+from retrospan.schemas.hashing import hash_of
+
+OTHER = "cd" * 16
+
+
+def statuses(*spans: Span) -> list[tuple[str, str]]:
+    return [(row.tool_name, row.status) for row in rows(*spans).tool_calls]
+
+
+@pytest.mark.parametrize(("outer", "inner"), [("Oslo", {"city": "Oslo"}), ({"city": "Oslo"}, "Oslo")])
+def test_a_tool_inside_itself_is_one_execution_whichever_unwraps_the_argument(
+    outer: object, inner: object
+) -> None:
+    def sent(arguments: object) -> str:
+        return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+    around = tool(1, gen_ai__tool__call__arguments=sent(outer), takes=3)
+    within = tool(2, gen_ai__tool__call__arguments=sent(inner), inside=around.span_id)
+    assert len(rows(agent(), around, within).tool_calls) == 1
+
+
+def test_a_tool_inside_itself_with_other_arguments_is_another_execution() -> None:
+    around = tool(1, gen_ai__tool__call__arguments='{"city": "Oslo"}', takes=3)
+    within = tool(2, gen_ai__tool__call__arguments='{"city": "Bergen"}', inside=around.span_id)
+    assert len(rows(agent(), around, within).tool_calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("held", "failed"),
+    [
+        ({"type": "tool", "content": "no", "tool_call_id": "7", "status": "error"}, True),
+        ({"type": "tool", "content": "no", "tool_call_id": "7", "status": "success"}, False),
+    ],
+)
+def test_a_tool_s_message_says_whether_it_failed(held: dict[str, object], failed: bool) -> None:
+    (row,) = rows(agent(), tool(1, gen_ai__tool__call__result=json.dumps(held))).tool_calls
+    assert (row.status, row.tool_call_id) == ("error" if failed else "ok", "7")
+
+
+@pytest.mark.parametrize("call_id", [7, "", None])
+def test_an_id_that_is_not_a_text_is_none(call_id: object) -> None:
+    held = {"type": "tool", "content": "done", "tool_call_id": call_id}
+    (row,) = rows(agent(), tool(1, gen_ai__tool__call__result=json.dumps(held))).tool_calls
+    assert row.tool_call_id is None
+
+
+def test_the_first_link_of_the_oldest_root_is_joined() -> None:
+    def root(number: int, to: str) -> Span:
+        link = Link(trace_id=to, span_id="1" * 16, attributes={})
+        return act("", number, span_id=f"{number:016x}", parent_span_id="", links=[link])
+
+    older, newer = root(1, OTHER), root(2, "ef" * 16)
+    assert joined_trace([older, newer]) == joined_trace([newer, older]) == OTHER
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"text": "", "content": "held"}, "held"),
+        ({"id": "d", "metadata": {"x": 1}}, ""),
+        ("plain", "plain"),
+        ({"content": {"a": 1}}, '{"a":1}'),
+    ],
+)
+def test_the_text_of_a_document(value: object, text: str) -> None:
+    document = _document(value)
+    assert document is not None and document.content == text
+
+
+def test_a_document_without_a_name_is_called_by_its_text() -> None:
+    document = _document({"content": "a text"})
+    assert document is not None and (document.document_id, document.named) == (hash_of("a text"), False)
+    assert _document({"metadata": {}}) is None and _document("") is None
+
+
+@pytest.mark.parametrize(
+    ("blocks", "response"),
+    [
+        ([{"json": {"a": 1}}], {"a": 1}),
+        ([{"json": 1}, {"json": 2}], [1, 2]),
+        ([{"json": 1}, {"other": 2}], [{"json": 1}, {"other": 2}]),
+        ([{"text": "a", "more": 1, "else": 2}, {"text": "b"}], [{"text": "a", "more": 1, "else": 2}, {"text": "b"}]),
+        ([{"type": "text", "text": "a"}, {"text": "b"}], "ab"),
+    ],
+)  # fmt: skip
+def test_blocks_are_one_response_only_when_all_of_them_are_alike(blocks: object, response: object) -> None:
+    assert response_of(blocks) == response
+
+
+def test_values_are_told_in_their_order() -> None:
+    assert list(_values_in({"a": "order-1", "b": ["order-2", {"c": "order-3"}], "d": "order-4"})) == [
+        "order-1", "order-2", "order-3", "order-4",
+    ]  # fmt: skip
+
+
+def test_a_call_s_id_has_many_names() -> None:
+    assert read_part({"tool_name": "look", "arguments": {"a": 1}, "tool_call_id": "7"}) == {
+        "type": "tool_call",
+        "id": "7",
+        "name": "look",
+        "arguments": {"a": 1},
+    }
+    assert read_part({"tool_name": "look", "tool_kwargs": {}, "id": "8"}).get("id") == "8"
+
+
+def test_the_role_of_an_event_is_the_message_s_own_where_it_says_one() -> None:
+    def event(name: str, **held: object) -> Event:
+        return Event(name=name, time_ns=1, attributes={"gen_ai.event.content": json.dumps(held)})
+
+    asked = replace(
+        act("chat", 1),
+        events=[
+            event("gen_ai.user.message", content="Hi"),
+            event("gen_ai.user.message", content="Rules", role="system"),
+            event("gen_ai.choice", message={"content": "Hello"}, index=0),
+        ],
+    )
+    (step,) = read_run("r", [asked]).steps
+    assert [message["role"] for message in step.span.input] == ["user", "system"]
+    assert [message["role"] for message in step.span.output] == ["assistant"]
+
+
+def test_a_value_is_taken_from_every_place_but_by_its_ending_from_one() -> None:
+    sent = act("chat", 1, x__output="a", gen_ai__completion="b", output__value="c")
+    places = SpanFields(sent)
+    assert list(places.each("gen_ai.completion", "output.value", OUTPUT)) == ["b", "c"]
+    assert list(SpanFields(act("chat", 1, x__output="a")).each("output.value", OUTPUT)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"), [('"a"', "a"), ('a"', 'a"'), ('"a', '"a'), ('"', None), ("", None), ("a", "a")]
+)
+def test_only_a_text_in_quotes_is_unquoted(sent: str, read: str | None) -> None:
+    assert SpanFields(act("chat", 1, x=sent)).text("x") == read
+
+
+def test_a_parent_that_only_some_children_call_remote_is_missing() -> None:
+    def child(number: int, flags: int) -> Span:
+        return replace(act("chat", number, inside="9" * 16), flags=flags)
+
+    remote = 0x300  # the flags say that the parent is in another process
+
+    def gap(*spans: Span) -> str | None:
+        return rows(*spans).runs[0].incomplete_because
+
+    assert gap(child(1, remote), child(2, 0)) == "missing_parent"
+    assert gap(child(1, remote), child(2, remote)) is None
+
+
+@pytest.mark.parametrize(("said_id", "kept"), [("00000000000000AB", "00000000000000ab"), ("ab", None), ("g" * 16, None)])  # fmt: skip
+def test_what_an_effect_undoes_is_named_by_a_span_id(said_id: str, kept: str | None) -> None:
+    found = rows(agent(), tool(1, retrospan__effect="write", retrospan__compensates=said_id))
+    assert found.effects[0].compensates == kept
+    assert [problem.field for problem in found.problems] == ([] if kept else ["retrospan.compensates"])
+
+
+def test_lists_of_lists_of_messages_grow_as_any_other() -> None:
+    first = [[{"role": "user", "content": "Hi"}], [{"role": "assistant", "content": "Hello"}]]
+    texts = [json.dumps(first), json.dumps([*first, [{"role": "user", "content": "And?"}]])]
+    cache = PrefixCache()
+    assert [cache.read("k", text, "user") for text in texts] == [read_messages(text) for text in texts]
+
+
+def test_an_answer_that_is_told_again_with_another_call_stays() -> None:
+    """Only an answer all of whose calls are those that got lost makes room for it."""
+    first = chat(1, [said("user", "Go")], asks("look", {"a": 1}, "1"))
+    other = said("assistant", asks("look", {"a": 1}, "x"), asks("seek", {}, "y"))
+    second = chat(3, [said("user", "Go"), other, returned("1", "seen")], "Done")
+    found = rows(agent(), first, second)
+    values = {value.number: json.loads(value.json or "null") for value in found.values}
+    told = [values[number] for number in found.model_calls[1].input_values]
+    assert [[part.get("id") for part in message["parts"]] for message in told] == [
+        [None], ["x", "y"], ["1"], ["1"],
+    ]  # fmt: skip
