@@ -9,8 +9,30 @@ from random import Random
 
 from retrospan.ingest.interpret.spans.span import Event, Span
 
-#: Of each hundred, so many are lost: spans, log records; and so many texts are cut.
-SPANS, LOGS, CUT = 8, 8, 4
+#: Of each hundred, so many are lost: spans, log records; so many texts are cut, and so many values in JSON are worn.
+SPANS, LOGS, CUT, WORN = 8, 8, 4, 40
+#: Of each hundred keys inside a value, so many are lost, and so many get another name.
+KEYS_LOST, KEYS_RENAMED = 4, 5
+#: Names that mean the same somewhere.
+_SYNONYMS = (
+    ("arguments", "args", "input", "tool_kwargs", "function_call_arguments_json"),
+    ("content", "text", "blocks", "parts", "output_text"),
+    ("id", "call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "ref"),
+    ("name", "tool_name", "toolName", "function_call_name"),
+    ("role", "type"),
+    ("response", "result", "output", "value", "json"),
+    ("tool_calls", "function_call", "functionCall", "toolUse", "toolRequest"),
+    ("functionResponse", "function_response", "toolResult", "toolResponse"),
+    ("messages", "contents", "input", "prompt", "chat_history"),
+    ("choices", "generations", "candidates", "replies", "message"),
+    ("usage", "usage_metadata", "token_usage", "models_usage"),
+    ("input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens"),
+    ("output_tokens", "completion_tokens", "candidatesTokenCount", "outputTokens"),
+    ("kwargs", "data", "additional_kwargs", "inputs", "raw"),
+    ("status", "is_error", "isError", "error"),
+    ("document_id", "doc_id", "id", "document", "metadata"),
+)
+_BY_NAME = {name: names for names in _SYNONYMS for name in names}
 
 #: What an agent may state, by event; of each key some values that can be read and one that cannot.
 _STATED: dict[str, dict[str, Sequence[object]]] = {
@@ -121,9 +143,35 @@ def _worn(attributes: Mapping[str, object], lost: int, chance: Random) -> dict[s
     for key, value in attributes.items():
         fate = chance.randrange(100)
         if fate >= lost + CUT or (fate >= lost and not isinstance(value, str)):
-            left[key] = value
+            left[key] = _worn_inside(value, chance)
         elif fate >= lost:
             left[key] = str(value)[: len(str(value)) // 2]
+    return left
+
+
+def _worn_inside(value: object, chance: Random) -> object:
+    """Return JSON text with keys lost and renamed, at times as Python prints it; any other value as it is."""
+    if not isinstance(value, str) or value[:1] not in ("[", "{") or chance.randrange(100) >= WORN:
+        return value
+    try:
+        read = json.loads(value)
+    except ValueError:
+        return value
+    worn = _renamed(read, chance)
+    return str(worn) if chance.randrange(8) == 0 else json.dumps(worn)
+
+
+def _renamed(value: object, chance: Random) -> object:
+    if isinstance(value, list):
+        return [_renamed(item, chance) for item in value]
+    if not isinstance(value, dict):
+        return value
+    left = {}
+    for key, item in value.items():
+        fate = chance.randrange(100)
+        if fate >= KEYS_LOST:
+            names = _BY_NAME.get(key, (key,)) if fate < KEYS_LOST + KEYS_RENAMED else (key,)
+            left[chance.choice(names)] = _renamed(item, chance)
     return left
 
 

@@ -25,7 +25,7 @@ from retrospan.ingest.interpret.spans.span import Span
 
 KEPT = Path(__file__).with_name("kept_rows.tsv")
 #: Each recording is damaged so many times: of each hundred attributes, so many are lost.
-DAMAGED = (12, 12, 40)
+DAMAGED = (5, 12, 12, 40)
 #: How many runs are made up.
 STATED = 200
 #: Changes with every version of the rules.

@@ -6,15 +6,18 @@ import json
 from typing import Any
 
 import pytest
-from made_runs import act, agent, rows
+from made_runs import act, agent, chat, rows
 
 from retrospan.ingest.interpret.normalize.completion import (
     answered_once,
     completed,
     has_gaps,
+    is_fuller,
     may_tell_failures,
 )
 from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.spans.span import Span
 
 
 def call(name: str, arguments: object, call_id: str = "") -> Part:
@@ -52,6 +55,32 @@ IDS = [
 def test_ids_and_errors_come_from_the_other_telling_in_its_order() -> None:
     assert completed(ASKED, IDS) == IDS
     assert json.dumps(completed(ASKED, IDS)) == json.dumps(IDS), "the keys have their order"
+
+
+SHORT = [
+    said("user", {"type": "text", "content": "Go"}),
+    said("assistant", {"type": "text", "content": "Well"}),
+]
+LONG = [SHORT[0], said("assistant", {"type": "text", "content": "Well"}, call("look", {}, "1")), *IDS]
+
+
+@pytest.mark.parametrize(
+    ("other", "messages", "fuller"),
+    [
+        (LONG, SHORT, True),
+        (LONG, [], True),
+        (SHORT, LONG, False),
+        (SHORT, SHORT, False),
+        (LONG, [*reversed(SHORT)], False),
+        (LONG, [SHORT[0], said("assistant", {"type": "text", "content": "Otherwise"})], False),
+        (LONG, [said("assistant", {"type": "text", "content": "Go"})], False),
+        (IDS, ASKED, False),
+    ],
+)
+def test_a_telling_that_holds_the_other_and_more_is_fuller(
+    other: list[Message], messages: list[Message], fuller: bool
+) -> None:
+    assert is_fuller(other, messages) is fuller
 
 
 def test_what_is_whole_stays_the_same_object() -> None:
@@ -149,3 +178,77 @@ def test_a_tool_that_failed_by_the_whole_request_alone_has_failed() -> None:
     second = act("chat", 3, **flattened)
     (tool,) = rows(agent(), first, second).tool_calls
     assert tool.status == "error"
+
+
+def test_messages_of_which_only_roles_arrived_come_from_the_whole_request() -> None:
+    asked = "ToolCall(tool_name='look', arguments={'a': 1}, id='1')"
+    whole = [
+        "Message(_role=<Role.USER: 'user'>, _content=[Text(text='Go')])",
+        f"Message(_role=<Role.ASSISTANT: 'assistant'>, _content=[{asked}])",
+        f"Message(_role=<Role.TOOL: 'tool'>, _content=[Result(result='seen', origin={asked}, error=False)])",
+    ]
+    flattened: dict[str, Any] = {
+        "input.value": json.dumps({"messages": whole}),
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "Go",
+        "llm.input_messages.1.message.role": "assistant",
+        "llm.input_messages.2.message.role": "tool",
+    }
+    (call_row,) = (found := rows(agent(), act("chat", 1, **flattened))).model_calls
+    told = [
+        json.loads(value.json or "null") for value in found.values if value.number in call_row.input_values
+    ]
+    assert [message["role"] for message in told] == ["user", "assistant", "tool"]
+    assert told[2]["parts"] == [{"type": "tool_call_response", "id": "1", "response": "seen"}]
+
+
+EXCHANGE: dict[str, Any] = {
+    "llm.acme.messages": "[{'role': 'user', 'content': 'Go'}]",
+    "llm.acme.choices": "[{'message': {'role': 'assistant', 'content': None, 'tool_calls': [{'id': '1', 'type': "
+    "'function', 'function': {'name': 'look', 'arguments': '{}'}}]}}]",
+    "llm.acme.model": "m-2026",
+    "llm.acme.id": "r1",
+    "llm.acme.usage": "{'prompt_tokens': 7, 'completion_tokens': 2}",
+}
+
+
+def test_a_span_that_holds_a_request_and_its_response_is_a_model_call_whatever_it_is_called() -> None:
+    (row,) = rows(agent(), act("", 1, **EXCHANGE)).model_calls
+    assert (row.request_model, row.response_model) == (None, "m-2026")
+    assert (row.input_tokens, row.output_tokens) == (7, 2)
+
+
+@pytest.mark.parametrize("name", ["llm.acme.messages", "llm.acme.choices"])
+def test_half_an_exchange_is_nothing(name: str) -> None:
+    half = {key: value for key, value in EXCHANGE.items() if key != name}
+    assert rows(agent(), chat(0, [], "Hi"), act("", 2, **half)).model_calls[1:] == []
+
+
+def test_a_span_around_several_requests_tells_of_the_one_whose_response_it_has() -> None:
+    def request(at: float, response_id: str, inside: str) -> Span:
+        return act("", at, **{**EXCHANGE, "llm.acme.id": response_id}, inside=inside)
+
+    around = act("chat", 1, takes=9, gen_ai__response__id="r2", gen_ai__request__model="m")
+    inner = [request(2, "r1", around.span_id), request(4, "r2", around.span_id)]
+    found = rows(agent(), around, *inner).model_calls
+    assert [row.request_model for row in found] == [None, "m"]
+    assert [row.input_tokens for row in found] == [7, 7]
+
+
+def test_calls_and_ids_beside_the_parts_of_a_message_belong_to_it() -> None:
+    message = read_message(
+        {
+            "role": "assistant",
+            "parts": [{"type": "text", "content": "Well"}, call("seek", {})],
+            "tool_calls": [
+                {"id": "1", "function": {"name": "look", "arguments": "{}"}},
+                {"id": "2", "function": {"name": "seek", "arguments": "{}"}},
+            ],
+        }
+    )
+    assert message is not None
+    assert [part.get("name") for part in message["parts"]] == [None, "seek", "look"]
+    answered = read_message(
+        {"role": "tool", "tool_call_id": "1", "parts": [{"type": "text", "content": '{"a": 1}'}]}
+    )
+    assert answered == {"role": "tool", "parts": [result({"a": 1}, "1")]}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.completion import completed, is_fuller
+from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 
@@ -11,7 +13,8 @@ def single_requests(tree: Tree) -> list[NormalizedSpan]:
     """Return one span per real model request, in order.
 
     A span with exactly one model span below it is the same request: the outer span stands for it, completed by what only
-    the inner one says. A span with several below it is not a request but something around them.
+    the inner one says. A span with several below it is not a request but something around them; where it has the id of
+    the response of one of them, it completes that one.
     """
     below: dict[NormalizedSpan, list[NormalizedSpan]] = {}
     inside: set[NormalizedSpan] = set()
@@ -43,6 +46,9 @@ def _requests(
         # Each list is taken once, by the span right around it.
         inner = [requests.pop(each) for each in below.get(span, [])]
         if len(inner) > 1:
+            for one, _ in inner:
+                if one.response_id is not None and one.response_id == span.response_id:
+                    _complete(one, span)  # what is around them tells of one of them as well
             requests[span] = (inner[0][0], _joined([own for _, own in inner]))
             continue
         if inner:
@@ -122,9 +128,11 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
     ):
         if getattr(outer, name) is None:
             setattr(outer, name, getattr(inner, name))
-    for name in ("system", "input", "output", "tool_definitions", "parameters", "finish_reasons"):
+    for name in ("system", "tool_definitions", "parameters", "finish_reasons"):
         if not getattr(outer, name):
             setattr(outer, name, getattr(inner, name))
+    outer.input = _fuller(outer.input, inner.input)
+    outer.output = _fuller(outer.output, inner.output)
     outer.stores_history = outer.stores_history or inner.stores_history
     outer.failed = outer.failed or inner.failed
     outer.tokens = TokenUsage(
@@ -133,6 +141,11 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
             for pair in zip(_counts(outer.tokens), _counts(inner.tokens), strict=True)
         )
     )
+
+
+def _fuller(messages: list[Message], other: list[Message]) -> list[Message]:
+    """Return the telling that holds the other, or the first one with what the other says of the same acts."""
+    return other if is_fuller(other, messages) else completed(messages, other)
 
 
 def _counts(tokens: TokenUsage) -> tuple[int | None, int | None, int | None, int | None]:

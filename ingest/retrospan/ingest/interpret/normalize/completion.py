@@ -25,6 +25,14 @@ def may_tell_failures(messages: Sequence[Message], value: object) -> bool:
     )
 
 
+def is_fuller(other: Sequence[Message], messages: Sequence[Message]) -> bool:
+    """Tell whether another telling says all that the messages say, in their order, and more."""
+    rest = iter(other)
+    return all(any(_holds(each, message) for each in rest) for message in messages) and (
+        _size(other) > _size(messages)
+    )
+
+
 def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Message]:
     """Return the messages with the ids, and the errors, that another telling of the same acts has.
 
@@ -57,6 +65,16 @@ def answered_once(messages: Iterable[Message]) -> list[Message]:
         if new:
             whole.append(message if not again else {**message, "parts": new})
     return whole
+
+
+def _size(messages: Iterable[Message]) -> int:
+    return sum(len(message["parts"]) for message in messages)
+
+
+def _holds(other: Message, message: Message) -> bool:
+    return other["role"] == message["role"] and all(
+        any(part == each or _is_act(part, each) for each in other["parts"]) for part in message["parts"]
+    )
 
 
 def _acts(messages: Iterable[Message]) -> Iterator[Part]:

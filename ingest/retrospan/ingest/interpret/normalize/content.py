@@ -8,6 +8,7 @@ from retrospan.ingest.interpret.normalize.completion import (
     answered_once,
     completed,
     has_gaps,
+    is_fuller,
     may_tell_failures,
 )
 from retrospan.ingest.interpret.normalize.message import Message, Part
@@ -31,6 +32,11 @@ _MESSAGE_EVENTS = {
     semconv.TOOL_MESSAGE: "tool",
     "gen_ai.content.prompt": "user",
 }
+#: One attribute for each field of each message, counted: a prompt, an answer.
+_PROMPTS = ("llm.input_messages", semconv.PROMPT, "llm.prompts")
+_ANSWERS = ("llm.output_messages", semconv.COMPLETION, "llm.choices")
+#: A message with no other field lost what it said.
+_OUTSIDE = {"role", "name", "tool_call_id"}
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
 
 
@@ -41,17 +47,18 @@ def read_content(
     system = places.any(semconv.SYSTEM_INSTRUCTIONS)
     if system is not None:
         span.system = _system(system, span, problems)
-    span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing) or _indexed(
-        sent, ("llm.input_messages", semconv.PROMPT, "llm.prompts"), "user", problems
-    )
-    span.output = _messages(
-        places, semconv.OUTPUT_MESSAGES, "assistant", span, problems, growing
-    ) or _indexed(sent, ("llm.output_messages", semconv.COMPLETION, "llm.choices"), "assistant", problems)
+    span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
+    is_whole = True
+    if not span.input:
+        span.input, is_whole = _indexed(sent, _PROMPTS, "user", problems)
+    span.output = _messages(places, semconv.OUTPUT_MESSAGES, "assistant", span, problems, growing)
+    if not span.output:
+        span.output, _ = _indexed(sent, _ANSWERS, "assistant", problems)
     if not span.input and not span.output:
         said = list(_event_messages(sent))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
-    _complete(sent, places, span)
+    _complete(sent, places, span, is_whole=is_whole)
     span.input = answered_once(span.input)
     leading: list[Part] = []
     while span.input and span.input[0]["role"] == "system":
@@ -93,17 +100,19 @@ def _system(system: object, span: NormalizedSpan, problems: ParseIssues) -> list
     return [read_part(part) for part in (value if isinstance(value, list) else [value])]
 
 
-def _indexed(sent: Span, prefixes: tuple[str, ...], role: str, problems: ParseIssues) -> list[Message]:
+def _indexed(
+    sent: Span, prefixes: tuple[str, ...], role: str, problems: ParseIssues
+) -> tuple[list[Message], bool]:
+    """Return the messages under the first prefix that has some, and whether none of them was there but for its content."""
     for prefix in prefixes:
         missing = missing_indexes(sent.attributes, prefix)
         if missing:
             problems.add(sent.span_id, prefix, f"missing: {missing}", "indexes have holes: these never came")
-        said = [
-            message for element in unflatten(sent.attributes, prefix) if (message := _element(element, role))
-        ]
+        read = [_element(element, role) for element in unflatten(sent.attributes, prefix)]
+        said = [message for message in read if message is not None]
         if said:
-            return said
-    return []
+            return said, len(said) == len(read)
+    return [], True
 
 
 def _element(element: dict[str, object], role: str) -> Message | None:
@@ -124,6 +133,8 @@ def _element(element: dict[str, object], role: str) -> Message | None:
             if key != "message" and isinstance(items, list)
             for item in items
         ]
+        if not beside and opened.keys() <= _OUTSIDE:
+            return None
         opened["content"] = [read_value(item) for item in beside] or opened.get("content")
     contents = opened.pop("contents", None)
     if isinstance(contents, list) and not opened.get("content"):
@@ -134,7 +145,7 @@ def _element(element: dict[str, object], role: str) -> Message | None:
     return read_message(opened, role)
 
 
-def _complete(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
+def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole: bool) -> None:
     """Complete the content from whole requests and responses, and from vendors' keys for their parts."""
     if span.operation == "inference" and (not span.input or sent.dropped_attributes):
         # Many attributes for many messages: the limit on attributes may have eaten the oldest.
@@ -146,8 +157,9 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
     if span.operation == "inference" and span.input:
         gaps = has_gaps(span.input)
         for value in places.each("ai.prompt.messages", *REQUESTS):
-            if gaps or may_tell_failures(span.input, value):
-                span.input = completed(span.input, parse_request(value).messages)
+            if gaps or not is_whole or may_tell_failures(span.input, value):
+                other = parse_request(value).messages
+                span.input = other if is_fuller(other, span.input) else completed(span.input, other)
     if span.operation == "inference" and has_gaps(span.output):
         for value in places.each(*RESPONSES):
             span.output = completed(span.output, parse_answer(value))

@@ -136,7 +136,7 @@ def _role_of(value: dict[str, object], role: str) -> str:
 def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     parts = value.get("parts")
     if isinstance(parts, list):
-        return [read_part(part) for part in parts]
+        return _parts_and_beside(value, [read_part(part) for part in parts], role)
     if "content" not in value and "blocks" in value:
         value = {**_flattened(value), "content": value["blocks"]}
     if value.get("content") is None and isinstance(value.get("text"), str):
@@ -152,13 +152,32 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         found = [{"type": "text", "content": value["content"]}]
     elif content is not None:
         found = [{"type": "text", "content": content}]
-    known = {part.get("id") for part in found if part["type"] == "tool_call"}
+    return [*found, *_calls_beside(value, found)]
+
+
+def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) -> list[Part]:
+    """Return the parts with what an older form says beside them: the id of the call that is answered, or calls."""
+    call_id = _text(value, "tool_call_id") if role == "tool" else None
+    if call_id is not None and parts and all(part["type"] == "text" for part in parts):
+        said = "".join(str(part.get("content", "")) for part in parts)
+        return [_tool_response(call_id, response_of(said), value)]
+    return [*parts, *_calls_beside(value, parts)]
+
+
+def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
+    """Return the calls that stand beside the content and are not among its parts."""
+    known = {part.get("id") for part in parts if part["type"] == "tool_call"}
+    nameless = [part for part in parts if part["type"] == "tool_call" and "id" not in part]
     calls = value.get("tool_calls") or _older_call(value)
+    found: list[Part] = []
     for call in calls if isinstance(calls, list) else []:
         call = read_repr(call) if isinstance(call, str) else call
         if isinstance(call, dict):
             part = _tool_call(call)
-            if "id" not in part or part["id"] not in known:
+            is_told = any(
+                (part["name"], part["arguments"]) == (each["name"], each["arguments"]) for each in nameless
+            )
+            if not is_told and ("id" not in part or part["id"] not in known):
                 found.append(part)
     return found
 

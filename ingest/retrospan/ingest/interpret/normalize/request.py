@@ -5,7 +5,7 @@ from __future__ import annotations
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.span_fields import INPUT, OUTPUT, SpanFields
+from retrospan.ingest.interpret.spans.span_fields import EXCHANGE, INPUT, OUTPUT, SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.json_text import read_value
 from retrospan.schemas import semconv
@@ -33,6 +33,7 @@ REQUESTS = (
     semconv.INPUT_VALUE,
     semconv.TRACELOOP_ENTITY_INPUT,
     "request_data",
+    EXCHANGE,
     INPUT,
 )
 RESPONSES = (
@@ -42,6 +43,7 @@ RESPONSES = (
     semconv.OUTPUT_VALUE,
     semconv.TRACELOOP_ENTITY_OUTPUT,
     "response_data",
+    EXCHANGE,
     OUTPUT,
 )
 
@@ -88,7 +90,7 @@ def read_request(
         semconv.PROVIDER_NAME, semconv.SYSTEM, "llm.provider", "llm.system", "ai.model.provider"
     )
     _read_models(places, metadata, invocation, span)
-    span.response_id = places.text(semconv.RESPONSE_ID, "ai.response.id")
+    span.response_id = places.text(semconv.RESPONSE_ID, "ai.response.id") or _id_of(places.any(EXCHANGE))
     span.previous_response_id = places.text("gen_ai.request.previous_response.id")
     span.stores_history = places.text(semconv.OPENAI_API_TYPE) == "responses"
     _read_parameters(places, invocation, span)
@@ -132,9 +134,16 @@ def _read_models(
     if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model):
         span.request_model = plain  # the request as it was sent: the other names what it came to
     if span.request_model is None:
-        span.request_model = parse_request(places.any(*REQUESTS)).model or named
+        # In a whole exchange the response's model stands over the one that was asked for.
+        whole = places.any(*REQUESTS)
+        span.request_model = (None if whole is places.any(EXCHANGE) else parse_request(whole).model) or named
     if span.response_model is None and not span.failed and span.operation == "inference":
         span.response_model = named
+
+
+def _id_of(exchange: object) -> str | None:
+    found = exchange.get("id") if isinstance(exchange, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 def _model(places: SpanFields, *keys: str) -> str | None:

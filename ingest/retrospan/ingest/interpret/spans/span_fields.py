@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from retrospan.ingest.interpret.spans.exchange import exchange_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.json_text import read_value
 
@@ -13,6 +14,10 @@ _ENDINGS = {
     INPUT: ("input", "inputs", "tool.call.arguments", "arguments"),
     OUTPUT: ("output", "outputs", "tool.call.result", "result"),
 }
+#: A whole exchange with a model, key by key.
+EXCHANGE = "*exchange"
+#: Found by their shape, and only where no key says more.
+_BY_SHAPE = (INPUT, OUTPUT, EXCHANGE)
 _BOUNDARY = ".:_/"
 
 #: What instrumentations write in the place of content that they must not send.
@@ -26,6 +31,7 @@ class SpanFields:
 
     def __init__(self, span: Span) -> None:
         self.all: list[Attributes] = [span.attributes]
+        self._exchanges: list[dict[str, object] | None] = []  # read once, when it is asked for
         self.all += [record.attributes for record in span.logs if record.event == DETAILS_EVENT]
         self.all += [event.attributes for event in span.events if event.name == DETAILS_EVENT]
 
@@ -34,6 +40,11 @@ class SpanFields:
         for key in keys:
             if key in _ENDINGS:
                 found = self._ending(_ENDINGS[key])
+                if found is not None:
+                    return found
+                continue
+            if key == EXCHANGE:
+                found = self._exchange()
                 if found is not None:
                     return found
                 continue
@@ -47,10 +58,15 @@ class SpanFields:
         """Yield the value of each key that has one; those that any attribute may hold only where no other has."""
         found = False
         for key in keys:
-            value = self.any(key) if not found or key not in _ENDINGS else None
+            value = self.any(key) if not found or key not in _BY_SHAPE else None
             if value is not None:
                 found = True
                 yield value
+
+    def _exchange(self) -> dict[str, object] | None:
+        if not self._exchanges:
+            self._exchanges.append(exchange_of(self.all[0]))
+        return self._exchanges[0]
 
     def _ending(self, endings: tuple[str, ...]) -> object:
         """Return the first text, list or object under a key that ends so."""
