@@ -105,6 +105,7 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_rebuild_after_every_table_was_dropped_gives_equal_rows(
     served: Served, recordings: dict[str, Recording]
 ) -> None:

@@ -17,6 +17,7 @@ def besieged(directory: Path, *, seconds: float, kills: int, sockets: int) -> Ou
     return outcome
 
 
+@pytest.mark.long
 def test_nothing_acknowledged_is_lost_or_doubled_in_a_short_siege(tmp_path: Path) -> None:
     besieged(tmp_path, seconds=8, kills=2, sockets=32)
 

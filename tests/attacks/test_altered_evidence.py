@@ -280,6 +280,7 @@ def test_a_value_in_the_log_with_a_fresh_checksum_is_named(data: Path) -> None:
     assert found.names("^raw_spans.*" + trace_of("late-2"), rf"gen_ai.output.messages.*record {sequence} ")
 
 
+@pytest.mark.long
 def test_a_value_in_the_log_is_named_after_the_derived_files_were_removed(data: Path) -> None:
     sequence = forge_log(data)
     shutil.rmtree(data / "warehouse")
@@ -359,6 +360,7 @@ def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
     assert verify(data).names("log/batches.jsonl, record 2", "it can be read")
 
 
+@pytest.mark.long
 def test_hashes_that_were_written_anew_are_named(data: Path) -> None:
     path = data / "log" / "hashes"
     lines = path.read_text().splitlines()

@@ -140,6 +140,7 @@ def test_groups_of_the_wire_format_are_refused_early(attacked: Served, name: str
         assert answer.status == 400
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_only_large_is_kept_and_costs_no_more(attacked: Served, name: str) -> None:
     bomb = LARGE[name]

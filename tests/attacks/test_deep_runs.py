@@ -26,6 +26,7 @@ def run_of(served: Served, run_id: str) -> dict[str, object]:
     return row
 
 
+@pytest.mark.long
 def test_deep_runs_of_every_kind_are_read(served: Served) -> None:
     """Finding 7: 1,000 nested model calls stayed `running` with no step for ever."""
     runs = [DeepRun(1_200, *shape, seed=seed) for seed, shape in enumerate(SHAPES.values(), start=1)]
@@ -72,6 +73,7 @@ def _with_nested_value(body: bytes, depth: int) -> bytes:
     return _field(1, _field(2, _field(2, span)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("depth", [250, 5_000, 100_000])
 def test_a_value_nested_without_end_costs_its_run_nothing_else(served: Served, depth: int) -> None:
     run = DeepRun(1, *SHAPES["other-tools"])
@@ -83,6 +85,7 @@ def test_a_value_nested_without_end_costs_its_run_nothing_else(served: Served, d
     assert problem == {"field": "deep", "reason": "nested too deeply"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "value",
     [

@@ -168,6 +168,7 @@ def test_nothing_is_open_to_others_after_every_command_was_run_once(
     assert list(empty.iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_demo_keeps_to_itself(tmp_path: Path, empty: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "demo", "--serve"], umask=0, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -207,6 +208,7 @@ def loosen(directory: Path) -> None:
         (directory / name).chmod(0o755 if stat.S_ISDIR(found.st_mode) else 0o644)
 
 
+@pytest.mark.long
 def test_a_directory_of_an_earlier_release_is_closed_at_the_start(
     tmp_path: Path, recordings: dict[str, Recording]
 ) -> None:

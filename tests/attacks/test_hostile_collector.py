@@ -265,6 +265,7 @@ GRPC_ATTACKS: dict[str, Attack] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", GRPC_ATTACKS)
 def test_no_answer_over_grpc_costs_the_agent_memory_or_delivery(
     attack: str, honest_peaks: dict[str, int]

@@ -45,6 +45,7 @@ def read_within(served: Served, run_id: str, seconds: float = GENEROUS_SECONDS) 
     return time.monotonic() - began
 
 
+@pytest.mark.long
 def test_a_good_run_is_read_while_a_long_one_is(served: Served) -> None:
     long = DeepRun(20_000, *SHAPES["other-tools"])
     served.send([*requests_of(long.spans(), 2_000)])
@@ -72,6 +73,7 @@ def test_many_long_runs_that_grow_hold_no_other_up(served: Served) -> None:
     assert found == [{"runs": len(runs) + 2, "lengths": 2}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("joined", [False, True], ids=["claimed", "joined"])
 def test_a_long_run_in_several_traces_is_one(served: Served, joined: bool) -> None:
     """Its parts say that they belong together: whatever comes first, in the end they are read together."""
@@ -110,6 +112,7 @@ def test_a_run_that_takes_too_long_is_listed_and_counted(tmp_path: Path) -> None
         served.kill()
 
 
+@pytest.mark.long
 def test_a_run_that_takes_too_much_memory_is_listed_and_counted(tmp_path: Path) -> None:
     served = Served(
         tmp_path / "data", tmp_path / "stderr.txt", "--config", _config(tmp_path, 'run_bytes = "100MiB"')
@@ -145,6 +148,7 @@ def _listed(served: Served, run_id: str, reason: str) -> None:
     served.run("show", run_id)
 
 
+@pytest.mark.long
 def test_its_process_may_be_killed(served: Served) -> None:
     """It is read again, by another."""
     run = DeepRun(15_000, *SHAPES["other-tools"])

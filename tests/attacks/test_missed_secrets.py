@@ -140,6 +140,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_of_these_forms_costs_no_more_than_its_length(piece: str) -> None:
     for text in (piece * (1_000_000 // len(piece)), '["\\' + piece * (500_000 // len(piece))):

@@ -66,6 +66,7 @@ def test_a_run_that_cannot_even_be_listed_is_left_aside(
     assert store.rows("SELECT outcome FROM canon_runs FINAL") == [["ok"], ["ok"]]
 
 
+@pytest.mark.long
 def test_what_fails_as_a_whole_is_tried_less_and_less(
     recordings: dict[str, Recording],
     store: EmbeddedStore,

@@ -122,6 +122,7 @@ def significant(text: str) -> list[tuple[str, str]]:
     return [(token.kind, token.text) for token in tokens(text) if token.kind != "blank"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", CALLED, ids=lambda view: view.name)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)

@@ -324,6 +324,7 @@ def test_one_token_cannot_take_every_place(warehouse: EmbeddedWarehouse, tmp_pat
         tried.close()
 
 
+@pytest.mark.long
 def test_a_query_that_cannot_be_stopped_is_reported_and_its_client_told(tried: Tried) -> None:
     begun = time.monotonic()
     status, body = tried.answer(DEAF, max_execution_time="1")

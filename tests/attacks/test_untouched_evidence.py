@@ -50,6 +50,7 @@ def log_record(text: str) -> bytes:
     return request.SerializeToString()
 
 
+@pytest.mark.long
 def test_a_fresh_log_and_an_empty_one(keeper: Keeper) -> None:
     verified(keeper)
     keeper.send([agent_run(f"run-{number}", "ok") for number in range(20)])
@@ -62,6 +63,7 @@ def test_a_fresh_log_and_an_empty_one(keeper: Keeper) -> None:
     verified(keeper, derived=True)
 
 
+@pytest.mark.long
 def test_spans_that_were_sent_again_and_merged(keeper: Keeper) -> None:
     requests = [agent_run(f"run-{number}", "ok") for number in range(10)]
     for _ in range(3):
@@ -76,6 +78,7 @@ def test_spans_that_were_sent_again_and_merged(keeper: Keeper) -> None:
     assert verified(keeper)["raw rows"]["merged_with_newer"] == 40
 
 
+@pytest.mark.long
 def test_runs_that_were_deleted_and_segments_that_were_written_anew(keeper: Keeper) -> None:
     for number in range(24):
         pair = [
@@ -102,6 +105,7 @@ def test_runs_that_were_deleted_and_segments_that_were_written_anew(keeper: Keep
     verified(keeper)
 
 
+@pytest.mark.long
 def test_payloads_that_went(keeper: Keeper) -> None:
     keeper.send([agent_run(f"ok-{number}", "ok", payload=900) for number in range(30)])
     keeper.settle()
@@ -118,6 +122,7 @@ def test_payloads_that_went(keeper: Keeper) -> None:
     verified(keeper)
 
 
+@pytest.mark.long
 def test_a_record_in_quarantine(keeper: Keeper) -> None:
     keeper.send([agent_run("before", "ok")])
     keeper.log.append(tenant="default", traces=unreadable(), items=1)

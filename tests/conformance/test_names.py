@@ -40,6 +40,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         made.kill()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["protobuf", "JSON"])
 @pytest.mark.requirement("R41")
 def test_each_key_is_text_with_its_own_value(collector: Served, way: str) -> None:
@@ -99,6 +100,7 @@ def files(top: Path) -> set[str]:
     return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "form", ["TabSeparated", "JSONEachRow", "CSV", "Markdown", "XML", "Pretty", "Vertical", "Raw"]
 )

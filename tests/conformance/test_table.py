@@ -29,6 +29,7 @@ def station(tmp_path: Path) -> Iterator[Station]:
     log.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("signal", ["traces", "logs"])
 @pytest.mark.parametrize(
     ("rule", "way"),

@@ -151,6 +151,7 @@ def equal_keys() -> Span:
     return span
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("label", TEXTS)
 @pytest.mark.requirement("R22")
 def test_text_is_stored_whatever_it_is(wild: Wild, label: str) -> None:
@@ -224,6 +225,7 @@ def test_a_child_before_its_parent(wild: Wild) -> None:
     assert wild.span("parent")["name"] == "parent"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ids", "reason"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from docs.pages import PAGES
 from fix_collector import Served
 
@@ -48,6 +49,7 @@ def run(served: Served, program: str, before: str = _BEFORE, after: str = _AFTER
     assert "Failed to export" not in done.stderr
 
 
+@pytest.mark.long
 def test_the_example_of_the_conventions_shows_its_state(served: Served) -> None:
     run(served, example("docs/conventions.md", "retrospan.state.before"))
     served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 1)
@@ -74,6 +76,7 @@ def test_the_spans_around_the_loop_make_one_run_with_its_tools(served: Served) -
     assert (tool["arguments"], tool["result"]) == ('{"a":1,"b":2}', "3")
 
 
+@pytest.mark.long
 def test_what_is_recorded_goes_through_opentelemetrys_own_exporter(served: Served) -> None:
     run(served, example("docs/exporter.md", "OTLPSpanExporter"), "", "")
     served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 1)

@@ -74,6 +74,7 @@ def closed(data: Path) -> dict[str, str]:
     return {**alone(data), "RETROSPAN_URL": f"http://127.0.0.1:{free_port()}"}
 
 
+@pytest.mark.long
 def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recording]) -> None:
     served.send(recordings[LOOP].traces, recordings[LOOP].logs)
     served.wait_idle()
@@ -178,6 +179,7 @@ def test_a_broken_part_turns_health_red_until_a_rebuild_has_brought_its_rows_bac
     assert results(doctor(0, environ))["tables"] == "ok"
 
 
+@pytest.mark.long
 def test_a_directory_without_its_collector(served: Served, recordings: dict[str, Recording]) -> None:
     served.send(recordings[LOOP].traces, recordings[LOOP].logs)
     served.wait_idle()
@@ -259,6 +261,7 @@ def _name() -> str:
     return Path("/proc/self/comm").read_text(encoding="utf-8").strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["for-real", "dry-run"])
 def test_a_running_collector_has_nothing_to_migrate(served: Served, flags: tuple[str, ...]) -> None:
     done = run("migrate", *flags, environ={"RETROSPAN_URL": f"http://{served.sql}"})

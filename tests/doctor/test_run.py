@@ -91,6 +91,7 @@ def told(
         served.kill()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WELL)
 def test_what_is_sent_is_not_missed(name: str, told: Callable[[str], dict[str, dict[str, str]]]) -> None:
     found = told(name)

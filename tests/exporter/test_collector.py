@@ -73,6 +73,7 @@ def asked(collector: Served, sql: str) -> list[dict[str, object]]:
         return [json.loads(line) for line in reply.read().decode().splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_the_collector_takes_everything_whatever_its_limit(
     pipeline: MakePipeline, strict: Served, protocol: str

@@ -82,6 +82,7 @@ def test_dashboards_have_addresses_of_their_own() -> None:
     assert len(set(addresses)) == len(addresses) == 3
 
 
+@pytest.mark.long
 @every_panel
 def test_a_panel_gets_rows(demo: Served, panel: Panel) -> None:
     names, types, rows = ask(demo, expand(panel.sql))

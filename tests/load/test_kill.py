@@ -41,6 +41,7 @@ def rows_at_the_end(data: Path) -> list[int]:
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("point", ["torn", "noted", "inserted", "marked"])
 def test_every_span_is_there_once_after_a_kill(data_path: Path, point: str) -> None:
     write_log(data_path)

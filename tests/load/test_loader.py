@@ -113,6 +113,7 @@ def test_an_open_batch_is_repeated_exactly(scene: Scene, store: EmbeddedStore) -
     assert count(store, "raw_spans") == 20
 
 
+@pytest.mark.long
 def test_a_poison_record_is_set_aside_and_all_others_are_stored(scene: Scene, store: EmbeddedStore) -> None:
     earlier = Reject(signal="traces", spans=1, reason="invalid id")
     for number in range(1, 7):
@@ -142,6 +143,7 @@ def test_a_poison_record_is_set_aside_and_all_others_are_stored(scene: Scene, st
     assert (spans, rejects) == (14, 2)
 
 
+@pytest.mark.long
 def test_a_batch_that_does_not_fit_the_engines_memory_is_halved_until_it_does(
     tmp_path: Path, store: EmbeddedStore, warehouse: EmbeddedWarehouse
 ) -> None:

@@ -95,6 +95,7 @@ def test_many_threads_share_commits_and_every_record_has_its_own_sequence(tmp_pa
     log.close()
 
 
+@pytest.mark.long
 def test_everything_that_waits_goes_out_with_one_sync(tmp_path: Path) -> None:
     class Holding(Files):
         def __init__(self) -> None:

@@ -58,6 +58,7 @@ def test_what_is_sent_while_the_warehouse_is_dead_is_acknowledged_and_read_later
     assert served.stop() == 0
 
 
+@pytest.mark.long
 def test_the_warehouse_ends_with_the_process_that_receives(served: Served) -> None:
     served.send(traces=[agent_run("one", "ok")])
     pid = child_of(served)
@@ -97,6 +98,7 @@ def test_the_environment_of_the_engine_is_empty(tmp_path: Path, monkeypatch: pyt
         served.kill()
 
 
+@pytest.mark.long
 def test_a_warehouse_that_hangs_is_killed_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -182,6 +182,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.requirement("R46")
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:

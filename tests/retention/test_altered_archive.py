@@ -65,6 +65,7 @@ def test_an_altered_segment_is_not_written_anew(keeper: Keeper) -> None:
     assert again == wrong and summary["segments_altered"] == 1, "it is said every time"
 
 
+@pytest.mark.long
 def test_a_segment_that_was_altered_after_its_receipt_stays_as_it_is(keeper: Keeper) -> None:
     keeper.after(8)
     assert not apply(keeper)[0]

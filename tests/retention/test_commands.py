@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from fix_collector import Served
 from keeping import KINDS, agent_run, trace_of
 
@@ -21,6 +22,7 @@ warehouse.close()
 """
 
 
+@pytest.mark.long
 def test_the_commands_of_a_collector(served: Served, tmp_path: Path) -> None:
     served.send([agent_run(f"{kind}-0", kind) for kind in KINDS])
     served.wait_idle()

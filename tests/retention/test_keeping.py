@@ -142,6 +142,7 @@ def test_a_hold_is_not_shortened(keeper: Keeper) -> None:
         keeper.marks.flag({"run": run, "why": "x"})
 
 
+@pytest.mark.long
 def test_spans_that_come_after_the_deletion_are_a_run_of_their_own(keeper: Keeper) -> None:
     keeper.send([agent_run("late", "ok")])
     keeper.settle()

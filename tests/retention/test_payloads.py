@@ -75,6 +75,7 @@ def send_all(keeper: Keeper, numbers: int = 2, payload: int = 0) -> list[str]:
     return names
 
 
+@pytest.mark.long
 def test_payloads_go_at_their_age_and_the_runs_stay(keeper: Keeper) -> None:
     send_all(keeper)
     runs, shape, spans = keeper.runs(), keeper.rows(_SHAPE), keeper.rows("SELECT count() FROM spans")
@@ -123,6 +124,7 @@ def test_payloads_go_at_their_age_and_the_runs_stay(keeper: Keeper) -> None:
     assert all(not checked.wrong for checked in keeper.verify())
 
 
+@pytest.mark.long
 def test_what_a_held_run_rests_on_keeps_its_payload(keeper: Keeper) -> None:
     keeper.send([agent_run(name, "ok") for name in ("held", "source", "alone")])
     keeper.settle()
@@ -144,6 +146,7 @@ def test_what_a_held_run_rests_on_keeps_its_payload(keeper: Keeper) -> None:
     assert keeper.apply(POLICY) == sorted(trace_of(name) for name in ("held", "source"))
 
 
+@pytest.mark.long
 def test_late_spans_of_a_bare_run_lose_their_payload_at_their_own_age(keeper: Keeper) -> None:
     keeper.send([agent_run("ok-0", "ok")])
     keeper.settle()
@@ -159,6 +162,7 @@ def test_late_spans_of_a_bare_run_lose_their_payload_at_their_own_age(keeper: Ke
     assert where(keeper, "late question") == []
 
 
+@pytest.mark.long
 def test_a_death_between_the_bare_rows_and_the_deletion(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def ruled(tmp_path: Path, rules: Path) -> Iterator[Served]:
     collector.kill()
 
 
+@pytest.mark.long
 def test_rules_are_tried_turned_on_and_applied_to_the_past(
     ruled: Served, rules: Path, tmp_path: Path
 ) -> None:

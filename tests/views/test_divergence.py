@@ -37,6 +37,7 @@ def _diff(ask: Ask, a: str = "a", b: str = "b") -> list[tuple[Any, ...]]:
     return [(r["position"], r["step_a"], r["step_b"], r["change"], r["aspect"]) for r in rows]
 
 
+@pytest.mark.long
 def test_the_same_story_at_another_time_with_other_ids_and_tokens_is_identical(
     views: EmbeddedStore, ask: Ask
 ) -> None:
@@ -80,6 +81,7 @@ def test_sampling_the_same_request_got_another_answer(views: EmbeddedStore, ask:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changes", "cause", "aspect", "step"),
     [

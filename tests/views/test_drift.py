@@ -77,6 +77,7 @@ def test_latency_failures_and_loops_are_found(views: EmbeddedStore, ask: Ask) ->
     assert found["failure_rate", "proportions_z"]["candidate_mean"] == pytest.approx(0.2, abs=0.08)
 
 
+@pytest.mark.long
 def test_samples_of_one_population_seldom_differ(views: EmbeddedStore, ask: Ask) -> None:
     write(views, "everybody", "", made("everybody", 400))
     for table, version in (

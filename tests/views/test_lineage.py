@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from story import SECOND, START, Ask, Story, hash_of, text, write
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
@@ -77,6 +78,7 @@ def _use(store: EmbeddedStore, story: Story, *, minute: int) -> None:
     write(store, [row])
 
 
+@pytest.mark.long
 def test_from_an_output_over_runs_to_its_sources_and_down_from_a_document(
     views: EmbeddedStore, ask: Ask
 ) -> None:
@@ -113,6 +115,7 @@ def test_from_an_output_over_runs_to_its_sources_and_down_from_a_document(
     assert [row for row in down if row["depth"] == 2 and row["truncated"]] == []
 
 
+@pytest.mark.long
 def test_who_used_an_entity_used_what_held_then(views: EmbeddedStore, ask: Ask) -> None:
     for name, minute in (("early", 1), ("later", 5), ("too-late", 9)):
         story = _run(name, name, minute=minute)

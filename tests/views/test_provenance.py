@@ -33,6 +33,7 @@ def _message(said: dict[str, Any]) -> str:
     return f"message:{hash_of(said)}"
 
 
+@pytest.mark.long
 def test_an_answer_leads_to_the_users_words(views: EmbeddedStore, ask: Ask) -> None:
     _refund("r").tell(views)
     _refund("s").tell(views)  # says the same; must not be mixed in
@@ -80,6 +81,7 @@ def test_down_from_the_users_words_comes_the_answer(views: EmbeddedStore, ask: A
     assert label == 'search({"q": "refund"})'
 
 
+@pytest.mark.long
 def test_a_message_starts_in_every_run_that_holds_it_and_a_step_in_its_own(
     views: EmbeddedStore, ask: Ask
 ) -> None:
@@ -150,6 +152,7 @@ def test_rows_are_capped_and_the_last_level_says_so(views: EmbeddedStore, ask: A
     assert row["at"] == 2 and row["cut"] == 10_000 - 121
 
 
+@pytest.mark.long
 def test_a_message_without_producer_comes_from_the_latest_earlier_run_of_its_conversation(
     views: EmbeddedStore, ask: Ask
 ) -> None:
@@ -187,6 +190,7 @@ def test_run_ids_with_slashes_are_encoded(views: EmbeddedStore, ask: Ask) -> Non
     assert next(r["label"] for r in rows if r["object"] == "step:a%2Fb%25c/3") == "model call 2 m-1"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_superseded_edges_are_not_walked(views: EmbeddedStore, ask: Ask, direction: str) -> None:
     story = _refund("r", generation=1)

@@ -19,6 +19,7 @@ def _tell(store: EmbeddedStore, name: str) -> str:
     return run.runs[0].run_id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "family", ["langgraph-openinference", "genai-openai.span_and_event", "openai-v2.span_and_event"]
 )

@@ -74,6 +74,7 @@ def stored(store: EmbeddedStore) -> list[list[object]]:
     return store.rows("SELECT count(), uniqExact(trace_id, span_id) FROM retrospan.raw_spans")
 
 
+@pytest.mark.long
 def test_what_is_sent_is_asked_for_as_with_an_embedded_warehouse(
     start: Start, engine_server: EngineServer, recordings: dict[str, Recording]
 ) -> None:

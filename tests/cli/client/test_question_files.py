@@ -72,6 +72,7 @@ def test_a_question_documents_itself_and_is_one_statement(name: str) -> None:
     assert ("none" in described) == (not placeholders(sql))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collector: str) -> None:
     warehouse = CollectorClient(collector, "from a test")

@@ -34,6 +34,7 @@ EVERY_QUESTION = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", EVERY_QUESTION, ids=lambda words: ascii(" ".join(words)))
 def test_what_agents_wrote_never_steers_the_terminal(words: tuple[str, ...], terminal: Terminal) -> None:
     said = terminal(*words)
@@ -41,6 +42,7 @@ def test_what_agents_wrote_never_steers_the_terminal(words: tuple[str, ...], ter
     assert steering(said.out) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", EVERY_QUESTION, ids=lambda words: ascii(" ".join(words)))
 def test_nor_through_a_pipe_and_json(words: tuple[str, ...], ask: Ask) -> None:
     said = ask(*words)

@@ -82,6 +82,7 @@ _TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t"}
 _AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_a_trace_whose_root_links_into_a_run_is_part_of_it_in_any_order(
     order: tuple[int, ...], store: EmbeddedStore, interpreter: Interpreter

@@ -22,6 +22,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 
+@pytest.mark.long
 def test_the_other_process_gives_the_same_rows_and_may_be_killed(
     recordings: dict[str, Recording],
     warehouse: EmbeddedWarehouse,
