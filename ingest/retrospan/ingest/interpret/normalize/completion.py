@@ -25,12 +25,15 @@ def may_tell_failures(messages: Sequence[Message], value: object) -> bool:
     )
 
 
-def is_fuller(other: Sequence[Message], messages: Sequence[Message]) -> bool:
-    """Tell whether another telling says all that the messages say, in their order, and more."""
+def holds(other: Sequence[Message], messages: Sequence[Message]) -> bool:
+    """Tell whether another telling says all that the messages say, in their order."""
     rest = iter(other)
-    return all(any(_holds(each, message) for each in rest) for message in messages) and (
-        _size(other) > _size(messages)
-    )
+    return all(any(_holds(each, message) for each in rest) for message in messages)
+
+
+def is_fuller(other: Sequence[Message], messages: Sequence[Message]) -> bool:
+    """Tell whether another telling says all that the messages say, and more."""
+    return _size(other) > _size(messages) and holds(other, messages)
 
 
 def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Message]:
