@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.completion import completed, is_fuller
+from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
@@ -131,8 +131,9 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
     for name in ("system", "tool_definitions", "parameters", "finish_reasons"):
         if not getattr(outer, name):
             setattr(outer, name, getattr(inner, name))
-    outer.input = _fuller(outer.input, inner.input)
-    outer.output = _fuller(outer.output, inner.output)
+    if agree(outer.output, inner.output):
+        outer.input = _fuller(outer.input, inner.input)
+        outer.output = _fuller(outer.output, inner.output)
     outer.stores_history = outer.stores_history or inner.stores_history
     outer.failed = outer.failed or inner.failed
     outer.tokens = TokenUsage(

@@ -28,9 +28,16 @@ def may_tell_failures(messages: Sequence[Message], value: object) -> bool:
 def is_fuller(other: Sequence[Message], messages: Sequence[Message]) -> bool:
     """Tell whether another telling says all that the messages say, in their order, and more."""
     rest = iter(other)
-    return all(any(_holds(each, message) for each in rest) for message in messages) and (
-        _size(other) > _size(messages)
+    return len(_parts(other)) > len(_parts(messages)) and all(
+        any(each["role"] == message["role"] and _are_among(message["parts"], each["parts"]) for each in rest)
+        for message in messages
     )
+
+
+def agree(messages: Sequence[Message], other: Sequence[Message]) -> bool:
+    """Tell whether one of two tellings of an answer says nothing that the other does not say."""
+    fewer, more = sorted((_parts(messages), _parts(other)), key=len)
+    return _are_among(fewer, more)
 
 
 def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Message]:
@@ -67,14 +74,12 @@ def answered_once(messages: Iterable[Message]) -> list[Message]:
     return whole
 
 
-def _size(messages: Iterable[Message]) -> int:
-    return sum(len(message["parts"]) for message in messages)
+def _parts(messages: Iterable[Message]) -> list[Part]:
+    return [part for message in messages for part in message["parts"]]
 
 
-def _holds(other: Message, message: Message) -> bool:
-    return other["role"] == message["role"] and all(
-        any(part == each or _is_act(part, each) for each in other["parts"]) for part in message["parts"]
-    )
+def _are_among(parts: Iterable[Part], others: Sequence[Part]) -> bool:
+    return all(any(part == each or _is_act(part, each) for each in others) for part in parts)
 
 
 def _acts(messages: Iterable[Message]) -> Iterator[Part]:
