@@ -344,4 +344,5 @@ class Scene:
             final_history_hash=digest(self.history),
             history_run_id=None,
             interpreted_by="scenes",
+            problems=0,
         )

@@ -16,6 +16,11 @@ class ParseIssue:
     reason: str
 
 
+def issue(span_id: str | None, field: str, raw: object, reason: str) -> ParseIssue:
+    text = raw if isinstance(raw, str) else repr(raw)
+    return ParseIssue(span_id, field, text[:SHOWN], reason)
+
+
 class ParseIssues:
     """The problems of one run, each once."""
 
@@ -23,5 +28,4 @@ class ParseIssues:
         self.found: dict[ParseIssue, None] = {}
 
     def add(self, span_id: str | None, field: str, raw: object, reason: str) -> None:
-        text = raw if isinstance(raw, str) else repr(raw)
-        self.found[ParseIssue(span_id, field, text[:SHOWN], reason)] = None
+        self.found[issue(span_id, field, raw, reason)] = None
