@@ -146,6 +146,6 @@ def interpret(
     )
     run.statements = read_statements(run_id, tree, calls, steps, problems, rules)
     run.edges = read_lineage(run_id, tree, steps, values, run.statements.edges)
-    assembled = AssembledRun(tree, calls, run.context, outcome, answer, run.resumes)
+    assembled = AssembledRun(tree, calls, run.context, outcome, answer)
     run.problems = [*problems.found, *read_doubts(assembled)]
     return run

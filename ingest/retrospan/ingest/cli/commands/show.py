@@ -140,7 +140,9 @@ def _show_problems(session: Session, found: Row) -> None:
         reason = (text_of(first, "reason") or "").strip().rpartition("\n")[2]
         lead: list[Part] = [("  doubts  ", "yellow")]
         listed = f"retrospan sql \"SELECT * FROM interpretation_problems WHERE run_id = '{run_id}'\""
-        show_wrapped(session.screen, lead, f"{counted(problems, 'problem')}: {reason} ({first['field']}) · {listed}")
+        show_wrapped(
+            session.screen, lead, f"{counted(problems, 'problem')}: {reason} ({first['field']}) · {listed}"
+        )
 
 
 def _show_text(session: Session, name: str, text: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall
@@ -10,6 +10,11 @@ from retrospan.ingest.interpret.assembly.context_use import ContextUse
 from retrospan.ingest.interpret.assembly.run_outcome import Answer
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
+
+#: Operations of spans around the acts of a run.
+AROUND = ("agent", "workflow")
+#: As much of what a framework returned is looked through.
+LEAVES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,6 @@ class AssembledRun:
     context: Sequence[ContextUse]
     outcome: str
     answer: Answer | None
-    resumes: bool
     prompts: list[Prompt] = field(init=False)
     asks: bool = field(init=False)
 
@@ -40,6 +44,19 @@ class AssembledRun:
         for call, use in zip(models, self.context, strict=True):
             after = models[use.goes_on - 1] if use.goes_on and use.lost == [] else None
             self.prompts.append(Prompt(call, after, call.input[len(after.input) :] if after else call.input))
-        self.asks = any(
-            parts_of(message, "tool_call") for call in models for message in call.span.output
-        )
+        self.asks = any(parts_of(message, "tool_call") for call in models for message in call.span.output)
+
+
+def leaves_of(value: object) -> Iterator[tuple[str, object]]:
+    """Yield what stands in a value at any depth and has no parts, with its key."""
+    waiting: list[tuple[str, object]] = [("", value)]
+    for _ in range(LEAVES):
+        if not waiting:
+            return
+        key, at = waiting.pop()
+        if isinstance(at, dict):
+            waiting += ((str(name), inner) for name, inner in at.items())
+        elif isinstance(at, list):
+            waiting += ((key, inner) for inner in at)
+        else:
+            yield key, at

@@ -26,9 +26,8 @@ from retrospan.ingest.interpret.assembly.run_invariants import (
     failed_agents,
     request_models,
     returned_answers,
-    token_sums,
-    unread_tokens,
 )
+from retrospan.ingest.interpret.assembly.token_invariants import token_sums, unread_tokens
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue
 
 Invariant = Callable[[AssembledRun], Iterator[ParseIssue]]

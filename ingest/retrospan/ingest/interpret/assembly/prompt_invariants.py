@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
-from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun, Prompt
+from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun, Prompt
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
-from retrospan.ingest.json_text import read_value
+from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas.hashing import canonical_json
 
 _INPUT, _OUTPUT = "input_messages", "output_messages"
+#: One answer may be repeated in so many messages.
+_MESSAGES = 50
+#: So many tries of one request are looked at.
+_TRIES = 100
 
 #: How Python prints the object of a message; an object without a form of its own.
 _OBJECT = re.compile(
@@ -26,7 +31,7 @@ _MAPPINGS = re.compile(r"\[?\{'(?:role|tool_calls|function_call)': .*\}\]?\Z", r
 
 
 def orphaned_results(run: AssembledRun) -> Iterator[ParseIssue]:
-    """A result that a prompt tells has a call: one that was asked for before, or stands before it in the prompt.
+    """Yield results in prompts that have no call: none was asked for before, and none stands before it.
 
     A result without id needs as many calls before it in its prompt as there are results. Where models ask for tools in
     words of their own, or where the API keeps what came before, there is nothing to compare.
@@ -36,29 +41,34 @@ def orphaned_results(run: AssembledRun) -> Iterator[ParseIssue]:
     for prompt in run.prompts:
         call = prompt.call
         calls, results = counts.get(prompt.after.ordinal, (0, 0)) if prompt.after else (0, 0)
-        orphans: list[tuple[object, str]] = []
+        orphans: list[tuple[str, str]] = []
         for message in prompt.new:
             told = parts_of(message, "tool_call_response")
             requests = parts_of(message, "tool_call")
             calls, results = calls + len(requests), results + len(told)
             asked.update(part["id"] for part in requests if "id" in part)
             if message["role"] == "tool" and not told and run.asks:
-                orphans.append((message, "a message of a tool in which no result is read"))
+                orphans.append((write_json(message), "a message of a tool in which no result is read"))
             for part in told:
                 if "id" not in part and results > calls and run.asks:
-                    orphans.append((part, "a result without id, and fewer calls before it than results"))
+                    orphans.append(
+                        (write_json(part), "a result without id, and fewer calls before it than results")
+                    )
                 elif "id" in part and part["id"] not in asked and not _leans_on_api(call):
                     orphans.append((part["id"], "the result of a call that no answer before it asked for"))
         for raw, reason in orphans[:1]:
             yield issue(call.span.sent.span_id, _INPUT, raw, reason)
         counts[call.ordinal] = calls, results
         asked.update(
-            part["id"] for message in call.span.output for part in parts_of(message, "tool_call") if "id" in part
+            part["id"]
+            for message in call.span.output
+            for part in parts_of(message, "tool_call")
+            if "id" in part
         )
 
 
 def results_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
-    """A result that a span around the model calls tells has the id of its call, where all calls have one."""
+    """Yield results told around the model calls that have no id, where all calls have one."""
     asked = [tool.asked for tool in run.calls.tools if tool.asked is not None]
     if not asked or not all(call.call_id for call in asked):
         return
@@ -67,7 +77,7 @@ def results_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
             for part in parts_of(message, "tool_call_response"):
                 if "id" not in part:
                     reason = "read as a result, and it names no call as all others do"
-                    yield issue(span.sent.span_id, "result", part.get("response"), reason)
+                    yield issue(span.sent.span_id, "result", write_json(part), reason)
 
 
 def _leans_on_api(call: ModelCall) -> bool:
@@ -75,39 +85,47 @@ def _leans_on_api(call: ModelCall) -> bool:
 
 
 def results_from_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
-    """A run does not begin with results that it is to go on with, unless an agent around it was given them."""
-    if not run.prompts or run.resumes:
+    """Yield the results with which a run begins, unless there is an agent around that was given them."""
+    first = run.prompts[0].call if run.prompts else None
+    last = first.input[-1:] if first else []
+    if not first or not last or not parts_of(last[0], "tool_call_response"):
         return
-    first = run.prompts[0].call
-    last = first.input[-1:]
-    if not last or not parts_of(last[0], "tool_call_response"):
-        return
-    if first.span not in run.tree.nearest(lambda span: span.operation in ("agent", "workflow")):
+    if first.span not in run.tree.nearest(lambda span: span.operation in AROUND):
         reason = "the first prompt ends with the result of a call that is not of this run: it may be part of another"
-        yield issue(first.span.sent.span_id, _INPUT, last[0], reason)
+        yield issue(first.span.sent.span_id, _INPUT, write_json(last[0]), reason)
 
 
 def answers_retold(run: AssembledRun) -> Iterator[ParseIssue]:
-    """The prompt that goes on from an answer repeats it: with the calls, and with the text, that were read as it.
+    """Yield answers that the prompt which goes on from them repeats with other calls or another text.
 
     A repetition may leave out what it likes: only what it adds contradicts.
     """
+    given: dict[int, list[ModelCall]] = {}
+    for call in run.calls.models:
+        given.setdefault(len(call.input_values), []).append(call)
     for prompt in run.prompts:
         before = prompt.after
-        if before is None or not before.span.output or before.span.failed:
+        if before is None or not before.span.output:
             continue
         told = _retelling(prompt, before)
-        if not told or _agrees(told, before.span.output) or _is_of_another(told, before, run):
-            continue
-        reason = f"the prompt of model call {prompt.call.ordinal} repeats this answer, and not as it was read"
-        yield issue(before.span.sent.span_id, _OUTPUT, told, reason)
+        near = given[len(before.input_values)][:_TRIES]
+        tries = (call for call in near if call.input_values == before.input_values)
+        # Of several tries one goes on: it may be the answer of any.
+        if told and not any(_agrees(told, call.span.output) for call in chain((before,), tries)):
+            reason = (
+                f"the prompt of model call {prompt.call.ordinal} repeats this answer, and not as it was read"
+            )
+            yield issue(before.span.sent.span_id, _OUTPUT, write_json(told), reason)
 
 
 def _retelling(prompt: Prompt, before: ModelCall) -> list[Message]:
     """Return the messages of the assistant that stand where the answer is repeated."""
     told: list[Message] = []
-    for message in prompt.new:
-        if message["role"] != "assistant" or message.get("name", before.span.agent_name) != before.span.agent_name:
+    for message in prompt.new[:_MESSAGES]:
+        if (
+            message["role"] != "assistant"
+            or message.get("name", before.span.agent_name) != before.span.agent_name
+        ):
             break
         told.append(message)
     return told
@@ -146,17 +164,8 @@ def _plain(messages: Sequence[Message]) -> str:
     return re.sub(r"[\W_]+", "", text if isinstance(value, str) else canonical_json(value).decode())
 
 
-def _is_of_another(told: Sequence[Message], before: ModelCall, run: AssembledRun) -> bool:
-    """Tell whether it is the answer of another call that was given the same: of several tries, one goes on."""
-    return any(
-        call is not before and call.input_values == before.input_values and _agrees(told, call.span.output)
-        for call in run.calls.models
-        if call.span.output and len(call.input_values) == len(before.input_values)
-    )
-
-
 def printed_objects(run: AssembledRun) -> Iterator[ParseIssue]:
-    """A text is what somebody said, not how Python prints the object that says it."""
+    """Yield texts that are no more than an object as Python prints it."""
     for prompt in run.prompts:
         span = prompt.call.span
         for field, messages in ((_INPUT, prompt.new), (_OUTPUT, span.output)):

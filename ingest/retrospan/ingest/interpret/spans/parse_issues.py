@@ -1,4 +1,7 @@
-"""What could not be read: the raw value stays where it is, the canonical one is null, and the reason is listed."""
+"""What could not be read: the raw value stays where it is, the canonical one is null, and the reason is listed.
+
+What was read and is in doubt is listed as well.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,8 @@ class ParseIssue:
     reason: str
 
 
-def issue(span_id: str | None, field: str, raw: object, reason: str) -> ParseIssue:
-    text = raw if isinstance(raw, str) else repr(raw)
-    return ParseIssue(span_id, field, text[:SHOWN], reason)
+def issue(span_id: str | None, field: str, raw: str, reason: str) -> ParseIssue:
+    return ParseIssue(span_id, field, raw[:SHOWN], reason)
 
 
 class ParseIssues:
@@ -28,4 +30,5 @@ class ParseIssues:
         self.found: dict[ParseIssue, None] = {}
 
     def add(self, span_id: str | None, field: str, raw: object, reason: str) -> None:
-        self.found[issue(span_id, field, raw, reason)] = None
+        text = raw if isinstance(raw, str) else repr(raw)
+        self.found[issue(span_id, field, text, reason)] = None
