@@ -33,9 +33,7 @@ HELP = Help(
 def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("entity", metavar="TYPE/ID", help="such as config/acme-config")
     parser.flags.add_argument("--at", type=moment, metavar="TIME", help=f"its state at TIME: {TIME_HELP}")
-    parser.flags.add_argument(
-        "--known-at", type=moment, metavar="TIME", help="its state as known at TIME"
-    )
+    parser.flags.add_argument("--known-at", type=moment, metavar="TIME", help="its state as known at TIME")
     parser.flags.add_argument("--since", type=moment, metavar="TIME", help="only changes at or after TIME")
     parser.flags.add_argument(
         "-n", type=number(1), default=200, metavar="N", help="at most N changes, the latest (200)"

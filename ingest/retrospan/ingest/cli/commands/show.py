@@ -127,7 +127,22 @@ def _show_head(session: Session, found: Row) -> None:
     if found["parent_run_id"]:
         link = text_of(found, "parent_link") or "continues"
         session.screen.line(("  parent  ", "dim"), f"{link} run ", (str(found["parent_run_id"]), "cyan"))
+    _show_problems(session, found)
     _show_text(session, "input", text_of(found, "input"))
+
+
+def _show_problems(session: Session, found: Row) -> None:
+    """Say in one line that the reading of the run is in doubt, why, and how to see all that speaks against it."""
+    run_id, problems = str(found["run_id"]), whole(found, "problems") or 0
+    first = session.one("first_problem", run_id=run_id) if problems else None
+    if first is not None:
+        # A run that could not be read at all has a traceback for a reason: its last line says why.
+        reason = (text_of(first, "reason") or "").strip().rpartition("\n")[2]
+        lead: list[Part] = [("  doubts  ", "yellow")]
+        listed = f"retrospan sql \"SELECT * FROM interpretation_problems WHERE run_id = '{run_id}'\""
+        show_wrapped(
+            session.screen, lead, f"{counted(problems, 'problem')}: {reason} ({first['field']}) · {listed}"
+        )
 
 
 def _show_text(session: Session, name: str, text: str | None) -> None:
