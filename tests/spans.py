@@ -114,9 +114,9 @@ def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Interpre
     return runs
 
 
-def rows_of_spans(spans: Sequence[Span]) -> list[Rows]:
+def rows_of_spans(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Rows]:
     """Return the canonical rows of the runs in some spans, generation 1."""
-    return [rows_of(run, "default", 1, None) for run in read_runs(spans)]
+    return [rows_of(run, "default", 1, None) for run in read_runs(spans, rules)]
 
 
 def rows_of_recording(recording: Recording) -> list[Rows]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from made_runs import act, agent, asks, chat, returned, rows, said, tool
+from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from spans import read_run
 
 from retrospan.ingest.interpret.assembly.grouping import joined_trace
@@ -165,7 +166,7 @@ def test_a_parent_that_only_some_children_call_remote_is_missing() -> None:
     assert gap(child(1, remote), child(2, remote)) is None
 
 
-@pytest.mark.parametrize(("said_id", "kept"), [("00000000000000AB", "00000000000000ab"), ("ab", None), ("g" * 16, None)])  # fmt: skip
+@pytest.mark.parametrize(("said_id", "kept"), [("00000000000000AB", "00000000000000ab"), ("ab", None), ("g" * 16, None), ("0" * 15 + "g", None)])  # fmt: skip
 def test_what_an_effect_undoes_is_named_by_a_span_id(said_id: str, kept: str | None) -> None:
     found = rows(agent(), tool(1, retrospan__effect="write", retrospan__compensates=said_id))
     assert found.effects[0].compensates == kept
@@ -190,3 +191,36 @@ def test_an_answer_that_is_told_again_with_another_call_stays() -> None:
     assert [[part.get("id") for part in message["parts"]] for message in told] == [
         [None], ["x", "y"], ["1"], ["1"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["[", "[1", '[{"role": "user", "content": "H', "", '{"role": "user", "content": "Hi"}', "x"]
+)
+def test_what_is_no_longer_list_is_read_by_itself(text: str) -> None:
+    cache = PrefixCache()
+    cache.read("k", '[{"role": "user", "content": "Hi"}]', "user")
+    assert cache.read("k", text, "user") == PrefixCache().read("k", text, "user")
+
+
+@pytest.mark.parametrize(
+    "first", ['{"role": "user", "content": "Hi"}', "[]", '[{"role": "user", "content": "Hi"}] ']
+)
+def test_what_is_not_a_list_with_something_in_it_is_not_gone_on_with(first: str) -> None:
+    longer = '[{"role": "user", "content": "Hi"}, {"role": "user", "content": "And?"}]'
+    cache = PrefixCache()
+    cache.read("k", first, "user")
+    assert cache.read("k", longer, "user") == read_messages(longer)
+
+
+def test_a_link_to_the_run_itself_says_nothing() -> None:
+    def linked(to: str, **more: Any) -> Span:
+        link = Link(trace_id=to, span_id="1" * 16, attributes={"retrospan.link.type": "forks"})
+        return agent(links=[link], **more)
+
+    itself = rows(linked(RUN))
+    assert (itself.runs[0].parent_run_id, itself.edges) == (None, [])
+    other = rows(linked(OTHER, retrospan__fork__step=1), chat(1, [], "Hi"))
+    assert other.runs[0].parent_run_id == OTHER
+    assert {edge.object for edge in other.edges if edge.role == "forks"} == {f"step:{OTHER}/1"}
+    plain = rows(linked(OTHER), chat(1, [], "Hi"))
+    assert {edge.object for edge in plain.edges if edge.role == "forks"} == {f"run:{OTHER}"}

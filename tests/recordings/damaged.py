@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from retrospan.ingest.interpret.spans.span import Event, Span
+from retrospan.ingest.interpret.spans.span import Event, Link, Span
+from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
 #: Of each hundred, so many are lost: spans, log records; so many texts are cut, and so many values in JSON are worn.
 SPANS, LOGS, CUT, WORN = 8, 8, 4, 40
@@ -114,7 +115,10 @@ _ON_SPANS: dict[str, Sequence[object]] = {
     "context.tokens": (10, -1),
     "error.origin": ("reasoning", "tool_response", "luck"),
     "error.class": ("transient", "systematic", "bad"),
+    "fork.step": (1, 2, "2", 0),
 }
+_CHANGED = '{"record_id": "C-1", "field": "city", "before": "Bergen", "after": "Oslo", "version": 2}'
+_LINKS = ("resumes", "forks", "replays", "retries", "derived_from", "continues", "resembles", None)
 _BEGAN = 1_795_184_000_000_000_000
 
 
@@ -187,7 +191,7 @@ def stated(seed: str) -> list[Span]:
             Span(
                 trace_id="c" * 32,
                 span_id=f"{number:016x}",
-                parent_span_id=f"{chance.randrange(1, number):016x}" if number > 1 else "",
+                parent_span_id=_parent(number, chance),
                 name=f"{kind} {number}",
                 kind=1,
                 flags=0,
@@ -200,11 +204,33 @@ def stated(seed: str) -> list[Span]:
                 attributes=_of_kind(kind, number, chance) | _picked(_ON_SPANS, chance, 4),
                 resource={},
                 events=_events(began, chance),
+                links=_links(chance),
                 arrived_at=began + 9_000_000_000,
             )
         )
     chance.shuffle(spans)
     return spans
+
+
+def _parent(number: int, chance: Random) -> str:
+    """Return the id of an earlier span, at times of none or of one that never came."""
+    if number == 1 or chance.randrange(8) == 0:
+        return ""
+    return "f" * 16 if chance.randrange(12) == 0 else f"{chance.randrange(1, number):016x}"
+
+
+def _links(chance: Random) -> list[Link]:
+    found = []
+    for _ in range(chance.randrange(3) if chance.randrange(3) == 0 else 0):
+        named = {LINK_TYPE: chance.choice(_LINKS), RUN_ID: chance.choice(("run-1", "c" * 32, "", None))}
+        found.append(
+            Link(
+                trace_id=chance.choice(("c", "d", "e")) * 32,
+                span_id="1" * 16,
+                attributes={key: value for key, value in named.items() if value is not None},
+            )
+        )
+    return found
 
 
 def _of_kind(kind: str, number: int, chance: Random) -> dict[str, object]:
@@ -213,10 +239,12 @@ def _of_kind(kind: str, number: int, chance: Random) -> dict[str, object]:
     if kind == "tool":
         return {
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": chance.choice(("send", "look")),
+            "gen_ai.tool.name": chance.choice(("send", "look", "update_record")),
             "gen_ai.tool.call.id": f"call-{chance.randrange(number)}",
-            "gen_ai.tool.call.arguments": json.dumps({"to": chance.choice(("a", "b"))}),
-            "gen_ai.tool.call.result": chance.choice(('{"ok": true}', "done", '{"error": "no"}')),
+            "gen_ai.tool.call.arguments": json.dumps(
+                {"to": chance.choice(("a", "b")), "record_id": "C-1", "field": "city", "value": "Oslo"}
+            ),
+            "gen_ai.tool.call.result": chance.choice(('{"ok": true}', "done", '{"error": "no"}', _CHANGED)),
         }
     if kind == "step":
         return {}

@@ -22,7 +22,9 @@ from spans import rows_of_spans, spans_of_requests
 
 from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.rules.ruleset import Ruleset
 
+RULES = Ruleset.read(Path(__file__).parents[1] / "rules/records.toml")
 KEPT = Path(__file__).with_name("kept_rows.tsv")
 #: Each recording is damaged so many times: of each hundred attributes, so many are lost.
 DAMAGED = (5, 12, 12, 40)
@@ -36,7 +38,7 @@ _TABLES = tuple(field.name for field in fields(Rows))
 def tables_of(spans: Sequence[Span]) -> dict[str, list[str]]:
     """Return the rows of the runs in some spans as JSON, by table; tables without rows are left out."""
     found: dict[str, list[str]] = {}
-    for rows in rows_of_spans(spans):
+    for rows in rows_of_spans(spans, RULES):
         for table in _TABLES:
             found.setdefault(table, []).extend(
                 json.dumps(

@@ -132,6 +132,8 @@ def test_only_text_that_says_error_is_parsed_for_it() -> None:
     assert may_tell_failures(IDS, '{"is_error": true}')
     assert not may_tell_failures(IDS, '{"status": "ok"}')
     assert not may_tell_failures([said("user")], '{"status": "error"}')
+    assert not may_tell_failures([said("assistant", call("look", {}))], '{"status": "error"}')
+    assert may_tell_failures([said("tool", result("x"))], "{'is_error': True}")
     assert not may_tell_failures(IDS, {"status": "error"})
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
 
-#: How a value says that a tool failed; only text that holds one of these is worth parsing for it.
-_FAILED = ('"error"', "_error", "isError")
+#: How a value says that a tool failed; only text that says so is worth parsing for it.
+_FAILED = re.compile(r"""(?:status["'\\]*\s*[:=]\s*["'\\]*error|is_?[Ee]rror["'\\]*\s*[:=]\s*[Tt]rue)""")
 
 
 def has_gaps(messages: Sequence[Message]) -> bool:
@@ -20,8 +21,9 @@ def may_tell_failures(messages: Sequence[Message], value: object) -> bool:
     """Tell whether a value could say of a result in the messages that it is an error."""
     return (
         isinstance(value, str)
-        and any(mark in value for mark in _FAILED)
+        and "rror" in value
         and any(part["type"] == "tool_call_response" for part in _acts(messages))
+        and _FAILED.search(value) is not None
     )
 
 

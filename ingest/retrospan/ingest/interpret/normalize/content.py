@@ -160,7 +160,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
             if gaps or not is_whole or may_tell_failures(span.input, value):
                 other = parse_request(value).messages
                 span.input = other if is_fuller(other, span.input) else completed(span.input, other)
-    if span.operation == "inference" and has_gaps(span.output):
+    if has_gaps(span.output):
         for value in places.each(*RESPONSES):
             span.output = completed(span.output, parse_answer(value))
     if not span.output and not span.failed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retrospan.ingest.interpret.spans.span_fields import EXCHANGE, SpanFields
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import STEP_INDEX
 
@@ -147,7 +147,7 @@ def operation_of(places: SpanFields, has_parent: bool) -> str:
     if named:
         return "step" if named == "workflow" and has_parent else named
     marked = next((operation for key, operation in _MARKERS if places.has(key)), None)
-    return marked or ("inference" if places.any(EXCHANGE) is not None else "other")
+    return marked or ("inference" if places.exchange is not None else "other")
 
 
 def _by_kind(places: SpanFields) -> str | None:

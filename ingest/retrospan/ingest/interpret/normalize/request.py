@@ -90,7 +90,7 @@ def read_request(
         semconv.PROVIDER_NAME, semconv.SYSTEM, "llm.provider", "llm.system", "ai.model.provider"
     )
     _read_models(places, metadata, invocation, span)
-    span.response_id = places.text(semconv.RESPONSE_ID, "ai.response.id") or _id_of(places.any(EXCHANGE))
+    span.response_id = places.text(semconv.RESPONSE_ID, "ai.response.id") or _id_of(places.exchange)
     span.previous_response_id = places.text("gen_ai.request.previous_response.id")
     span.stores_history = places.text(semconv.OPENAI_API_TYPE) == "responses"
     _read_parameters(places, invocation, span)
@@ -136,13 +136,13 @@ def _read_models(
     if span.request_model is None:
         # In a whole exchange the response's model stands over the one that was asked for.
         whole = places.any(*REQUESTS)
-        span.request_model = (None if whole is places.any(EXCHANGE) else parse_request(whole).model) or named
+        span.request_model = (None if whole is places.exchange else parse_request(whole).model) or named
     if span.response_model is None and not span.failed and span.operation == "inference":
         span.response_model = named
 
 
-def _id_of(exchange: object) -> str | None:
-    found = exchange.get("id") if isinstance(exchange, dict) else None
+def _id_of(exchange: dict[str, object] | None) -> str | None:
+    found = exchange.get("id") if exchange is not None else None
     return found if isinstance(found, str) and found else None
 
 

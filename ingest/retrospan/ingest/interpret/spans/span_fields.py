@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from retrospan.ingest.interpret.spans.exchange import exchange_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
@@ -31,7 +32,6 @@ class SpanFields:
 
     def __init__(self, span: Span) -> None:
         self.all: list[Attributes] = [span.attributes]
-        self._exchanges: list[dict[str, object] | None] = []  # read once, when it is asked for
         self.all += [record.attributes for record in span.logs if record.event == DETAILS_EVENT]
         self.all += [event.attributes for event in span.events if event.name == DETAILS_EVENT]
 
@@ -44,9 +44,8 @@ class SpanFields:
                     return found
                 continue
             if key == EXCHANGE:
-                found = self._exchange()
-                if found is not None:
-                    return found
+                if self.exchange is not None:
+                    return self.exchange
                 continue
             for place in self.all:
                 value = place.get(key)
@@ -63,10 +62,10 @@ class SpanFields:
                 found = True
                 yield value
 
-    def _exchange(self) -> dict[str, object] | None:
-        if not self._exchanges:
-            self._exchanges.append(exchange_of(self.all[0]))
-        return self._exchanges[0]
+    @cached_property
+    def exchange(self) -> dict[str, object] | None:
+        """The whole request and its response that the attributes hold key by key; None where they do not."""
+        return exchange_of(self.all[0])
 
     def _ending(self, endings: tuple[str, ...]) -> object:
         """Return the first text, list or object under a key that ends so."""
