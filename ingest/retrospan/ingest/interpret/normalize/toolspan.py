@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from retrospan.ingest.interpret.normalize.messages import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -11,6 +13,8 @@ from retrospan.ingest.interpret.spans.span_fields import INPUT, OUTPUT, SpanFiel
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 from retrospan.schemas import semconv
 
+#: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
+_CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
 #: Where spans name their tool.
 NAMES = (
     semconv.TOOL_NAME,
@@ -60,7 +64,7 @@ _RESULTS = (
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     sent = span.sent
-    span.tool_name = places.text(*NAMES) or sent.name.removeprefix("execute_tool ")
+    span.tool_name = places.text(*NAMES) or _CALLED.sub("", sent.name)
     span.tool_call_id = places.text(*_IDS)
     arguments = places.any(*ARGUMENTS)
     if arguments is None:
