@@ -110,7 +110,8 @@ def _rules(function: ast.FunctionDef) -> Iterator[ast.AST]:
             for name, value in ast.iter_fields(node)
             if name not in ("annotation", "returns")
             for child in (value if isinstance(value, list) else [value])
-            if isinstance(child, ast.AST)
+            # zip's `strict` is an assertion.
+            if isinstance(child, ast.AST) and not (isinstance(child, ast.keyword) and child.arg == "strict")
         ]
 
 

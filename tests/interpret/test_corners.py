@@ -11,12 +11,14 @@ from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from spans import read_run
 
 from retrospan.ingest.interpret.assembly.grouping import joined_trace
-from retrospan.ingest.interpret.lineage.value_lineage import _values_in
+from retrospan.ingest.interpret.lineage.value_lineage import LEAST_NUMBER, _values_in
 from retrospan.ingest.interpret.normalize.documents import _document
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_messages, read_part, response_of
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
 from retrospan.ingest.interpret.spans.span import Event, Link, Span
 from retrospan.ingest.interpret.spans.span_fields import OUTPUT, SpanFields
+from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.schemas.hashing import hash_of
 
 OTHER = "cd" * 16
@@ -224,3 +226,35 @@ def test_a_link_to_the_run_itself_says_nothing() -> None:
     assert {edge.object for edge in other.edges if edge.role == "forks"} == {f"step:{OTHER}/1"}
     plain = rows(linked(OTHER), chat(1, [], "Hi"))
     assert {edge.object for edge in plain.edges if edge.role == "forks"} == {f"run:{OTHER}"}
+
+
+def test_the_inner_span_says_that_the_provider_keeps_the_history() -> None:
+    outer = chat(1, [said("user", "Go")], "Hi", takes=3)
+    inner = chat(2, [], "Hi", inside=outer.span_id, openai__api__type="responses")
+    (step,) = read_run("r", [agent(), outer, inner]).steps
+    assert step.span.stores_history
+
+
+def test_an_index_too_large_for_a_list_is_not_one() -> None:
+    attributes = {"m.1.role": "user", f"m.{'9' * 10}.role": "user", "m.x.role": "user"}
+    assert unflatten(attributes, "m") == [{"role": "user"}]
+
+
+def test_numbers_are_told_again_from_a_size_on_and_truth_never() -> None:
+    assert list(_values_in([True, LEAST_NUMBER, -LEAST_NUMBER, LEAST_NUMBER - 1, 1.5])) == [
+        str(LEAST_NUMBER), str(-LEAST_NUMBER),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("Done.", "Done."), ("AIMessage(content='Done.')", "Done."), ('{"content": "Done."}', "Done."), ("Really (yes)", "Really (yes)")],
+)  # fmt: skip
+def test_an_answer_is_a_text_or_what_it_prints(value: str, text: str) -> None:
+    (message,) = parse_answer(value)
+    assert (message["role"], message["parts"]) == ("assistant", [{"type": "text", "content": text}])
+
+
+def test_the_name_of_an_agent_is_that_of_the_root_that_is_one() -> None:
+    before = act("", 0, parent_span_id="", gen_ai__agent__name="other")
+    assert rows(before, agent(), chat(1, [], "Hi")).runs[0].agent_name == "orla"

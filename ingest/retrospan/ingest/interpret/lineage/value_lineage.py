@@ -176,7 +176,7 @@ def _values_in(value: object) -> Iterator[str]:
             stack += reversed(item.values())
         elif isinstance(item, list):
             stack += reversed(item)
-        elif isinstance(item, int) and not isinstance(item, bool) and abs(item) >= LEAST_NUMBER:
+        elif isinstance(item, int) and abs(item) >= LEAST_NUMBER:
             yield str(item)
         elif isinstance(item, str) and _is_telling(item):
             yield item

@@ -42,11 +42,8 @@ class SpanFields:
                 found = self._ending(_ENDINGS[key])
                 if found is not None:
                     return found
-                continue
-            if key == EXCHANGE:
-                if self.exchange is not None:
-                    return self.exchange
-                continue
+            if key == EXCHANGE and self.exchange is not None:
+                return self.exchange
             for place in self.all:
                 value = place.get(key)
                 if value is not None and not (isinstance(value, str) and value in _TAKEN_OUT):
