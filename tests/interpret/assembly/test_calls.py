@@ -126,11 +126,11 @@ def test_a_call_without_a_trace_is_denied_only_where_a_later_prompt_rules_it_out
     # The next prompt tells of the call and of no result: there was none.
     repeated = chat(3, [HI, said("assistant", call), said("user", "Never mind")], "Well.")
     assert pairs(asking, repeated) == [("search", 1, "not_executed")]
-    # Without an id its result may be any: the next prompt may tell it without one as well.
+    # Without an id its result may be any: only one that follows right after the call is its own.
     nameless = asks("search", {"q": "a"})
-    for more in (said("user", "Never mind"), returned(None, {"n": 1})):
-        again = chat(3, [HI, said("assistant", nameless), more], "Well.")
-        assert pairs(chat(1, [HI], nameless), again) == [("search", 1, "unknown")]
+    for more, status in (([said("user", "Never mind")], "unknown"), ([returned(None, {"n": 1})], "ok")):
+        again = chat(3, [HI, said("assistant", nameless), *more], "Well.")
+        assert pairs(chat(1, [HI], nameless), again) == [("search", 1, status)]
     # What we rebuild of a history is not evidence of what the model was told.
     first = chat(1, [HI], call, gen_ai__response__id="r1")
     follows = chat(3, [said("user", "Go on")], "Well.", gen_ai__request__previous_response__id="r1")

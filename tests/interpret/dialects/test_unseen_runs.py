@@ -161,6 +161,46 @@ def test_a_crews_task_is_what_it_was_asked() -> None:
     assert read_run("r", [span]).input == "Find the weather"
 
 
+@pytest.mark.parametrize(("requests", "tokens"), [(2, (9, 4)), (3, (None, None))])
+def test_a_crews_count_is_the_runs_where_it_counts_as_many_requests_as_answers(
+    requests: int, tokens: tuple[int | None, int | None]
+) -> None:
+    used = {"prompt_tokens": 9, "completion_tokens": 4, "successful_requests": requests}
+    said = [{"role": role, "content": role} for role in ("user", "assistant", "tool", "assistant")]
+    span = make_span(
+        {
+            "openinference.span.kind": "CHAIN",
+            "output.value": json.dumps({"tasks_output": [{"messages": said}], "token_usage": used}),
+        },
+        scope="openinference.instrumentation.crewai",
+    )
+    (root,) = read_run("r", [span]).tree.spans
+    assert (root.tokens.input, root.tokens.output) == tokens
+
+
+@pytest.mark.parametrize(("node", "name"), [("orla", "orla"), ("8fdccbcee7938ffb", None)])
+def test_an_agent_has_the_name_of_its_place_in_a_graph_but_no_id(node: str, name: str | None) -> None:
+    span = make_span({"openinference.span.kind": "AGENT", "graph.node.id": node}, name="Agent.run")
+    assert read_run("r", [span]).tree.spans[0].agent_name == name
+
+
+@pytest.mark.parametrize(
+    ("returned", "output"),
+    [
+        ({"answer": "Snow.", "thought": "Easy."}, "Snow."),
+        ({"final_answer": "Snow."}, "Snow."),
+        ({"answer": "Rain."}, "Thought: Easy.\nAnswer: Snow."),
+        ({"status": "Snow."}, "Thought: Easy.\nAnswer: Snow."),
+        ("Snow.", "Thought: Easy.\nAnswer: Snow."),
+    ],
+)
+def test_the_output_is_what_the_root_took_out_of_the_last_text(returned: object, output: str) -> None:
+    root = make_span({"openinference.span.kind": "CHAIN", "output.value": json.dumps(returned)}, started_at=1)
+    last = chat_span([QUESTION], [text("assistant", "Thought: Easy.\nAnswer: Snow.")])
+    last.parent_span_id = root.span_id
+    assert read_run("r", [root, last]).output == output
+
+
 def _autogen(message: object, recipient: str = "RoundRobinGroupChatManager") -> Span:
     return make_span(
         {

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
-from retrospan.ingest.interpret.assembly.calls import Calls, read_calls
+from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.context import inherit
 from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
 from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
+from retrospan.ingest.interpret.assembly.pairing import read_calls
 from retrospan.ingest.interpret.assembly.run_outcome import (
     find_answer,
     find_gap,
@@ -39,7 +40,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "7"
+VERSION = "8"
 
 
 def version_with(rules: Ruleset) -> str:

@@ -1,21 +1,13 @@
-"""Model calls and tool calls of a run: executions paired with the calls that asked for them."""
+"""Model calls and tool calls of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, takewhile
 
-from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
-from retrospan.ingest.interpret.assembly.history import History
-from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.messages import error_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
-
-#: Calls of one name among which an execution without call id looks for the one that asked for it.
-NEAR = 100
 
 
 @dataclass(slots=True)
@@ -39,6 +31,7 @@ class RequestedCall:
     name: str
     arguments: object
     taken: bool = False
+    result: Part | None = None  # as the prompt says that follows the asking, where an id does not tell it
 
 
 @dataclass(slots=True, eq=False)
@@ -69,43 +62,6 @@ class Calls:
     tools: list[ToolCall] = field(default_factory=list)
 
 
-def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
-    """Return the calls of a run in order.
-
-    `interrupted_or_cut` says that the run did not end properly, so that a call without execution may have happened.
-    """
-    calls = Calls()
-    for span in single_requests(tree):
-        whole, how = history.rebuild(span)
-        calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
-    _complete_answers(calls.models)
-    asked = [
-        RequestedCall(call.ordinal, part.get("id"), part.get("name", ""), part.get("arguments"))
-        for call in calls.models
-        for message in call.span.output
-        for part in parts_of(message, "tool_call")
-    ]
-    results = _results_said(calls.models, tree)
-    executed = single_executions(tree)
-    pairs = _pair(executed, asked, calls.models)
-    for span in executed:
-        calls.tools.append(_execution(span, pairs.get(span), results))
-    for call in asked:
-        if not call.taken:
-            calls.tools.append(_without_execution(call, calls.models, results, interrupted_or_cut))
-    calls.tools.sort(key=lambda tool: _order(tool, calls.models))
-    return calls
-
-
-def _complete_answers(models: list[ModelCall]) -> None:
-    """Give a call whose span says no answer the one that the next prompt repeats after the same history, in place."""
-    for call, later in pairwise(models):
-        size = len(call.input)
-        if call.span.output or call.span.failed or not size or later.input[:size] != call.input:
-            continue
-        call.span.output = [*takewhile(lambda message: message["role"] == "assistant", later.input[size:])]
-
-
 def messages_once(models: Iterable[ModelCall]) -> Iterator[tuple[ModelCall, Message]]:
     """Yield the messages that calls were given, each with the first of them that was."""
     seen: set[int] = set()
@@ -114,131 +70,3 @@ def messages_once(models: Iterable[ModelCall]) -> Iterator[tuple[ModelCall, Mess
             if id(message) not in seen:
                 seen.add(id(message))
                 yield call, message
-
-
-def _results_said(models: list[ModelCall], tree: Tree) -> dict[str, Part]:
-    """Return what each call returned, by call id: as later prompts say first, else as any other span does."""
-    said: dict[str, Part] = {}
-    around = (r for r in tree.spans if r.operation != "inference")
-    others = (message for span in around for message in (*span.input, *span.output))
-    given = (message for _, message in messages_once(models))
-    for message in chain(given, others):
-        for part in parts_of(message, "tool_call_response"):
-            if "id" in part:
-                said.setdefault(part["id"], part)
-    return said
-
-
-def _pair(
-    executed: list[NormalizedSpan], asked: list[RequestedCall], models: list[ModelCall]
-) -> dict[NormalizedSpan, tuple[RequestedCall, bool]]:
-    """Pair executions with askings: by id, else by name and arguments, else by name, each in order and never ahead of time.
-
-    An id may be executed more than once: each further execution is another try of the same call.
-    """
-    pairs: dict[NormalizedSpan, tuple[RequestedCall, bool]] = {}
-    by_id = {call.call_id: call for call in asked if call.call_id}
-    for span in executed:
-        found = by_id.get(span.tool_call_id) if span.tool_call_id else None
-        if found is not None:
-            found.taken = True
-            pairs[span] = (found, True)
-    ended = {call.ordinal: call.span.sent.done_at for call in models}
-    waiting: dict[str, list[RequestedCall]] = {}
-    for call in asked:
-        if not call.taken:
-            waiting.setdefault(call.name, []).append(call)
-    for exactly in (True, False):
-        for span in executed:
-            if span not in pairs:
-                match = _match(span, _waiting(waiting, span.tool_name or ""), ended, exactly)
-                if match is not None:
-                    pairs[span] = (match, False)
-    return pairs
-
-
-def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[RequestedCall]:
-    """Return the calls that wait for a tool of that name, also under the name that the model knows it by."""
-    if name in waiting:
-        return waiting[name]
-    return next((calls for asked, calls in waiting.items() if calls and is_same_tool(name, asked)), [])
-
-
-def _match(
-    span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool
-) -> RequestedCall | None:
-    """Take the first of the next few waiting calls that an execution fits."""
-    for place, call in enumerate(waiting[:NEAR]):
-        in_time = ended[call.by] <= max(span.sent.started_at, 1)
-        fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
-        if in_time and fits:
-            call.taken = True
-            del waiting[place]
-            return call
-    return None
-
-
-def _execution(
-    span: NormalizedSpan, pair: tuple[RequestedCall, bool] | None, results: dict[str, Part]
-) -> ToolCall:
-    asked, by_id = pair or (None, False)
-    tool = ToolCall(name=span.tool_name or span.sent.name, span=span, asked=asked, matched_by_id=by_id)
-    if asked and is_same_tool(tool.name, asked.name):
-        tool.name = asked.name
-    tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
-    tool.arguments, tool.has_arguments = span.arguments, span.has_arguments
-    if asked and (not tool.has_arguments or same_arguments(tool.arguments, asked.arguments)):
-        tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
-    if span.has_result:
-        tool.result, tool.result_source = span.result, "span"
-    elif tool.call_id in results and not span.interrupted:
-        tool.result, tool.result_source = results[tool.call_id].get("response"), "message"
-    told = "is_error" in results.get(tool.call_id or "", ())
-    failed = span.failed or told or error_of(tool.result) is not None
-    tool.status = "incomplete" if span.interrupted else "error" if failed else "ok"
-    return tool
-
-
-def _without_execution(
-    asked: RequestedCall, models: list[ModelCall], results: dict[str, Part], interrupted_or_cut: bool
-) -> ToolCall:
-    tool = ToolCall(name=asked.name, span=None, asked=asked, call_id=asked.call_id)
-    tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
-    if asked.call_id in results:
-        said = results[asked.call_id]
-        tool.result, tool.result_source = said.get("response"), "message"
-        tool.status = "error" if "is_error" in said or error_of(tool.result) is not None else "ok"
-        return tool
-    later = _later(asked, models)
-    if _is_repeated(asked, later):
-        tool.status = "not_executed"
-    else:
-        tool.status = "incomplete" if interrupted_or_cut and not later else "unknown"
-    return tool
-
-
-def _later(asked: RequestedCall, models: list[ModelCall]) -> list[ModelCall]:
-    """Return the calls that the agent which asked made afterwards."""
-    agent = models[asked.by - 1].span.agent_name
-    return [call for call in models[asked.by :] if call.span.agent_name == agent]
-
-
-def _is_repeated(asked: RequestedCall, later: list[ModelCall]) -> bool:
-    """Tell whether the next prompt, as it was sent, repeats the call: as its result is nowhere, there was none to tell.
-
-    A call without an id is never ruled out: its result may stand there without one as well.
-    """
-    return asked.call_id is not None and any(
-        part.get("id") == asked.call_id
-        for call in later[:1]
-        for message in call.span.input
-        for part in parts_of(message, "tool_call")
-    )
-
-
-def _order(tool: ToolCall, models: list[ModelCall]) -> tuple[int, int, int]:
-    """Return where a call stands: an execution at its own time, one without after the call that asked for it."""
-    if tool.span is not None:
-        return (tool.span.sent.started_at, tool.span.sent.ended_at, 0)
-    asking = models[tool.asked.by - 1].span.sent if tool.asked else None
-    return (max(asking.ended_at, asking.started_at) if asking else 0, 0, 1)

@@ -6,15 +6,18 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
+from retrospan.ingest.interpret.normalize.operations import named_operation
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
 
 
 def single_requests(tree: Tree) -> list[NormalizedSpan]:
     """Return one span per real model request, in order.
 
     A span with exactly one model span below it is the same request: the outer span stands for it, completed by what only
-    the inner one says. A span with several below it is not a request but something around them; where it has the id of
-    the response of one of them, it completes that one.
+    the inner one says. A span with several below it is not a request but something around them, as is one that only has
+    the shape of a request and holds one that says what it is; where it has the id of the response of one of them, it
+    completes that one.
     """
     below: dict[NormalizedSpan, list[NormalizedSpan]] = {}
     inside: set[NormalizedSpan] = set()
@@ -45,7 +48,7 @@ def _requests(
     for span in sorted(inference, key=tree.depth, reverse=True):
         # Each list is taken once, by the span right around it.
         inner = [requests.pop(each) for each in below.get(span, [])]
-        if len(inner) > 1:
+        if len(inner) > 1 or (inner and _only_wraps(span, inner[0][0])):
             for one, _ in inner:
                 if one.response_id is not None and one.response_id == span.response_id:
                     _complete(one, span)  # what is around them tells of one of them as well
@@ -57,6 +60,12 @@ def _requests(
             one.is_part = True
         requests[span] = (span, [span])
     return requests
+
+
+def _only_wraps(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
+    """Tell whether a span has the shape of a request because of the one inside it: a function that passes both on."""
+    named = (named_operation(SpanFields(span.sent), has_parent=True) for span in (outer, inner))
+    return [operation is not None for operation in named] == [False, True]
 
 
 def _joined(lists: list[list[NormalizedSpan]]) -> list[NormalizedSpan]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.steps import RunStep
@@ -11,6 +11,9 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
+
+#: Under which names a root that returns several things returns its answer.
+_ANSWERS = ("answer", "final_answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ def outcome_of(
 def find_answer(tree: Tree, calls: Calls) -> Answer | None:
     """Return the run's final answer: the last call's text, when it asks for no tool.
 
-    Where the last call only asks for a tool that ends the run, what the root returned is the answer.
+    Where the last call only asks for a tool that ends the run, what the root returned is the answer. Where the root took
+    its answer out of the text, that is all of it.
     """
     if not calls.models:
         return None
@@ -76,6 +80,17 @@ def find_answer(tree: Tree, calls: Calls) -> Answer | None:
             answer = _text_in([message for message in said if message["role"] == "assistant"], last.ordinal)
             if answer is not None:
                 break
+    return _taken_out(answer, tree) if answer is not None else None
+
+
+def _taken_out(answer: Answer, tree: Tree) -> Answer:
+    """Return the answer with only that part of its text which a root returned under the name of an answer."""
+    for root in tree.roots():
+        returned = root.framework_output if root.operation in ("agent", "workflow") else None
+        said = (returned.get(key) for key in _ANSWERS) if isinstance(returned, dict) else ()
+        for text in said:
+            if isinstance(text, str) and text and text in answer.text:
+                return replace(answer, text=text)
     return answer
 
 

@@ -6,6 +6,8 @@ OpenInference's, these before vendors' own. A framework nobody has seen is read 
 
 from __future__ import annotations
 
+import re
+
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
@@ -68,6 +70,8 @@ _INPUT_AND_OUTPUT = (
 )
 #: Attributes that only the work of an agent has.
 _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
+#: An id, and no name that anybody gave.
+_HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
 
@@ -78,6 +82,9 @@ def read_span(sent: Span, problems: ParseIssues, growing: PrefixCache) -> Normal
     metadata = _metadata(sent.attributes)
     span = NormalizedSpan(sent=sent, operation=operation_of(places, bool(sent.parent_span_id)))
     span.agent_name = places.text(semconv.AGENT_NAME, "agent.name", "agent_name", "ai.telemetry.functionId")
+    if span.operation == "agent" and span.agent_name is None:
+        node = places.text("graph.node.id")
+        span.agent_name = node if node is None or not _HEX.fullmatch(node) else None
     if span.operation == "workflow" and span.agent_name is None:
         span.agent_name = places.text(semconv.WORKFLOW_NAME) or sent.name.removeprefix("invoke_workflow ")
     span.agent_version = places.text(semconv.AGENT_VERSION)

@@ -58,8 +58,9 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     """Return one message, or None when it says nothing."""
     value = _opened(value)
     kind = value.get("type")
-    if isinstance(kind, str) and kind in _ITEM_ROLES and "role" not in value:
-        role, parts = _ITEM_ROLES[kind], [read_part(value)]
+    is_item = isinstance(kind, str) and kind in _ITEM_ROLES and "role" not in value
+    if is_item:
+        role, parts = _ITEM_ROLES[str(kind)], [read_part(value)]
     else:
         role = _role_of(value, role)
         parts = _parts_of(value, role)
@@ -76,7 +77,7 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
         role = "tool"
     message: Message = {"role": role, "parts": parts}
     name = value.get("name")
-    if isinstance(name, str) and name and role != "tool":
+    if isinstance(name, str) and name and role != "tool" and not is_item:
         message["name"] = name
     return message
 
@@ -108,7 +109,8 @@ def _said_once(parts: list[Part]) -> list[Part]:
 
 
 def _opened(value: dict[str, object]) -> dict[str, object]:
-    """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), or as it is."""
+    """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), a choice or a
+    candidate, or as it is."""
     for key in ("data", "kwargs"):
         inner = value.get(key)
         if isinstance(inner, dict) and "content" in inner and "role" not in value:
@@ -116,6 +118,9 @@ def _opened(value: dict[str, object]) -> dict[str, object]:
     message = value.get("message")
     if isinstance(message, dict) and "role" not in value and "parts" not in value and "content" not in value:
         return _opened(message)
+    content = value.get("content")
+    if isinstance(content, dict) and isinstance(content.get("parts"), list) and "role" not in value:
+        return content
     return value
 
 
@@ -175,7 +180,8 @@ def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
         if isinstance(call, dict):
             part = _tool_call(call)
             is_told = any(
-                (part["name"], part["arguments"]) == (each["name"], each["arguments"]) for each in nameless
+                (part.get("name"), part.get("arguments")) == (each.get("name"), each.get("arguments"))
+                for each in nameless
             )
             if not is_told and ("id" not in part or part["id"] not in known):
                 found.append(part)

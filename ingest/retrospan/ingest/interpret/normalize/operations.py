@@ -126,6 +126,11 @@ _MARKERS = (
 
 
 def operation_of(places: SpanFields, has_parent: bool) -> str:
+    """Return the operation of a span: as the attributes name it, else by what they hold."""
+    return named_operation(places, has_parent) or ("inference" if places.holds_exchange() else "other")
+
+
+def named_operation(places: SpanFields, has_parent: bool) -> str | None:
     """Return the operation that the attributes name, by name first, else by what only one kind of span carries.
 
     A chain is a workflow where nothing is above it, else a step of one.
@@ -146,8 +151,7 @@ def operation_of(places: SpanFields, has_parent: bool) -> str:
     named = _by_kind(places)
     if named:
         return "step" if named == "workflow" and has_parent else named
-    marked = next((operation for key, operation in _MARKERS if places.has(key)), None)
-    return marked or ("inference" if places.exchange is not None else "other")
+    return next((operation for key, operation in _MARKERS if places.has(key)), None)
 
 
 def _by_kind(places: SpanFields) -> str | None:

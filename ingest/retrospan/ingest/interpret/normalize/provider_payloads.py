@@ -81,8 +81,11 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
 
 
 def _opened(value: object) -> object:
-    """Return the value inside `{"inputs": …}` and `{"kwargs": …}`."""
+    """Return the value inside `{"inputs": …}` and `{"kwargs": …}`; a request that Python printed is read."""
     value = read_value(value)
+    if isinstance(value, str) and value.startswith("{") and ("'messages'" in value or "'contents'" in value):
+        printed = read_repr(value)
+        value = value if isinstance(printed, Unreadable) else printed
     for key in ("inputs", "kwargs"):
         if isinstance(value, dict) and isinstance(value.get(key), dict) and "messages" not in value:
             value = value[key]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
+from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import EXCHANGE, INPUT, OUTPUT, SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
@@ -136,7 +137,9 @@ def _read_models(
     if span.request_model is None:
         # In a whole exchange the response's model stands over the one that was asked for.
         whole = places.any(*REQUESTS)
-        span.request_model = (None if whole is places.exchange else parse_request(whole).model) or named
+        known = places.exchange
+        model = known.get(REQUEST_MODEL) if known and whole is known else parse_request(whole).model
+        span.request_model = model if isinstance(model, str) and model else named
     if span.response_model is None and not span.failed and span.operation == "inference":
         span.response_model = named
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from retrospan.ingest.interpret.normalize.messages import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import INPUT, OUTPUT, SpanFields
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 from retrospan.schemas import semconv
 
-_NAMES = (
+#: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
+_CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
+#: Where spans name their tool.
+NAMES = (
     semconv.TOOL_NAME,
     "tool.name",
     "ai.toolCall.name",
@@ -22,7 +28,8 @@ _NAMES = (
     "genkit:name",
 )
 _IDS = (semconv.TOOL_CALL_ID, "ai.toolCall.id", "tool.id", "tool_call.id", "tool_call_id", "tool_use_id")
-_ARGUMENTS = (
+#: Where they put what it was given.
+ARGUMENTS = (
     semconv.TOOL_CALL_ARGUMENTS,
     "ai.toolCall.args",
     "ai.toolCall.input",
@@ -57,23 +64,34 @@ _RESULTS = (
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     sent = span.sent
-    span.tool_name = places.text(*_NAMES) or sent.name.removeprefix("execute_tool ")
+    span.tool_name = places.text(*NAMES) or _CALLED.sub("", sent.name)
     span.tool_call_id = places.text(*_IDS)
-    arguments, result = places.any(*_ARGUMENTS), places.any(*_RESULTS)
-    for event in sent.events:
-        if event.name == semconv.TOOL_MESSAGE and arguments is None:
-            arguments = event.attributes.get("content")
-        if event.name == semconv.CHOICE and result is None:
-            result = event.attributes.get("message")
+    arguments = places.any(*ARGUMENTS)
+    if arguments is None:
+        arguments = _in_event(sent, semconv.TOOL_MESSAGE, "content")
     if arguments is not None:
         read = _read_arguments(arguments)
         if isinstance(read, Unreadable):
             problems.add(sent.span_id, "arguments", arguments, read.reason)
         else:
             span.arguments, span.has_arguments = read, True
+    read_result(places, span)
+
+
+def read_result(places: SpanFields, span: NormalizedSpan) -> None:
+    """Read what a tool returned, where its span says it, in place."""
+    result = places.any(*_RESULTS)
+    if result is None:
+        result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:
         span.result, span.has_result = response_of(read_value(result)), True
         open_tool_message(span)
+
+
+def _in_event(sent: Span, name: str, key: str) -> object:
+    """Return what the first of a span's events of a name says under a key."""
+    values = (event.attributes.get(key) for event in sent.events if event.name == name)
+    return next((value for value in values if value is not None), None)
 
 
 def _read_arguments(value: object) -> object:

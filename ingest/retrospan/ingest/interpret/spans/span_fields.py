@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from retrospan.ingest.interpret.spans.exchange import exchange_of
+from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.json_text import read_value
 
@@ -15,7 +15,7 @@ _ENDINGS = {
     INPUT: ("input", "inputs", "tool.call.arguments", "arguments"),
     OUTPUT: ("output", "outputs", "tool.call.result", "result"),
 }
-#: A whole exchange with a model, key by key.
+#: A whole exchange with a model, under whatever names.
 EXCHANGE = "*exchange"
 #: Found by their shape, and only where no key says more.
 _BY_SHAPE = (INPUT, OUTPUT, EXCHANGE)
@@ -61,8 +61,14 @@ class SpanFields:
 
     @cached_property
     def exchange(self) -> dict[str, object] | None:
-        """The whole request and its response that the attributes hold key by key; None where they do not."""
-        return exchange_of(self.all[0])
+        """The whole request and its response that the attributes hold; None where they do not."""
+        return exchange_by_keys(self.all[0])
+
+    def holds_exchange(self) -> bool:
+        """Tell whether there is an exchange, also one that only its values show: to be asked where no name tells more."""
+        if self.exchange is None:
+            self.exchange = exchange_by_values(self.all[0])
+        return self.exchange is not None
 
     def _ending(self, endings: tuple[str, ...]) -> object:
         """Return the first text, list or object under a key that ends so."""

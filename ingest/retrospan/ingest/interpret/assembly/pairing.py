@@ -1,0 +1,219 @@
+"""Executions of tools, paired with the calls that asked for them, and what each call returned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+
+from retrospan.ingest.interpret.assembly.calls import (
+    Calls,
+    ModelCall,
+    RequestedCall,
+    ToolCall,
+    messages_once,
+)
+from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
+from retrospan.ingest.interpret.assembly.executions import find_executions
+from retrospan.ingest.interpret.assembly.history import History
+from retrospan.ingest.interpret.assembly.retelling import Retelling
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.message import Part, parts_of
+from retrospan.ingest.interpret.normalize.messages import error_of
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.interpret.normalize.toolspan import read_result
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
+
+#: Calls of one name among which an execution without call id looks for the one that asked for it.
+NEAR = 100
+
+
+def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
+    """Return the calls of a run in order.
+
+    `interrupted_or_cut` says that the run did not end properly, so that a call without execution may have happened.
+    """
+    calls = Calls()
+    for span in single_requests(tree):
+        whole, how = history.rebuild(span)
+        calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
+    retelling = Retelling(calls.models)
+    retelling.complete_answers()
+    asked = [
+        RequestedCall(call.ordinal, part.get("id"), part.get("name", ""), part.get("arguments"))
+        for call in calls.models
+        for message in call.span.output
+        for part in parts_of(message, "tool_call")
+    ]
+    reused = _reused_ids(asked, calls.models)
+    results = {
+        call_id: said for call_id, said in _results_said(calls.models, tree).items() if call_id not in reused
+    }
+    _note_results(asked, retelling, results)
+    executed = single_executions(tree)
+    pairs = _pair(executed, asked, calls.models)
+    for span, call in find_executions(tree, asked, retelling):
+        if _said(call, call.call_id, results) is None:
+            read_result(SpanFields(span.sent), span)
+        executed.append(span)
+        pairs[span] = (call, False)
+    for span in executed:
+        calls.tools.append(_execution(span, pairs.get(span), results))
+    for call in asked:
+        if not call.taken:
+            calls.tools.append(_without_execution(call, calls.models, results, interrupted_or_cut))
+    calls.tools.sort(key=lambda tool: _order(tool, calls.models))
+    return calls
+
+
+def _reused_ids(asked: list[RequestedCall], models: list[ModelCall]) -> set[str]:
+    """Return the ids that answers to different prompts gave to calls of theirs: there are APIs that count anew each time."""
+    seen = {(call.call_id, len(models[call.by - 1].input)) for call in asked if call.call_id}
+    times = Counter(call_id for call_id, _ in seen)
+    return {call_id for call_id, count in times.items() if call_id and count > 1}
+
+
+def _note_results(asked: list[RequestedCall], retelling: Retelling, results: dict[str, Part]) -> None:
+    """Give each call whose id does not tell its result what the prompt says that follows the asking, in place."""
+    unclear = {call.by for call in asked if (call.call_id or "") not in results}
+    told = {by: iter(retelling.results(by - 1)) for by in unclear}
+    for call in asked:
+        call.result = next(told[call.by]) if call.by in told else None
+
+
+def _results_said(models: list[ModelCall], tree: Tree) -> dict[str, Part]:
+    """Return what each call returned, by call id: as later prompts say first, else as any other span does."""
+    said: dict[str, Part] = {}
+    around = (r for r in tree.spans if r.operation != "inference")
+    others = (message for span in around for message in (*span.input, *span.output))
+    given = (message for _, message in messages_once(models))
+    for message in chain(given, others):
+        for part in parts_of(message, "tool_call_response"):
+            if "id" in part:
+                said.setdefault(part["id"], part)
+    return said
+
+
+def _pair(
+    executed: list[NormalizedSpan], asked: list[RequestedCall], models: list[ModelCall]
+) -> dict[NormalizedSpan, tuple[RequestedCall, bool]]:
+    """Pair executions with askings: by id, else by name and arguments, else by name, each in order and never ahead of time.
+
+    An id may be executed more than once: each further execution is another try of the same call.
+    """
+    pairs: dict[NormalizedSpan, tuple[RequestedCall, bool]] = {}
+    ended = {call.ordinal: call.span.sent.done_at for call in models}
+    by_id: dict[str, list[RequestedCall]] = {}
+    for call in asked:
+        if call.call_id:
+            by_id.setdefault(call.call_id, []).append(call)
+    for span in executed:
+        found = by_id.get(span.tool_call_id) if span.tool_call_id else None
+        if found is not None:
+            before = [call for call in found if ended[call.by] <= max(span.sent.started_at, 1)]
+            asking = (before or found)[-1]
+            asking.taken = True
+            pairs[span] = (asking, True)
+    waiting: dict[str, list[RequestedCall]] = {}
+    for call in asked:
+        if not call.taken:
+            waiting.setdefault(call.name, []).append(call)
+    for exactly in (True, False):
+        for span in executed:
+            if span not in pairs:
+                match = _match(span, _waiting(waiting, span.tool_name or ""), ended, exactly)
+                if match is not None:
+                    pairs[span] = (match, False)
+    return pairs
+
+
+def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[RequestedCall]:
+    """Return the calls that wait for a tool of that name, also under the name that the model knows it by."""
+    if name in waiting:
+        return waiting[name]
+    return next((calls for asked, calls in waiting.items() if calls and is_same_tool(name, asked)), [])
+
+
+def _match(
+    span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool
+) -> RequestedCall | None:
+    """Take the first of the next few waiting calls that an execution fits."""
+    for place, call in enumerate(waiting[:NEAR]):
+        in_time = ended[call.by] <= max(span.sent.started_at, 1)
+        fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
+        if in_time and fits:
+            call.taken = True
+            del waiting[place]
+            return call
+    return None
+
+
+def _said(asked: RequestedCall | None, call_id: str | None, results: dict[str, Part]) -> Part | None:
+    """Return the result that a message tells of a call."""
+    return (asked.result if asked else None) or results.get(call_id or "")
+
+
+def _execution(
+    span: NormalizedSpan, pair: tuple[RequestedCall, bool] | None, results: dict[str, Part]
+) -> ToolCall:
+    asked, by_id = pair or (None, False)
+    tool = ToolCall(name=span.tool_name or span.sent.name, span=span, asked=asked, matched_by_id=by_id)
+    if asked and is_same_tool(tool.name, asked.name):
+        tool.name = asked.name
+    tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
+    tool.arguments, tool.has_arguments = span.arguments, span.has_arguments
+    if asked and (not tool.has_arguments or same_arguments(tool.arguments, asked.arguments)):
+        tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
+    said = _said(asked, tool.call_id, results)
+    if span.has_result:
+        tool.result, tool.result_source = span.result, "span"
+    elif said is not None and not span.interrupted:
+        tool.result, tool.result_source = said.get("response"), "message"
+    failed = span.failed or "is_error" in (said or ()) or error_of(tool.result) is not None
+    tool.status = "incomplete" if span.interrupted else "error" if failed else "ok"
+    return tool
+
+
+def _without_execution(
+    asked: RequestedCall, models: list[ModelCall], results: dict[str, Part], interrupted_or_cut: bool
+) -> ToolCall:
+    tool = ToolCall(name=asked.name, span=None, asked=asked, call_id=asked.call_id)
+    tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
+    said = _said(asked, asked.call_id, results)
+    if said is not None:
+        tool.result, tool.result_source = said.get("response"), "message"
+        tool.status = "error" if "is_error" in said or error_of(tool.result) is not None else "ok"
+        return tool
+    later = _later(asked, models)
+    if _is_repeated(asked, later):
+        tool.status = "not_executed"
+    else:
+        tool.status = "incomplete" if interrupted_or_cut and not later else "unknown"
+    return tool
+
+
+def _later(asked: RequestedCall, models: list[ModelCall]) -> list[ModelCall]:
+    """Return the calls that the agent which asked made afterwards."""
+    agent = models[asked.by - 1].span.agent_name
+    return [call for call in models[asked.by :] if call.span.agent_name == agent]
+
+
+def _is_repeated(asked: RequestedCall, later: list[ModelCall]) -> bool:
+    """Tell whether the next prompt, as it was sent, repeats the call: as its result is nowhere, there was none to tell.
+
+    A call without an id is never ruled out: its result may stand there without one as well.
+    """
+    return asked.call_id is not None and any(
+        part.get("id") == asked.call_id
+        for call in later[:1]
+        for message in call.span.input
+        for part in parts_of(message, "tool_call")
+    )
+
+
+def _order(tool: ToolCall, models: list[ModelCall]) -> tuple[int, int, int]:
+    """Return where a call stands: an execution at its own time, one without after the call that asked for it."""
+    if tool.span is not None:
+        return (tool.span.sent.started_at, tool.span.sent.ended_at, 0)
+    asking = models[tool.asked.by - 1].span.sent if tool.asked else None
+    return (max(asking.ended_at, asking.started_at) if asking else 0, 0, 1)
