@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from retrospan.schemas.canonical import (
     EdgeRow,
     ModelCallRow,
+    ProblemRow,
     RunRow,
     StateChangeRow,
     StepRow,
@@ -50,6 +51,7 @@ class Scene:
     changes: list[StateChangeRow] = field(default_factory=list)
     edges: list[EdgeRow] = field(default_factory=list)
     observations: list[ObservationRow] = field(default_factory=list)
+    problems: list[ProblemRow] = field(default_factory=list)
     history: list[int] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -302,6 +304,12 @@ class Scene:
             )
         )
 
+    def doubt(self, field: str, reason: str) -> None:
+        key = {"tenant": "default", "run_id": self.run_id}
+        self.problems.append(
+            ProblemRow(**key, generation=1, span_id=self.span(), field=field, raw="", reason=reason)
+        )
+
     def run(self) -> RunRow:
         ended = None if self.outcome == "incomplete" else self.begin + len(self.steps) * 100 * MS
         return RunRow(
@@ -344,4 +352,5 @@ class Scene:
             final_history_hash=digest(self.history),
             history_run_id=None,
             interpreted_by="scenes",
+            problems=len(self.problems),
         )

@@ -58,6 +58,9 @@ def loop() -> Scene:
         scene.tool("search_docs", {"query": "zeta-9 warranty"}, [])
     scene.model("I found nothing.")
     scene.output = "I found nothing."
+    scene.doubt("arguments", "not JSON")
+    for _ in range(2):
+        scene.doubt("finish_reasons", "the answer ended for tool calls, and none is read in it")
     return scene
 
 
@@ -86,6 +89,7 @@ def hostile() -> Scene:
     )
     scene.model(HOSTILE, after={HOSTILE: HOSTILE}, error=HOSTILE)
     scene.observe("evil/one", HOSTILE, HOSTILE)
+    scene.doubt(HOSTILE, HOSTILE)
     scene.observe(f"evil/{HOSTILE}", "name", HOSTILE)
     return scene
 

@@ -50,6 +50,7 @@ def fill(store: Store, found: list[Scene]) -> None:
             "canon_state_changes": list(scene.changes),
             "canon_edges": list(scene.edges),
             "canon_observations": list(scene.observations),
+            "canon_problems": list(scene.problems),
             "canon_runs": [scene.run()],
         }
         for table, rows in tables.items():

@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.span import Event, LogRecord, Span
+from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 
 
@@ -64,6 +64,14 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                                 attributes=_attributes(event.attributes),
                             )
                             for event in sent.events
+                        ],
+                        links=[
+                            Link(
+                                trace_id=link.trace_id.hex(),
+                                span_id=link.span_id.hex(),
+                                attributes=_attributes(link.attributes),
+                            )
+                            for link in sent.links
                         ],
                         sequence=sequence,
                     )

@@ -319,6 +319,7 @@ class Story:
             final_history_hash="",
             history_run_id=None,
             interpreted_by="test",
+            problems=len(self.problems),
         )
         return replace(row, **self.run_fields)
 

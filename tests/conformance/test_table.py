@@ -62,7 +62,7 @@ def test_each_rule_is_answered_to_the_letter(station: Station, rule: Rule, way: 
 def test_the_page_has_this_table() -> None:
     page = (Path(__file__).parents[2] / "docs/otlp.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ")]
-    head = lines.index("| sent | gRPC | HTTP | body | sent again by clients |")
+    head = lines.index("| sent | gRPC | HTTP | body | retried by clients |")
     rows = [
         [cell.strip() for cell in line.strip("|").split(" | ")]
         for line in lines[head + 1 : head + 1 + len(RULES)]

@@ -204,6 +204,7 @@ def test_problems_are_listed_with_their_run(views: EmbeddedStore, ask: Ask) -> N
     assert ask("SELECT run_id, span_id, field, reason FROM interpretation_problems") == [
         {"run_id": "r", "span_id": None, "field": "run", "reason": "KeyError"}
     ]
+    assert ask("SELECT problems FROM runs") == [{"problems": 1}]
 
 
 def test_what_left_the_context_is_named_and_can_be_read(views: EmbeddedStore, ask: Ask) -> None:

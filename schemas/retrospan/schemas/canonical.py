@@ -296,3 +296,4 @@ class RunRow:
     #: The run whose final history was a second input; '' when there is none, None when the API keeps no history.
     history_run_id: str | None
     interpreted_by: str
+    problems: int

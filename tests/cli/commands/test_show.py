@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from fix_cli import CUT_SHORT, Ask, Terminal
+from fix_cli import CUT_SHORT, LOOP, Ask, Terminal
 
 from retrospan.ingest.cli.client import pages
 
@@ -39,6 +39,16 @@ def test_a_run_that_is_incomplete_says_so_first(ask: Ask) -> None:
         "! run d2209b6c is incomplete: the parent of some of its spans never came. Steps may be missing.\n"
     )
     assert "! error ToolError: connection reset" in said.out
+
+
+def test_a_run_that_may_be_misread_says_so_in_one_line(ask: Ask) -> None:
+    (line,) = [line for line in ask("show", LOOP).lines if "problem" in line]
+    said, _, command = line.partition(" · ")
+    assert said == (
+        "  doubts  3 problems: the answer ended for tool calls, and none is read in it (finish_reasons)"
+    )
+    assert command == f"retrospan sql \"SELECT * FROM interpretation_problems WHERE run_id = '{LOOP}'\""
+    assert "problem" not in ask("show", REFUND).out
 
 
 def test_a_call_that_was_never_executed_stands_after_the_one_that_asked(ask: Ask) -> None:

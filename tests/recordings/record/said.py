@@ -81,14 +81,17 @@ def answered(response: dict[str, Any]) -> Answer | None:
     if response.get("error") is not None:
         return None
     choice = (response.get("choices") or response.get("candidates") or [{}])[0]
-    message = choice.get("message") or choice.get("content") or response
+    output = response.get("output")
+    inside = output.get("message") if isinstance(output, dict) else None
+    message = choice.get("message") or choice.get("content") or inside or response
     content: Any = message.get("content") or message.get("parts") or message.get("output") or []
     text, calls = [], []
     for block in _blocks(content):
-        call = block.get("functionCall") or block
+        call = block.get("functionCall") or block.get("toolUse") or block
         if call.get("name"):
             given = call.get("args", call.get("input", call.get("arguments")))
-            calls.append((block.get("call_id") or call.get("id"), call["name"], opened(given)))
+            call_id = block.get("call_id") or call.get("toolUseId") or call.get("id")
+            calls.append((call_id, call["name"], opened(given)))
         else:
             text += _texts(block["content"] if isinstance(block.get("content"), list) else [block])
     for call in message.get("tool_calls") or []:

@@ -1,4 +1,4 @@
-"""`retrospan torture`: kills a collector of its own again and again, and looks whether it kept its promises."""
+"""`retrospan torture`: kills a collector repeatedly, and checks whether it kept its promises."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from retrospan.torture.session import Verdict
 
 HELP = Help(
-    job="Kill a collector of its own again and again while exporters send, and compare what was kept.",
-    exits="0 every promise held, 1 one was broken, 2 wrong use or trouble",
+    job="Kill a temporary collector repeatedly while exporters send, and check what was kept.",
+    exits="0 every promise held, 1 a promise was broken, 2 wrong use or trouble",
     examples=("retrospan torture", "retrospan torture --seed 7 --minutes 10 --data /mnt/disk/torture"),
     more="First a log is played through power cuts on a simulated disk. Then 8 exporters (gRPC and HTTP) send numbered\n"
-    "spans to a collector on free ports, which is ended with kill -9, at random moments and at named points such as\n"
-    "half-way through a write, and started again. At the end every acknowledged span must be stored once, and\n"
+    "spans to a collector on free ports, which is killed with kill -9, at random moments and at named points such as\n"
+    "half-way through a write, and restarted. At the end every acknowledged span must be stored once, and\n"
     "sent = stored + rejected + refused.",
 )
 LIVES = 100
@@ -29,11 +29,11 @@ LIVES = 100
 
 def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
-    add("--seed", type=number(0), metavar="N", help="the seed of all that is random (a new one, printed)")
-    add("--minutes", type=_minutes, default=1.0, metavar="M", help="how long to kill (1)")
+    add("--seed", type=number(0), metavar="N", help="the seed for all random choices (a new one, printed)")
+    add("--minutes", type=_minutes, default=1.0, metavar="M", help="how long to run (1)")
     add(
         "--data", metavar="DIR",
-        help="an empty or new directory on the disk to be tested, kept (a temporary one, kept only when a "
+        help="an empty or new directory on the disk to test, which is kept (a temporary one, kept only if a "
         "promise was broken)",
     )  # fmt: skip
     add_color_flag(parser)

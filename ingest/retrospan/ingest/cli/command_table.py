@@ -19,29 +19,29 @@ class Command:
     job: str
 
 
-COLLECT, ASK, MEND = "collect", "ask", "keep and mend"
+COLLECT, ASK, MEND = "collect", "ask", "keep and repair"
 COMMANDS = {
     "serve": Command(COLLECT, "run the collector: receive OTLP, keep every span, answer questions"),
-    "demo": Command(COLLECT, "play recorded agent runs into a collector of its own, and ask what happened"),
+    "demo": Command(COLLECT, "replay recorded agent runs into a temporary collector, and ask what happened"),
     "runs": Command(ASK, "list runs, newest first"),
-    "show": Command(ASK, "what a run did, step by step; or one step with all it was given and gave"),
-    "state": Command(ASK, "what the agent knew as a step began, at a time, or at the end"),
-    "entity": Command(ASK, "what changed on a thing that agents write to, who did it, or what it was"),
+    "show": Command(ASK, "what a run did, step by step; or one step with its full input and output"),
+    "state": Command(ASK, "what the agent knew when a step began, at a time, or at the end"),
+    "entity": Command(ASK, "what changed on an entity and who changed it, or its state at a time"),
     "trace": Command(ASK, "where an answer, a step or a value came from"),
     "diff": Command(ASK, "where two runs diverge, and why"),
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),
-    "drift": Command(ASK, "whether runs behave differently from those before"),
+    "drift": Command(ASK, "whether runs behave differently from earlier ones"),
     "sql": Command(ASK, "any read-only SQL over the views"),
     "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
     "flag": Command(MEND, "mark a run as worth keeping"),
-    "hold": Command(MEND, "forbid deleting a run, for ever or until a time"),
+    "hold": Command(MEND, "forbid deleting a run, forever or until a time"),
     "retention": Command(MEND, "show what the policy would delete, or delete it"),
-    "verify": Command(MEND, "compare what is stored with the hashes that vouch for it"),
-    "rebuild": Command(MEND, "derive every row from the log again"),
+    "verify": Command(MEND, "compare stored data with its hashes"),
+    "rebuild": Command(MEND, "derive all rows from the log again"),
     "rules": Command(MEND, "what mutation rules would find in the stored tool calls"),
-    "migrate": Command(MEND, "bring tables and views to this release"),
-    "doctor": Command(MEND, "what is wrong here; or what a run's instrumentation leaves out"),
-    "torture": Command(MEND, "kill a collector again and again, and compare what it kept"),
+    "migrate": Command(MEND, "migrate tables and views to this release"),
+    "doctor": Command(MEND, "what is wrong here, or what a run's instrumentation leaves out"),
+    "torture": Command(MEND, "kill a collector repeatedly, and check what it kept"),
     "completion": Command(MEND, "a completion script for bash, zsh or fish"),
 }
 

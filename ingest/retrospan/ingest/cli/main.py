@@ -97,9 +97,9 @@ def top_help() -> str:
         lines.append("")
     lines += [
         "RUN is a run id, a prefix of 4 or more characters, or 'last'; RUN/N is its step N.",
-        "The collector is asked at RETROSPAN_URL (http://127.0.0.1:8123).",
+        "Commands query the collector at RETROSPAN_URL (http://127.0.0.1:8123).",
         "",
-        "  retrospan demo                  see it work, in seconds, without key or network",
+        "  retrospan demo                  see it work in seconds, without a key or network",
         "  retrospan COMMAND --help        flags, exit codes and examples of a command",
     ]
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_color_flag
 from retrospan.ingest.cli.terminal.screen import Screen
 
 HELP = Help(
-    job="Play recorded agent runs into a collector of its own, and ask what happened.",
+    job="Replay recorded agent runs into a temporary collector, and ask what happened.",
     exits="0 shown, 2 trouble",
     examples=("retrospan demo", "retrospan demo --serve"),
     more="Uses free ports and a temporary directory; needs no key, no account and no network.",
@@ -17,7 +17,7 @@ HELP = Help(
 
 def add_arguments(parser: Parser) -> None:
     parser.flags.add_argument(
-        "--serve", action="store_true", help="stay up afterwards and say where, until Ctrl-C"
+        "--serve", action="store_true", help="keep running afterwards and print the address, until Ctrl-C"
     )
     add_color_flag(parser)
 

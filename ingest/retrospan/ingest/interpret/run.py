@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
 from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.context import inherit
 from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
 from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
 from retrospan.ingest.interpret.assembly.history import History
+from retrospan.ingest.interpret.assembly.invariants import read_doubts
 from retrospan.ingest.interpret.assembly.pairing import read_calls
 from retrospan.ingest.interpret.assembly.run_outcome import (
     find_answer,
@@ -145,5 +147,6 @@ def interpret(
     )
     run.statements = read_statements(run_id, tree, calls, steps, problems, rules)
     run.edges = read_lineage(run_id, tree, steps, values, run.statements.edges)
-    run.problems = list(problems.found)
+    assembled = AssembledRun(tree, calls, run.context, outcome, answer)
+    run.problems = [*problems.found, *read_doubts(assembled)]
     return run

@@ -30,7 +30,8 @@ SELECT
     dialects,
     flagged,
     held,
-    interpreted_by
+    interpreted_by,
+    problems
 FROM runs
 WHERE started_at >= {since:DateTime64(9, 'UTC')}
     AND ({outcome:String} = '' OR outcome = {outcome:String})

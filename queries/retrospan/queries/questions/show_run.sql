@@ -30,6 +30,7 @@ SELECT
     dialects,
     flagged,
     held,
-    interpreted_by
+    interpreted_by,
+    problems
 FROM runs
 WHERE run_id = {run_id:String}

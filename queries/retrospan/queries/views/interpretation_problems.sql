@@ -1,11 +1,11 @@
--- title: interpretation problems, what could not be read as meant
+-- title: interpretation problems, what could not be read as meant, or contradicts what was read
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
 --   span_id Nullable(String): span concerned; NULL when it is the whole run
---   field String: what was to be read
---   raw String: the value as sent, or the traceback of a run that could not be interpreted
+--   field String: what was to be read, or is in doubt
+--   raw String: the value as sent, what speaks against the reading, or the traceback of a run that could not be interpreted
 --   reason String: what is wrong with it
 -- example: SELECT reason, count() AS times FROM interpretation_problems GROUP BY reason ORDER BY times DESC
 SELECT

@@ -31,6 +31,7 @@
 --   flagged Bool: marked as worth keeping, by the agent or by `retrospan flag`, which has the last word
 --   held Bool: under a hold, set by `retrospan hold`, that forbids deletion
 --   interpreted_by LowCardinality(String): version of the interpretation
+--   problems UInt32: number of its rows in interpretation_problems
 -- example: SELECT run_id, agent_name, outcome, duration_ms FROM runs ORDER BY started_at DESC LIMIT 50
 SELECT
     tenant,
@@ -97,6 +98,7 @@ SELECT
         ),
         'Bool'
     ) AS held,
-    interpreted_by
+    interpreted_by,
+    problems
 FROM canon_runs FINAL
 WHERE NOT deleted

@@ -70,7 +70,7 @@ def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("run_b", metavar="RUN_B", help="the run to compare it with")
     parser.flags.add_argument("--aspect", choices=ASPECTS, metavar="NAME", help="only " + ", ".join(ASPECTS))
     parser.flags.add_argument("--all", action="store_true", help="list equal steps one by one too")
-    parser.flags.add_argument("--full", action="store_true", help="every value whole")
+    parser.flags.add_argument("--full", action="store_true", help="every value in full")
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 unless the runs are identical")
     add_output_flags(parser, pager=True)
 

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from retrospan.ingest.doctor.finding import Finding
 
 HELP = Help(
-    job="Look at everything a collector needs; with --run, at what a run's instrumentation leaves out.",
-    exits="0 nothing failed, 1 something failed (with --exit-code: or is a warning), 2 wrong use or trouble",
+    job="Check everything a collector needs; with --run, what a run's instrumentation leaves out.",
+    exits="0 nothing failed, 1 something failed (with --exit-code: or a warning), 2 wrong use or trouble",
     examples=(
         "retrospan doctor",
         "retrospan doctor --data /var/lib/retrospan --json",
         "retrospan doctor --run last",
     ),
-    more="Asks the running collector. Without one it looks at the directory, unless another process uses that:\n"
-    "give doctor the --data, --config and variables that serve gets. Nothing is changed.\n"
-    "Lists every setting in force, and where it came from: docs/configuration.md explains them.",
+    more="Asks the running collector. Without one it examines the directory, unless another process uses that:\n"
+    "give doctor the same --data, --config and variables as serve. It changes nothing.\n"
+    "Lists every setting in force and its source; docs/configuration.md explains them.",
 )
 _STYLES: dict[str, Style] = {"ok": "green", "warning": "yellow", "failed": "red"}
 _LONGEST_NAME = 14
@@ -37,10 +37,10 @@ _LONGEST_NAME = 14
 
 def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
-    add("--run", metavar="RUN", help=f"what this run lacks, and what turns it on: {RUN_HELP}")
+    add("--run", metavar="RUN", help=f"what this run lacks, and how to turn it on: {RUN_HELP}")
     add("--data", metavar="DIR", help="the collector's directory (./retrospan-data; RETROSPAN_DATA)")
     add("--config", metavar="FILE", help="the collector's TOML file (RETROSPAN_CONFIG)")
-    add("--exit-code", action="store_true", help="exit 1 for a warning as well")
+    add("--exit-code", action="store_true", help="exit 1 also for a warning")
     parser.output.add_argument("--json", action="store_true", help="one JSON object per finding and line")
     add_color_flag(parser)
 

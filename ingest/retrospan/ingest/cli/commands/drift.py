@@ -24,7 +24,7 @@ HELP = Help(
     ),
     sql="SELECT * FROM drift(baseline_from = '', baseline_to = '', baseline_version = '1.4.1', ...)",
     more=(
-        "SPAN is FROM..TO, version=VERSION, or both with a comma. Either TIME may be left out:\n"
+        "SPAN is FROM..TO, version=VERSION, or both separated by a comma. FROM or TO may be left out:\n"
         f"{TIME_HELP}; '7d' is 7 days ago.\n"
         "VERSION is that of the agent or of its service."
     ),
@@ -72,9 +72,9 @@ def _time(text: str) -> str:
 def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
     add("--baseline", type=span, required=True, metavar="SPAN", help="the runs to compare with")
-    add("--candidate", type=span, required=True, metavar="SPAN", help="the runs in question")
+    add("--candidate", type=span, required=True, metavar="SPAN", help="the runs to judge")
     add("--agent", default="", metavar="NAME", help="only of this agent")
-    add("--all", action="store_true", help="show what did not drift as well")
+    add("--all", action="store_true", help="also show what did not drift")
     add_output_flags(parser)
 
 

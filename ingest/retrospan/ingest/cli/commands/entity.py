@@ -18,24 +18,22 @@ from retrospan.ingest.cli.terminal.values import brief_json
 from retrospan.schemas.errors import NotFound
 
 HELP = Help(
-    job="Show what changed on an entity and who changed it; with --at or --known-at what it was.",
-    exits="0 answered; with --exit-code 1 if nothing changed, or nothing was known; 2 wrong use or trouble",
+    job="Show what changed on an entity and who changed it; with --at or --known-at, its state then.",
+    exits="0 answered; with --exit-code 1 if nothing changed or nothing was known; 2 wrong use or trouble",
     examples=(
         "retrospan entity config/acme-config --since 14:00",
         "retrospan entity config/acme-config --at 14:35",
         "retrospan entity config/acme-config --at 14:35 --known-at 14:40 --json",
     ),
     sql="SELECT at, field, old_value, new_value FROM entity_timeline WHERE entity_id = 'acme-config'",
-    more="--at asks what held then, --known-at what had arrived here by then.",
+    more="--at: what held then; --known-at: what had arrived here by then.",
 )
 
 
 def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("entity", metavar="TYPE/ID", help="such as config/acme-config")
     parser.flags.add_argument("--at", type=moment, metavar="TIME", help=f"its state at TIME: {TIME_HELP}")
-    parser.flags.add_argument(
-        "--known-at", type=moment, metavar="TIME", help="its state as far as it was known at TIME"
-    )
+    parser.flags.add_argument("--known-at", type=moment, metavar="TIME", help="its state as known at TIME")
     parser.flags.add_argument("--since", type=moment, metavar="TIME", help="only changes at or after TIME")
     parser.flags.add_argument(
         "-n", type=number(1), default=200, metavar="N", help="at most N changes, the latest (200)"

@@ -29,8 +29,8 @@ HELP = Help(
         "retrospan export 4bf92f3577b34da6a3ce929d0e0e4736 --otlp trace.json --logs logs.json --format json",
         "retrospan export 00f067aa0ba902b7 --otlp - --format json",
     ),
-    more="Each file is one export request, as /v1/traces and /v1/logs take it; - is standard output. A span that came\n"
-    "with several contents is there once for each, the last to arrive last.",
+    more="Each file is one export request, as /v1/traces and /v1/logs take it; - is standard output. A span that arrived\n"
+    "with different contents is written once for each, the last to arrive last.",
 )
 #: Traces asked for in one statement: their ids travel in its address.
 TRACES_AT_ONCE = 200
@@ -58,8 +58,8 @@ def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument(
         "what",
         metavar="RUN|TRACE|SPAN",
-        help=f"RUN: {RUN_HELP}. TRACE: 32 hex digits. SPAN: 16 hex digits, or TRACE/SPAN. trace: or span: before "
-        "an id says which is meant",
+        help=f"RUN: {RUN_HELP}. TRACE: 32 hex digits. SPAN: 16 hex digits, or TRACE/SPAN. A prefix trace: or "
+        "span: tells which is meant",
     )
     parser.flags.add_argument("--otlp", metavar="FILE", help="write the spans there")
     parser.flags.add_argument("--logs", metavar="FILE", help="write the log records of those spans there")

@@ -11,21 +11,21 @@ from retrospan.ingest.cli.views.marking import add_mark_arguments, mark
 from retrospan.schemas.errors import PermanentError
 
 HELP = Help(
-    job="Forbid deleting a run, and all that its provenance rests on.",
+    job="Forbid deleting a run, and the runs that its provenance depends on.",
     exits="0 done, 2 wrong use or trouble, such as a hold that lasts longer",
     examples=(
         'retrospan hold 4bf92f35 --reason "case 2026-114"',
         "retrospan hold 4bf92f35 --until 2027-12-31",
         "retrospan hold 4bf92f35 --lift",
     ),
-    more="A hold can be made longer and not shorter: lift it, which is kept in the log like the hold itself.",
+    more="A hold can be extended but not shortened; lift it instead, which the log records too.",
 )
 
 
 def add_arguments(parser: Parser) -> None:
     add_mark_arguments(parser)
     add = parser.flags.add_argument
-    add("--until", type=moment, metavar="TIME", help="when it ends by itself (RFC 3339); without it, never")
+    add("--until", type=moment, metavar="TIME", help="when it expires (RFC 3339); by default never")
     add("--lift", action="store_true", help="lift the hold")
 
 

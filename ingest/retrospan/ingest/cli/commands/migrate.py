@@ -14,7 +14,7 @@ from retrospan.ingest.cli.terminal.values import dump
 from retrospan.schemas.errors import CollectorUnreachable, NotFound, PermanentError
 
 HELP = Help(
-    job="Bring the tables and views to this release. A collector does that by itself when it starts.",
+    job="Migrate the tables and views to this release. A collector does this itself when it starts.",
     exits="0 done, or nothing to do; 2 wrong use or trouble, such as data of a later release",
     examples=("retrospan migrate --dry-run", "retrospan migrate --data retrospan-data --dry-run"),
     more="Asks the running collector. With --data it opens the directory itself, which no collector may be using\n"
@@ -24,9 +24,9 @@ HELP = Help(
 
 def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
-    add("--dry-run", action="store_true", help="only say what would be done")
+    add("--dry-run", action="store_true", help="only print what would be done")
     add("--data", metavar="DIR", help="the directory of a collector that is not running")
-    parser.output.add_argument("--json", action="store_true", help="the progress as it comes, JSON lines")
+    parser.output.add_argument("--json", action="store_true", help="the progress, as JSON lines")
     add_color_flag(parser)
 
 

@@ -25,10 +25,10 @@ from retrospan.ingest.cli.terminal.values import dump
 from retrospan.schemas.errors import PermanentError
 
 HELP = Help(
-    job="Read the whole log again: refill the raw tables and interpret every run anew.",
+    job="Read the whole log again: refill the raw tables and interpret every run again.",
     exits="0 rebuilt, 2 wrong use or trouble",
     examples=("retrospan rebuild", "retrospan rebuild --version 1", "retrospan rebuild --run last"),
-    more="With flags that choose runs, only these are interpreted anew, from the raw tables; all flags must hold.\n"
+    more="With flags that select runs, only runs that match all flags are interpreted again, from the raw tables.\n"
     "Readers see the old rows of a run until its new ones are complete. Safe to repeat, and to stop and start again.",
 )
 
@@ -39,12 +39,12 @@ def add_arguments(parser: Parser) -> None:
         "--version", metavar="V", default="", help="only runs that this version interpreted (interpreted_by)"
     )
     parser.flags.add_argument(
-        "--dialect", metavar="NAME", default="", help="only runs that this instrumentation described"
+        "--dialect", metavar="NAME", default="", help="only runs read with this dialect"
     )
     add_since_flag(parser)
     parser.flags.add_argument("--until", type=moment, metavar="TIME", help="only what started before TIME")
     parser.output.add_argument(
-        "--json", action="store_true", help="the progress as the collector sends it, JSON lines"
+        "--json", action="store_true", help="the progress as the collector sends it, as JSON lines"
     )
     add_color_flag(parser)
 

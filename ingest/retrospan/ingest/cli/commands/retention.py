@@ -19,15 +19,15 @@ from retrospan.schemas.errors import ConfigError, PermanentError
 
 HELP = Help(
     job="Show what the policy would delete (plan), or delete exactly that (apply), with a receipt for each deletion.",
-    exits="0 planned or done, 1 an altered segment of the log stays, 2 wrong use or trouble, such as a refused policy",
+    exits="0 planned or done, 1 an altered segment of the log was left alone, 2 wrong use or trouble, such as a refused policy",
     examples=(
         "retrospan retention plan",
         "retrospan retention plan --policy keep.toml --at 2026-12-24",
         "retrospan retention apply --json",
     ),
     sql="SELECT deleted_at, what, subject, rule, spans FROM retention_log ORDER BY log, number",
-    more="Without --policy: the policy of the collector's settings, or the defaults (docs/retention.md). What is held,\n"
-    "and what held, flagged and golden runs rest on, stays. Safe to stop, and to begin again.",
+    more="Without --policy: the policy of the collector's settings, or the defaults (docs/retention.md). Held runs,\n"
+    "and runs that held, flagged and golden runs depend on, are kept. Safe to stop and to repeat.",
 )
 
 
@@ -45,9 +45,9 @@ def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("action", choices=("plan", "apply"), metavar="ACTION", help="plan or apply")
     add = parser.flags.add_argument
     add("--policy", metavar="FILE", help="a TOML file of rules, instead of the collector's")
-    add("--at", type=moment, metavar="TIME", help="plan only: what would go at TIME (RFC 3339)")
+    add("--at", type=moment, metavar="TIME", help="plan only: what would be deleted at TIME (RFC 3339)")
     parser.output.add_argument(
-        "--json", action="store_true", help="each run that goes, the progress and the summary, JSON lines"
+        "--json", action="store_true", help="each run to delete, the progress and the summary, as JSON lines"
     )
     add_color_flag(parser)
 
@@ -107,8 +107,8 @@ def _show(screen: Screen, summary: dict[str, object], action: str) -> None:
 
 _NOTES = (
     ("payloads", "runs stay, and what they say goes"),
-    ("pinned", "due runs stay: what is held, flagged or golden rests on them"),
-    ("returned", "runs that were due got new spans: they go later"),
+    ("pinned", "due runs kept: held, flagged or golden runs depend on them"),
+    ("returned", "due runs received new spans: they are deleted later"),
     ("partitions", "days of a table dropped as a whole"),
     ("segments_removed", "segments of the log removed"),
     ("segments_rewritten", "segments of the log rewritten"),

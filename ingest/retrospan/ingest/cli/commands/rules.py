@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 HELP = Help(
     job="Show what a file of mutation rules would find in the stored tool calls. Changes nothing.",
-    exits="0 answered; with --exit-code 1 if a rule fits no call or misses what it looks for; 2 wrong use or trouble",
+    exits="0 answered; with --exit-code 1 if a rule matches no call or misses what it looks for; 2 wrong use or trouble",
     examples=("retrospan rules test rules.toml", "retrospan rules test rules.toml --run last --json"),
     more="To turn them on: interpreter.rules in the collector's configuration, then retrospan rebuild.",
 )
@@ -43,10 +43,10 @@ def add_arguments(parser: Parser) -> None:
     parser.flags.add_argument("--run", metavar="RUN", help=f"only on this run: {RUN_HELP}")
     add_since_flag(parser)
     parser.flags.add_argument(
-        "-n", type=number(1), default=100_000, metavar="N", help="look at N calls at most (100000)"
+        "-n", type=number(1), default=100_000, metavar="N", help="look at no more than N calls (100000)"
     )
     parser.flags.add_argument(
-        "--exit-code", action="store_true", help="exit 1 if a rule fits no call or misses something"
+        "--exit-code", action="store_true", help="exit 1 if a rule matches no call or misses something"
     )
     add_output_flags(parser)
 

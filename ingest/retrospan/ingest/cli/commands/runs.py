@@ -33,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
         choices=OUTCOMES,
         default="",
         metavar="HOW",
-        help="only runs that ended so: " + ", ".join(OUTCOMES),
+        help="only runs with this outcome: " + ", ".join(OUTCOMES),
     )
     parser.flags.add_argument("--agent", default="", metavar="NAME", help="only runs of this agent")
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if no run is listed")

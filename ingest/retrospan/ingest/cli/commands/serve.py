@@ -40,15 +40,17 @@ def add_arguments(parser: Parser) -> None:
         "--role", choices=("all", "receive", "interpret"), metavar="ROLE",
         help="all, receive (no interpreting) or interpret (no receiving), on a server (all; RETROSPAN_ROLE)",
     )  # fmt: skip
-    add("--tokens", metavar="FILE", help="who may send and ask (everybody here; RETROSPAN_TOKENS)")
+    add(
+        "--tokens", metavar="FILE", help="who may send and query (everyone on this machine; RETROSPAN_TOKENS)"
+    )
     add(
         "--open", action="store_true", default=None,
-        help="no tokens are needed, though other machines reach an address (RETROSPAN_OPEN)",
+        help="require no tokens, even if other machines can reach an address (RETROSPAN_OPEN)",
     )  # fmt: skip
     add(
         "--host-names",
         metavar="NAMES",
-        help="further names of this collector, with commas (RETROSPAN_HOST_NAMES); without tokens others are refused",
+        help="further host names of this collector, separated by commas (RETROSPAN_HOST_NAMES); without tokens others are refused",
     )
     add(
         "--metrics-to",

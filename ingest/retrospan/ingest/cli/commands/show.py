@@ -20,10 +20,10 @@ from retrospan.ingest.cli.views.tokens import tokens
 from retrospan.schemas.errors import NotFound
 
 HELP = Help(
-    job="Show what a run did, step by step; or one step with all it was given and gave.",
+    job="Show what a run did, step by step; or one step with its full input and output.",
     examples=("retrospan show last", "retrospan show last/3 --full", "retrospan show last --json"),
     sql="SELECT step, name, status FROM steps WHERE run_id = '…' ORDER BY step",
-    more='--json: each object says in "view" which view it is a row of (runs, steps, model_calls, tool_calls, messages).',
+    more='--json: "view" in each object names the view that it is a row of (runs, steps, model_calls, tool_calls, messages).',
 )
 #: Characters fetched of a long text of a model call and a tool call for a screen; what is cut is marked with its full
 #: length.
@@ -35,7 +35,7 @@ _OUTCOMES: dict[str, Style] = {"ok": "green", "error": "red", "incomplete": "yel
 def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("run", metavar="RUN[/N]", help=f"{RUN_HELP}; /N is its step N")
     parser.flags.add_argument(
-        "--full", action="store_true", help="every value whole, over as many lines as it needs"
+        "--full", action="store_true", help="every value in full, over as many lines as it needs"
     )
     add_output_flags(parser, pager=True)
 
@@ -127,7 +127,22 @@ def _show_head(session: Session, found: Row) -> None:
     if found["parent_run_id"]:
         link = text_of(found, "parent_link") or "continues"
         session.screen.line(("  parent  ", "dim"), f"{link} run ", (str(found["parent_run_id"]), "cyan"))
+    _show_problems(session, found)
     _show_text(session, "input", text_of(found, "input"))
+
+
+def _show_problems(session: Session, found: Row) -> None:
+    """Say in one line that the reading of the run is in doubt, why, and how to see all that speaks against it."""
+    run_id, problems = str(found["run_id"]), whole(found, "problems") or 0
+    first = session.one("first_problem", run_id=run_id) if problems else None
+    if first is not None:
+        # A run that could not be read at all has a traceback for a reason: its last line says why.
+        reason = (text_of(first, "reason") or "").strip().rpartition("\n")[2]
+        lead: list[Part] = [("  doubts  ", "yellow")]
+        listed = f"retrospan sql \"SELECT * FROM interpretation_problems WHERE run_id = '{run_id}'\""
+        show_wrapped(
+            session.screen, lead, f"{counted(problems, 'problem')}: {reason} ({first['field']}) · {listed}"
+        )
 
 
 def _show_text(session: Session, name: str, text: str | None) -> None:

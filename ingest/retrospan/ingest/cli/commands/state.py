@@ -30,11 +30,11 @@ from retrospan.ingest.cli.views.dialogue import as_dialogue
 from retrospan.schemas.errors import NotFound
 
 HELP = Help(
-    job="Show what the agent knew: the state as step N began, or after the last step.",
+    job="Show what the agent knew: the state when step N began, or after the last step.",
     exits="0 answered; with --exit-code 1 if the state is not known; 2 wrong use or trouble",
     examples=("retrospan state last", "retrospan state last --step 3", "retrospan state last/3 --json"),
     sql="SELECT key, value FROM run_state(run_id = '…', step = 3)",
-    more="SINCE is the step that had ended when the value came; start: it was there from the start.",
+    more="SINCE is the step after which the value appeared; start: it was there from the start.",
 )
 
 
@@ -56,11 +56,11 @@ def add_arguments(parser: Parser) -> None:
         "--step",
         type=number(0),
         metavar="N",
-        help="the state as step N began (0: after the last step, the default)",
+        help="the state when step N began (0: after the last step, the default)",
     )
     parser.flags.add_argument("--at", type=moment, metavar="TIME", help=f"the state at TIME: {TIME_HELP}")
     parser.flags.add_argument(
-        "--full", action="store_true", help="every value whole, over as many lines as it needs"
+        "--full", action="store_true", help="every value in full, over as many lines as it needs"
     )
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if the state is not known")
     add_output_flags(parser)

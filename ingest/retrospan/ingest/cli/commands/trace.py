@@ -22,7 +22,7 @@ HELP = Help(
         "retrospan trace last/2 --down --json",
     ),
     sql="SELECT subject, relation, object, evidence FROM provenance(ref = 'step:…/3', depth = 6, direction = 'up')",
-    more="stated: the producer said so; matched: by id; inferred: by equal content.",
+    more="stated: by the producer; matched: by id; inferred: from equal content.",
 )
 #: The view cuts what was said to this many characters.
 VIEW_CUTS_AT = 120
@@ -39,7 +39,7 @@ def add_arguments(parser: Parser) -> None:
         "--depth", type=number(1, 100), default=8, metavar="N", help="follow at most N edges (8)"
     )
     parser.flags.add_argument(
-        "--down", action="store_true", help="what came of it, instead of where it came from"
+        "--down", action="store_true", help="what it led to, instead of where it came from"
     )
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if nothing is known")
     add_output_flags(parser, pager=True)

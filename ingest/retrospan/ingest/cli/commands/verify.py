@@ -19,8 +19,8 @@ from retrospan.ingest.cli.terminal.values import dump
 from retrospan.schemas.errors import PermanentError
 
 HELP = Help(
-    job="Compare what is stored with its hashes: chains, the log, raw rows, and derived rows on request.",
-    exits="0 what was covered is as it was written, 1 something is not, 2 wrong use or trouble",
+    job="Compare stored data with its hashes: chains, the log, raw rows, and derived rows on request.",
+    exits="0 what was checked is unaltered, 1 something differs, 2 wrong use or trouble",
     examples=(
         "retrospan verify",
         "retrospan verify --full --derived",
@@ -28,8 +28,8 @@ HELP = Help(
     ),
     sql="SELECT number, batch_hash, previous_hash FROM batches ORDER BY log, number",
     more="Chains are checked whole. Log and raw rows are checked in a sample, whole with --full, or of one run: the log\n"
-    "against the hashes that were made when it was loaded, raw rows against the log. It says what it did not look at.\n"
-    "Who can write into the directory can write all of it anew: keep the head that is printed elsewhere, for --expect.",
+    "against the hashes made when it was loaded, raw rows against the log. The output says what was not checked.\n"
+    "Anyone who can write to the directory can rewrite all of it: store the printed head elsewhere, for --expect.",
 )
 
 
@@ -39,18 +39,22 @@ def add_arguments(parser: Parser) -> None:
         "--run", metavar="RUN", default="", help=f"what belongs to this run: {RUN_HELP}"
     )
     parser.flags.add_argument(
-        "--derived", action="store_true", help="interpret the runs again as well, and compare derived rows"
+        "--derived", action="store_true", help="also interpret the runs again, and compare derived rows"
     )
     parser.flags.add_argument(
         "--expect",
         metavar="HEAD",
         default="",
-        help="a head that was printed before: the chains must begin with it",
+        help="a head printed earlier: the chains must begin with it",
     )
     parser.flags.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="draw the same sample as a run that named this seed"
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="draw the same sample as an earlier run with this seed",
     )
-    parser.output.add_argument("--json", action="store_true", help="what the collector sends, JSON lines")
+    parser.output.add_argument("--json", action="store_true", help="what the collector sends, as JSON lines")
     add_color_flag(parser)
 
 

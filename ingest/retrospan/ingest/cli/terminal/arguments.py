@@ -132,7 +132,7 @@ def _before_dashes(words: Sequence[str]) -> Sequence[str]:
 def add_output_flags(parser: Parser, *, pager: bool = False) -> None:
     """Add the flags that every question has."""
     parser.output.add_argument(
-        "--json", action="store_true", help="one JSON object per line, the view's column names"
+        "--json", action="store_true", help="one JSON object per line, keyed by the view's columns"
     )
     parser.output.add_argument("--sql", action="store_true", help="print the SQL instead of running it")
     parser.output.add_argument("--wide", action="store_true", help="do not cut lines to the terminal's width")

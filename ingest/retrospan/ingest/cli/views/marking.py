@@ -20,7 +20,7 @@ from retrospan.schemas.errors import PermanentError
 def add_mark_arguments(parser: Parser) -> None:
     """RUN and the flags of both commands."""
     parser.inputs.add_argument("run", metavar="RUN", help=RUN_HELP)
-    parser.flags.add_argument("--reason", metavar="TEXT", default="", help="why; kept with it")
+    parser.flags.add_argument("--reason", metavar="TEXT", default="", help="why; stored with it")
     parser.output.add_argument("--json", action="store_true", help="the state afterwards, as a JSON object")
     add_color_flag(parser)
 

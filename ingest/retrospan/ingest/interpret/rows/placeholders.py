@@ -59,6 +59,7 @@ def broken_run(tenant: str, run_id: str, generation: int, spans: Sequence[Span],
             final_history_hash="",
             history_run_id=None,
             interpreted_by=VERSION,
+            problems=1,
         )
     ]
     return rows
@@ -69,5 +70,5 @@ def deleted_run(tenant: str, run_id: str, generation: int) -> Rows:
     rows = broken_run(tenant, run_id, generation, [], "")
     rows.problems = []
     (row,) = rows.runs
-    row.deleted, row.incomplete_because = True, None
+    row.deleted, row.incomplete_because, row.problems = True, None, 0
     return rows

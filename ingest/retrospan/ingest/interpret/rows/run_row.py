@@ -69,6 +69,7 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
         final_history_hash=hash_of([run.values.hash(number) for number in final]),
         history_run_id=history_run_id,
         interpreted_by=run.interpreted_by,
+        problems=len(run.problems),
     )
 
 

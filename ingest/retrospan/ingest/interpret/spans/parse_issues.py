@@ -1,4 +1,7 @@
-"""What could not be read: the raw value stays where it is, the canonical one is null, and the reason is listed."""
+"""What could not be read: the raw value stays where it is, the canonical one is null, and the reason is listed.
+
+What was read and is in doubt is listed as well.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,10 @@ class ParseIssue:
     reason: str
 
 
+def issue(span_id: str | None, field: str, raw: str, reason: str) -> ParseIssue:
+    return ParseIssue(span_id, field, raw[:SHOWN], reason)
+
+
 class ParseIssues:
     """The problems of one run, each once."""
 
@@ -24,4 +31,4 @@ class ParseIssues:
 
     def add(self, span_id: str | None, field: str, raw: object, reason: str) -> None:
         text = raw if isinstance(raw, str) else repr(raw)
-        self.found[ParseIssue(span_id, field, text[:SHOWN], reason)] = None
+        self.found[issue(span_id, field, text, reason)] = None

@@ -1,0 +1,100 @@
+"""Invariants of acts: what a model asked for is what was executed, and one request is one call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
+from retrospan.ingest.json_text import write_json
+
+#: Why a model stopped that asks for tools, in the words of all APIs. The opposite says nothing: for some APIs an
+#: answer that asks for tools is at its `stop` as well.
+_FOR_CALLS = re.compile(r"(?i)(?:tool|function)[_-]?(?:calls?|use)")
+
+#: Where spans name the answer of a model.
+_ANSWER_ID = re.compile(r"gen_ai\.response\.id|llm\.\w+\.id")
+
+
+def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield answers that ended for tool calls and hold none."""
+    for call in run.calls.models:
+        reason = next((why for why in call.span.finish_reasons if _FOR_CALLS.fullmatch(why)), None)
+        kinds = [part["type"] for message in call.span.output for part in message["parts"]]
+        if reason is not None and kinds and not any(str(kind).endswith(("_call", "_use")) for kind in kinds):
+            yield issue(
+                call.span.sent.span_id,
+                "finish_reasons",
+                reason,
+                "the answer ended for tool calls, and none is read in it",
+            )
+
+
+def unasked_executions(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield executions that no model asked for, by an agent whose other executions one asked for.
+
+    Another try of what failed needs no further asking. What the models do not know they cannot ask for.
+    """
+    executed = [(tool, tool.span) for tool in run.calls.tools if tool.span is not None]
+    asking = {span.agent_name for tool, span in executed if tool.asked is not None}
+    if not any(tool.asked is None and span.agent_name in asking for tool, span in executed):
+        return
+    names = {tool.asked.name for tool in run.calls.tools if tool.asked is not None}
+    offered: dict[str | None, str] = {}
+    for call in run.calls.models:
+        if call.span.tool_definitions is not None and call.span.agent_name not in offered:
+            offered[call.span.agent_name] = write_json(call.span.tool_definitions)
+    failed: set[tuple[str, str]] = set()
+    above = run.tree.nearest(lambda span: span.operation != "other")
+    for tool, span in executed:
+        what = (tool.name, write_json(tool.arguments))
+        if (
+            tool.asked is None
+            and span.agent_name in asking
+            and what not in failed
+            and span in above
+            and above[span].operation == "agent"
+        ):
+            tools = offered.get(span.agent_name)
+            known = (
+                tools is None
+                or f'"{tool.name}"' in tools
+                or any(is_same_tool(tool.name, name) for name in names)
+            )
+            if known:
+                reason = "this execution was asked for by no answer that is read"
+                yield issue(span.sent.span_id, "tool_calls", tool.name, reason)
+        if tool.status != "ok":
+            failed.add(what)
+
+
+def namesakes_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield spans read as something else that are called like a tool that was asked for and of which no more is known."""
+    missing = {tool.name for tool in run.calls.tools if tool.span is None and tool.result_source is None}
+    for span in run.tree.spans if missing else ():
+        if span.operation == "other" and span.sent.name in missing:
+            yield issue(
+                span.sent.span_id,
+                "tool_calls",
+                span.sent.name,
+                "called like a tool that was asked for and that no execution is known of",
+            )
+
+
+def requests_in_one(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield model calls with spans right below them that name several answers."""
+    models = {call.span for call in run.calls.models}
+    answers: dict[tuple[NormalizedSpan, str], dict[str, None]] = {}
+    for span in run.tree.spans:
+        call = run.tree.parent(span) if span.operation == "other" else None
+        if call in models:
+            for key, value in span.sent.attributes.items():
+                if _ANSWER_ID.fullmatch(key) and isinstance(value, str):
+                    answers.setdefault((call, key), {})[value] = None
+    for (call, key), ids in answers.items():
+        if len(ids) > 1:
+            reason = f"the spans below this one model call name {len(ids)} answers ({key})"
+            yield issue(call.sent.span_id, "model_calls", write_json([*ids]), reason)

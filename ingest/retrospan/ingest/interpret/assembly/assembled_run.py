@@ -1,0 +1,62 @@
+"""A run as far as it is put together, for those who ask whether it holds together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall
+from retrospan.ingest.interpret.assembly.context_use import ContextUse
+from retrospan.ingest.interpret.assembly.run_outcome import Answer
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.message import Message, parts_of
+
+#: Operations of spans around the acts of a run.
+AROUND = ("agent", "workflow")
+#: As much of what a framework returned is looked through.
+LEAVES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What one call was given beyond the call that it goes on from. `after` is None where it goes on from none."""
+
+    call: ModelCall
+    after: ModelCall | None
+    new: Sequence[Message]
+
+
+@dataclass(slots=True)
+class AssembledRun:
+    """`asks` says that its models ask for tools as APIs let them, not in words of their own."""
+
+    tree: Tree
+    calls: Calls
+    context: Sequence[ContextUse]
+    outcome: str
+    answer: Answer | None
+    prompts: list[Prompt] = field(init=False)
+    asks: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        models = self.calls.models
+        self.prompts = []
+        for call, use in zip(models, self.context, strict=True):
+            after = models[use.goes_on - 1] if use.goes_on and use.lost == [] else None
+            self.prompts.append(Prompt(call, after, call.input[len(after.input) :] if after else call.input))
+        self.asks = any(parts_of(message, "tool_call") for call in models for message in call.span.output)
+
+
+def leaves_of(value: object) -> Iterator[tuple[str, object]]:
+    """Yield what stands in a value at any depth and has no parts, with its key."""
+    waiting: list[tuple[str, object]] = [("", value)]
+    for _ in range(LEAVES):
+        if not waiting:
+            return
+        key, at = waiting.pop()
+        if isinstance(at, dict):
+            waiting += ((str(name), inner) for name, inner in at.items())
+        elif isinstance(at, list):
+            waiting += ((key, inner) for inner in at)
+        else:
+            yield key, at

@@ -1,0 +1,57 @@
+"""What must hold in every run that is read rightly. Where it does not, the reading is in doubt, and says so.
+
+A breach does not tell which side is wrong: its reason names both. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from retrospan.ingest.interpret.assembly.act_invariants import (
+    finish_reasons,
+    namesakes_of_calls,
+    requests_in_one,
+    unasked_executions,
+)
+from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.assembly.prompt_invariants import (
+    answers_retold,
+    orphaned_results,
+    printed_objects,
+    results_from_elsewhere,
+    results_without_call,
+)
+from retrospan.ingest.interpret.assembly.run_invariants import (
+    agent_names,
+    failed_agents,
+    request_models,
+    returned_answers,
+)
+from retrospan.ingest.interpret.assembly.token_invariants import token_sums, unread_tokens
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssue
+
+Invariant = Callable[[AssembledRun], Iterator[ParseIssue]]
+
+#: Each yields its breaches in a run.
+INVARIANTS: tuple[Invariant, ...] = (
+    finish_reasons,
+    orphaned_results,
+    results_without_call,
+    results_from_elsewhere,
+    answers_retold,
+    printed_objects,
+    unasked_executions,
+    namesakes_of_calls,
+    requests_in_one,
+    token_sums,
+    unread_tokens,
+    failed_agents,
+    returned_answers,
+    request_models,
+    agent_names,
+)
+
+
+def read_doubts(run: AssembledRun) -> list[ParseIssue]:
+    """Return the breaches of all invariants, each once."""
+    return [*dict.fromkeys(breach for invariant in INVARIANTS for breach in invariant(run))]

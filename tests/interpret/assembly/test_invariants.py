@@ -1,0 +1,366 @@
+"""Every invariant: a made run that breaks it and is listed, and one that nearly does and is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from made_runs import act, agent, asks, chat, returned, rows, said, tool
+
+from retrospan.ingest.interpret.spans.span import Span
+
+ASKED = said("user", "How is Oslo?")
+OSLO = {"city": "Oslo"}
+SNOW = "It snows in Oslo, and it is three below zero."
+
+
+def doubts(*spans: Span) -> list[tuple[str, str]]:
+    """Return field and reason of each problem; the run's row has their number."""
+    found = rows(*spans)
+    assert found.runs[0].problems == len(found.problems)
+    return [(problem.field, problem.reason) for problem in found.problems]
+
+
+def one_doubt(*spans: Span) -> tuple[str, str]:
+    (found,) = doubts(*spans)
+    return found
+
+
+def weather() -> list[Span]:
+    """A whole run: asked, executed, answered."""
+    call = asks("weather", OSLO, "c1")
+    return [
+        agent(),
+        chat(1, [ASKED], call, gen_ai__response__finish_reasons=["tool_calls"]),
+        tool(3, "weather", OSLO, "snow", gen_ai__tool__call__id="c1"),
+        chat(5, [ASKED, said("assistant", call), returned("c1", "snow")], SNOW),
+    ]
+
+
+def test_a_run_that_holds_together_has_no_problem() -> None:
+    assert doubts(*weather()) == []
+
+
+@pytest.mark.parametrize("reason", ["tool_calls", "tool_use", "tool-calls", "TOOL_CALL", "function_call"])
+def test_an_answer_that_ended_for_calls_holds_one(reason: str) -> None:
+    root, read = agent(), {"gen_ai__response__finish_reasons": [reason]}
+    assert one_doubt(root, chat(1, [ASKED], "I will look.", **read))[0] == "finish_reasons"
+    assert doubts(root, chat(1, [ASKED], "I will look.", asks("weather"), **read)) == []
+    # What is not on record is not doubtful; an API may call the end of an answer with calls a stop.
+    assert doubts(root, chat(1, [ASKED], **read)) == []
+    stopped = {"gen_ai__response__finish_reasons": ["stop"]}
+    assert doubts(root, chat(1, [ASKED], asks("weather"), **stopped)) == []
+
+
+def test_a_result_belongs_to_a_call_that_was_asked_for() -> None:
+    again = [ASKED, said("assistant", asks("weather", OSLO, "c1")), returned("c2", "snow")]
+    assert one_doubt(agent(), chat(1, again, SNOW)) == (
+        "input_messages",
+        "the result of a call that no answer before it asked for",
+    )
+    # The call may stand in the prompt, or be an answer before of which the prompt says nothing.
+    again[-1] = returned("c1", "snow")
+    assert doubts(agent(), chat(1, again, SNOW)) == []
+    asked = chat(1, [ASKED], asks("weather", OSLO, "c1"))
+    assert doubts(agent(), asked, chat(3, [ASKED, returned("c1", "snow")], SNOW)) == []
+
+
+def test_an_api_that_keeps_the_history_keeps_the_call() -> None:
+    kept = {"gen_ai__request__previous_response_id": "resp-1", "openai__api__type": "responses"}
+    call = chat(1, [returned("c1", "snow")], SNOW, openai__request__previous_response_id="resp-1", **kept)
+    found = rows(agent(), call)
+    assert found.problems == []
+
+
+def test_results_without_ids_are_no_more_than_calls() -> None:
+    call = said("assistant", asks("weather", OSLO))
+    first, last = chat(1, [ASKED], asks("weather", OSLO)), [ASKED, call, returned(None, "snow")]
+    assert doubts(agent(), first, chat(3, last, SNOW)) == []
+    assert one_doubt(agent(), first, chat(3, [ASKED, returned(None, "snow")], SNOW)) == (
+        "input_messages",
+        "a result without id, and fewer calls before it than results",
+    )
+    # A model that asks in words of its own has no calls to compare with.
+    for result in (returned(None, "snow"), said("tool", "snow")):
+        assert doubts(agent(), chat(1, [ASKED], "Action: weather"), chat(3, [ASKED, result], SNOW)) == []
+
+
+def test_a_message_of_a_tool_is_a_result() -> None:
+    first = chat(1, [ASKED], asks("weather", OSLO, "c1"))
+    again = [ASKED, said("assistant", asks("weather", OSLO, "c1")), said("tool", "snow")]
+    assert one_doubt(agent(), first, chat(3, again, SNOW)) == (
+        "input_messages",
+        "a message of a tool in which no result is read",
+    )
+
+
+def test_a_run_does_not_begin_with_results_unless_an_agent_was_given_them() -> None:
+    given = [ASKED, said("assistant", asks("weather", OSLO, "c1")), returned("c1", "snow")]
+    alone = chat(1, given, SNOW, parent_span_id="")
+    assert one_doubt(alone)[1].startswith(
+        "the first prompt ends with the result of a call that is not of this run"
+    )
+    assert doubts(agent(), chat(1, given, SNOW)) == []
+    # A further turn of a conversation ends with its user.
+    assert doubts(chat(1, [*given, said("assistant", SNOW), ASKED], SNOW, parent_span_id="")) == []
+
+
+def _retold(answer: list[object], *told: object) -> list[tuple[str, str]]:
+    first = chat(1, [ASKED], *answer)  # type: ignore[arg-type]
+    return doubts(agent(), first, chat(3, [ASKED, *told, said("user", "And Bergen?")], "Rain."))  # type: ignore[list-item]
+
+
+def test_an_answer_is_repeated_as_it_was_read() -> None:
+    call, other = asks("weather", OSLO, "c1"), asks("weather", {"city": "Bergen"}, "c2")
+    reason = ("output_messages", "the prompt of model call 2 repeats this answer, and not as it was read")
+    assert _retold([call], said("assistant", call, other)) == [reason]
+    assert _retold(["I will look."], said("assistant", "I will look.", call)) == [reason]
+    assert _retold([call], said("assistant", "I will look.", call)) == [reason]
+    assert _retold([SNOW], said("assistant", "Rain in Bergen.")) == [reason]
+
+
+def test_a_repetition_may_leave_out_split_reorder_and_rename() -> None:
+    call, other = asks("weather", OSLO, "c1"), asks("weather", {"city": "Bergen"}, "c2")
+    assert _retold([SNOW, call, other], said("assistant", call)) == []
+    assert _retold([call, other], said("assistant", other, call)) == []
+    assert _retold(["I will look.", call], said("assistant", "I will look."), said("assistant", call)) == []
+    assert _retold([call], said("assistant", asks("mcp__forecast__weather", OSLO, "renamed"))) == []
+    spaced = said("assistant", SNOW.replace(" ", "  "))
+    assert _retold([SNOW + "\n"], spaced) == []
+    assert _retold([SNOW], spaced, said("assistant", call)) == []  # and goes on
+    assert _retold(['{"a": 1, "b": 2}'], said("assistant", '{"b": 2, "a": 1}')) == []
+    # Calls told as text; and somebody else's words.
+    assert _retold([call], said("assistant", "Calling tools: weather of Oslo")) == []
+    assert _retold([SNOW], {**said("assistant", "Rain in Bergen."), "name": "milo"}) == []
+
+
+def test_of_several_tries_one_goes_on() -> None:
+    first, second = chat(1, [ASKED], SNOW), chat(2, [ASKED], "Let me think again.")
+    told = [ASKED, said("assistant", f"{SNOW} Really."), said("user", "And Bergen?")]
+    assert doubts(agent(), first, second, chat(5, told, "Rain.")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ChatMessage(_role=<ChatRole.USER: 'user'>, _content=[TextContent(text='How is Oslo?')])",
+        "<__main__.Answer object at 0x7f3e91d0a4b3>",
+    ],
+)
+def test_a_printed_object_is_not_what_somebody_said(text: str) -> None:
+    assert one_doubt(agent(), chat(1, [said("user", text)], SNOW)) == (
+        "input_messages",
+        "a text that is a printed object",
+    )
+    assert one_doubt(agent(), chat(1, [ASKED], text))[0] == "output_messages"
+
+
+def test_a_model_does_not_answer_in_python() -> None:
+    printed = "[{'role': 'assistant', 'content': 'It snows.', 'note': datetime(2026, 1, 1)}]"
+    assert one_doubt(agent(), chat(1, [ASKED], printed))[0] == "output_messages"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ChatMessage(role='user', content='How is",  # half of one
+        "What does Message(role='user', content='hi') print?",
+        "Why do I see <__main__.Answer object at 0x7f3e91d0a4b3> here?",
+        '[{"type": "tool_call", "id": "c9", "name": "weather", "arguments": {}}]',
+        '[{"role": "assistant", "tool_calls": [{"id": "c9", "function": {"name": "weather"}}]}]',
+        "[{'role': 'user', 'content': 'How is Oslo?'}]",
+        "user: How is Oslo?\nassistant: It snows.\ntool: call c9 returned snow",
+    ],
+)
+def test_what_people_paste_is_what_they_say(text: str) -> None:
+    pasted = said("user", text)
+    found = rows(agent(), chat(1, [pasted], SNOW))
+    assert found.problems == []
+    assert json.loads(found.values[0].json)["parts"] == [{"type": "text", "content": text}]
+
+
+def test_a_result_that_looks_like_messages_is_a_result() -> None:
+    call = asks("read_chat", {}, "c1")
+    for chats in (
+        [{"role": "assistant", "tool_calls": [{"id": "c9", "function": {"name": "weather"}}]}],
+        "[{'role': 'tool', 'tool_call_id': 'c9', 'content': 'snow'}]",
+    ):
+        spans = [
+            chat(1, [ASKED], call),
+            tool(3, "read_chat", {}, chats, gen_ai__tool__call__id="c1"),
+            chat(5, [ASKED, said("assistant", call), returned("c1", chats)], SNOW),
+        ]
+        found = rows(agent(), *spans)
+        assert found.problems == [] and len(found.tool_calls) == 1
+
+
+def test_an_agent_executes_what_its_model_asked_for() -> None:
+    more = tool(4, "weather", {"city": "Bergen"}, "rain")
+    assert one_doubt(*weather(), more) == (
+        "tool_calls",
+        "this execution was asked for by no answer that is read",
+    )
+    # Another tool where nothing says which there are; one that the model was never offered.
+    assert one_doubt(*weather(), tool(4, "search", {}, "rain"))[0] == "tool_calls"
+    offered = json.dumps([{"type": "function", "name": "weather"}])
+    first = chat(1, [ASKED], asks("weather", OSLO, "c1"), gen_ai__tool__definitions=offered)
+    assert doubts(agent(), first, *weather()[2:], tool(4, "search", {}, "rain")) == []
+
+
+def test_an_execution_may_be_tried_again_or_be_of_the_program() -> None:
+    call = asks("weather", OSLO)
+    first = chat(1, [ASKED], call)
+    failed = tool(3, "weather", OSLO, error="Timeout", status="error")
+    again = tool(5, "weather", OSLO, "snow")
+    assert doubts(agent(), first, failed, again) == []
+    # Below a step, or in another tool, the program may execute what it likes.
+    step = act("", 3.2, takes=2, span_id=f"{900:016x}", name="prepare", langgraph_node="prepare")
+    step.attributes = {"openinference.span.kind": "CHAIN"}
+    inside = tool(3.5, "weather", {"city": "Bergen"}, "rain", inside=step.span_id)
+    assert doubts(*weather(), step, inside) == []
+    outer = tool(3.2, "forecast", {}, "rain", span_id=f"{901:016x}")
+    nested = tool(3.5, "weather", {"city": "Bergen"}, "rain", inside=outer.span_id)
+    assert [field for field, _ in doubts(*weather(), outer, nested)] == ["tool_calls"]  # the outer one
+
+
+def test_a_span_called_like_a_call_is_its_execution() -> None:
+    first, last = chat(1, [ASKED], asks("weather", OSLO, "c1")), chat(5, [ASKED], SNOW)
+    # Which of two it is cannot be known.
+    both = act("", 3, name="weather"), act("", 4, name="weather")
+    assert [field for field, _ in doubts(agent(), first, *both, last)] == ["tool_calls", "tool_calls"]
+    assert doubts(agent(), first, both[0], last) == []
+    assert doubts(agent(), first, act("", 3, name="GET /weather"), last) == []
+    assert doubts(*weather(), act("", 3, name="weather")) == []
+    assert (
+        doubts(agent(), first, act("invoke_agent", 3, name="weather"), last) == []
+    )  # an agent that is a tool
+    told = chat(5, [ASKED, said("assistant", asks("weather", OSLO, "c1")), returned("c1", "snow")], SNOW)
+    assert doubts(agent(), first, act("", 3, name="weather"), told) == []
+
+
+def test_one_model_call_is_one_answer() -> None:
+    call = chat(1, [ASKED], SNOW, span_id=f"{7:016x}", takes=5)
+    below = [act("", at, name="raw", inside=call.span_id, llm__openai__id=f"resp-{at}") for at in (2, 3)]
+    assert one_doubt(agent(), call, *below)[0] == "model_calls"
+    assert doubts(agent(), call, below[0]) == []
+
+
+def test_the_total_of_an_agent_is_the_sum_of_its_calls() -> None:
+    def run(total: int, *given: int | None, history: bool = False) -> list[tuple[str, str]]:
+        before = [ASKED, said("assistant", SNOW)] if history else []
+        calls = [
+            chat(
+                at,
+                [*before, ASKED],
+                SNOW,
+                **({} if count is None else {"gen_ai__usage__input_tokens": count}),
+            )
+            for at, count in enumerate(given, start=1)
+        ]
+        return doubts(agent(gen_ai__usage__input_tokens=total), *calls)
+
+    assert run(310, 100, 200) == [
+        ("input_tokens", "the total is not the sum of the 2 model calls inside: 300")
+    ]
+    assert run(250, 100, 200, history=True) != []
+    assert run(300, 100, 200) == []
+    assert run(200, 100, 200) == []  # of the last call
+    assert run(310, 100, None) == []  # one is not known
+    cached = {"gen_ai__usage__input_tokens": 100, "gen_ai__usage__cache_read__input_tokens": 40}
+    calls = [chat(at, [ASKED], SNOW, **cached) for at in (1, 3)]
+    assert doubts(agent(gen_ai__usage__input_tokens=120), *calls) == []
+    assert run(900, 100, 200, history=True) == []  # since the conversation began
+    assert run(310) == []
+
+
+def test_a_total_may_leave_out_the_calls_of_an_agent_inside() -> None:
+    inner = act("invoke_agent", 2, takes=20, span_id=f"{5:016x}", gen_ai__usage__input_tokens=200)
+    inner.attributes = {**inner.attributes, "gen_ai.agent.name": "milo"}
+    calls = [
+        chat(1, [ASKED], SNOW, gen_ai__usage__input_tokens=60),
+        chat(2, [ASKED], SNOW, gen_ai__usage__input_tokens=40),
+        chat(
+            3,
+            [ASKED],
+            SNOW,
+            gen_ai__usage__input_tokens=200,
+            inside=inner.span_id,
+            gen_ai__agent__name="milo",
+        ),
+    ]
+    for total, wrong in ((100, 0), (300, 0), (250, 1)):
+        assert len(doubts(agent(gen_ai__usage__input_tokens=total), inner, *calls)) == wrong
+
+
+def test_a_run_of_unknown_tokens_returned_no_count_of_them() -> None:
+    def run(returned: object) -> list[tuple[str, str]]:
+        root = agent(openinference__span__kind="AGENT", output__value=json.dumps(returned))
+        return doubts(root, chat(1, [ASKED], SNOW))
+
+    assert run({"raw": SNOW, "token_usage": {"prompt_tokens": 300}}) == [
+        ("input_tokens", "a count of tokens that is not read")
+    ]
+    assert run({"raw": SNOW, "token_usage": {"prompt_tokens": 0}}) == []
+    assert run({"raw": f'{SNOW} "prompt_tokens": 300'}) == []
+
+
+def test_a_run_that_ended_well_did_not_end_with_a_failure() -> None:
+    def run(*more: Span, error: str = "") -> list[tuple[str, str]]:
+        failed = {"error": error, "status": "error"} if error else {}
+        root = act("", 0, takes=50, span_id=f"{1:016x}", parent_span_id="", name="serve", **failed)
+        inner = act("invoke_agent", 1, takes=20, span_id=f"{5:016x}", error="BadRequest", status="error")
+        return doubts(root, inner, chat(2, [ASKED], asks("weather", OSLO), inside=inner.span_id), *more)
+
+    assert [field for field, _ in run()] == ["outcome"]
+    assert run(chat(30, [ASKED], asks("weather", OSLO))) == []  # somebody else went on
+    assert run(chat(4, [ASKED], SNOW)) == []  # there is an answer
+    assert run(error="BadRequest") == []  # the run says so
+
+
+def test_the_root_returned_the_answer() -> None:
+    marked = f"## thoughts ##\nThe tool said so.\n## answer ##\n{SNOW}"
+
+    def run(answer: str, returned: object) -> list[tuple[str, str]]:
+        root = agent(openinference__span__kind="AGENT", output__value=json.dumps(returned))
+        return doubts(root, chat(1, [ASKED], answer))
+
+    reason = "the root returned only this part of what is read as the answer"
+    assert run(marked, {"summary": SNOW}) == [("output", reason)]
+    assert run(marked, {"answer": SNOW}) == []  # its name says that it is all of the answer
+    assert run(marked, {"summary": SNOW, "history": [marked]}) == []
+    assert run(SNOW, {"answer": SNOW}) == []
+    assert run(marked, {"city": "Oslo"}) == []  # the program made something else of it
+    for form in ("{}", "```json\n{}\n```"):  # an object, opened
+        assert run(form.format(json.dumps({"answer": SNOW, "sure": True})), {"answer": SNOW}) == []
+
+
+def test_an_agent_asks_for_a_model_by_one_name() -> None:
+    def calls(first: str, second: str, answered: str | None) -> list[tuple[str, str]]:
+        models = {
+            "gen_ai__request__model": first,
+            **({"gen_ai__response__model": answered} if answered else {}),
+        }
+        one = chat(1, [ASKED], SNOW, **models)
+        return doubts(agent(), one, chat(3, [ASKED], SNOW, gen_ai__request__model=second))
+
+    assert [field for field, _ in calls("m-2024-07-18", "m", "m-2024-07-18")] == ["request_model"]
+    assert calls("m-mini", "m", "m-mini") == []
+    assert calls("m-2024-07-18", "m", None) == []  # asked for in so many words, for all that is known
+    assert calls("m-2024-07-18", "m-2024-07-18", "m-2024-07-18") == []
+
+
+def test_a_name_of_an_agent_is_not_random() -> None:
+    name = "Crew_cf5e51a6-d4fd-462d-a1e2-1cc34bc5f1ee"
+    root = agent(name=f"{name}.kickoff", gen_ai__agent__name=name)
+    assert one_doubt(root, chat(1, [ASKED], SNOW))[0] == "agent_name"
+    assert doubts(agent(name="run", gen_ai__agent__name=name), chat(1, [ASKED], SNOW)) == []  # it says so
+    assert doubts(agent(name="Crew_7.kickoff", gen_ai__agent__name="Crew_7"), chat(1, [ASKED], SNOW)) == []
+
+
+def test_a_result_told_around_the_calls_names_its_call() -> None:
+    told = json.dumps([returned(None, "I will look.")])
+    assert one_doubt(*weather(), act("invoke_agent", 4, gen_ai__input__messages=told))[0] == "result"
+    nameless = chat(1, [ASKED], asks("weather", OSLO))
+    assert doubts(agent(), nameless, act("invoke_agent", 4, gen_ai__input__messages=told)) == []
+    named = json.dumps([returned("c1", "snow")])
+    assert doubts(*weather(), act("invoke_agent", 4, gen_ai__input__messages=named)) == []

@@ -1,0 +1,160 @@
+"""Whether runs that are misread say so: facts of every recording against the problems that its reading lists.
+
+    cd tests && python -m recordings.doubts
+
+A recording counts once, with all runs in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
+from recordings.record.facts import Fact, Row, Views, facts_of
+from spans import spans_of_requests
+
+from retrospan.ingest.interpret.assembly.grouping import groups_of, runs_of, trace_of
+from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.span import Span
+
+#: Recordings with a wrong fact that list no problem.
+SILENT = {
+    "openai-agents/handoff": "the arguments of a call without any are null: {} stands in the whole response only",
+    "openai-agents/llm_error": "what a request that failed was given is unknown: no span of its own says it",
+    "pydantic-ai/llm_error": "what a request that failed was given is unknown: no span of its own says it",
+    "smolagents/llm_error": "the root never came: the run is incomplete, and its input that of the first request",
+    **{
+        f"litellm-otel/{scenario}": "the spans of requests name no model that was asked for: it is unknown, not wrong"
+        for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
+    },
+    "litellm-otel.request-span/tool_error": "the text of a result alone says that the tool failed",
+    "vercel-ai.responses-grpc/normal": "the model wrote its text after a call: here texts stand before calls",
+}
+#: What holds of these is asked by tests/interpret/test_recordings.py: their runs are not one for each turn.
+_BROKEN_OFF = ("crash", "fork", "interrupt")
+_OF_MODEL_CALLS = (
+    "number of model calls",
+    "model call",
+    "request model",
+    "response model",
+    "answer",
+    "message",
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A recording as it is read: the names of its facts that are wrong, and (field, reason) of its problems."""
+
+    name: str
+    wrong: Sequence[str]
+    problems: Sequence[tuple[str, str]]
+
+
+def readings() -> Iterator[Reading]:
+    """Read every recording but those held back."""
+    recordings = {name: load_recording(name) for name in sorted(manifest())} | taken(OTHERS) | taken()
+    for recording in recordings.values():
+        rows = [rows_of(run, "default", 1, None) for run in _runs_of(recording)]
+        facts = [fact for fact in facts_of(recording, _views_of(rows)) if fact.is_known]
+        yield Reading(
+            recording.name,
+            [fact.name for fact in facts if not fact.holds and _is_asked(fact, recording)],
+            [(problem.field, problem.reason) for each in rows for problem in each.problems],
+        )
+
+
+def _is_asked(fact: Fact, recording: Recording) -> bool:
+    return not recording.name.endswith(_BROKEN_OFF) or fact.name.startswith(_OF_MODEL_CALLS)
+
+
+def _runs_of(recording: Recording) -> list[InterpretedRun]:
+    """Return the runs, over traces that join each other, each with the history of the one before where it wants it."""
+    runs: list[InterpretedRun] = []
+    order = sorted(
+        _grouped(recording).items(), key=lambda item: min(each.sent.started_at for each in item[1])
+    )
+    for run_id, _ in order:
+
+        def read(previous: Sequence[Message] | None, run_id: str = run_id) -> InterpretedRun:
+            # Read anew: interpretation completes the spans in place.
+            return interpret(run_id, _grouped(recording)[run_id], ParseIssues(), previous)
+
+        run = read(None)
+        if run.wants_previous_run and runs and runs[-1].conversation == run.conversation:
+            run = read(runs[-1].final_history)
+        runs.append(run)
+    return runs
+
+
+def _grouped(recording: Recording) -> dict[str, list[NormalizedSpan]]:
+    traces: dict[str, list[Span]] = {}
+    for span in spans_of_requests(recording.traces, recording.logs):
+        traces.setdefault(span.trace_id, []).append(span)
+    read = {
+        trace_id: trace_of(trace_id, own, read_spans(own, ParseIssues())) for trace_id, own in traces.items()
+    }
+    return {run_id: own for group in groups_of(read) for run_id, own in runs_of(group).items()}
+
+
+def _views_of(runs: Sequence[Rows]) -> Views:
+    """Return what the views of the warehouse say, from the rows."""
+    listed, models, tools = list[Row](), list[Row](), list[Row]()
+    for rows in runs:
+        (run,) = rows.runs
+        listed.append(
+            _row(run, "run_id", "agent_name", "input", "output", "outcome", "input_tokens", "output_tokens")
+        )
+        texts = [value.json for value in rows.values]
+        for number, value in enumerate(rows.values):
+            if value.elements or value.kind == "list":
+                texts[number] = _array(texts, value.elements)
+        for call in rows.model_calls:
+            row = _row(call, "run_id", "ordinal", "agent_name", "request_model", "response_model", "status")
+            row["system_instructions"] = texts[call.system_value - 1] if call.system_value else None
+            row["input_messages"] = _array(texts, call.input_values)
+            row["output_messages"] = _array(texts, call.output_values)
+            models.append(row)
+        columns = ("run_id", "ordinal", "tool_name", "tool_call_id", "arguments", "result", "status")
+        tools += (_row(tool, *columns) for tool in rows.tool_calls)
+    return Views(listed, models, tools)
+
+
+def _row(row: object, *columns: str) -> Row:
+    return {column: getattr(row, column) for column in columns}
+
+
+def _array(texts: Sequence[str], numbers: Sequence[int]) -> str:
+    return f"[{','.join(texts[number - 1] for number in numbers)}]"
+
+
+def report(found: Sequence[Reading]) -> Mapping[str, list[Reading]]:
+    """Sort readings: `silent` are wrong and list nothing, `alarmed` are right and list something."""
+    return {
+        "silent": [each for each in found if each.wrong and not each.problems],
+        "listed": [each for each in found if each.wrong and each.problems],
+        "alarmed": [each for each in found if not each.wrong and each.problems],
+        "right": [each for each in found if not each.wrong and not each.problems],
+    }
+
+
+def main() -> None:
+    """Print the numbers, then the readings that are silent and those that are alarmed."""
+    sorted_out = report(list(readings()))
+    right = len(sorted_out["right"]) + len(sorted_out["alarmed"])
+    print(f"wrong and listed: {len(sorted_out['listed'])}")
+    print(f"wrong and no problem: {len(sorted_out['silent'])}")
+    for each in sorted_out["silent"]:
+        print(f"    {each.name}: {', '.join(each.wrong)} ({SILENT.get(each.name, 'not known yet')})")
+    print(f"right and a problem: {len(sorted_out['alarmed'])} of {right}")
+    for each in sorted_out["alarmed"]:
+        print(f"    {each.name}: {each.problems[0][0]}: {each.problems[0][1]}")
+
+
+if __name__ == "__main__":
+    main()
