@@ -27,6 +27,7 @@ SILENT = {
     "openai-agents/handoff": "the arguments of a call without any are null: {} stands in the whole response only",
     "openai-agents/llm_error": "what a request that failed was given is unknown: no span of its own says it",
     "pydantic-ai/llm_error": "what a request that failed was given is unknown: no span of its own says it",
+    "openlit/llm_error": "what a request that failed was given is unknown: no span of its own says it",
     "smolagents/llm_error": "the root never came: the run is incomplete, and its input that of the first request",
     **{
         f"litellm-otel/{scenario}": "the spans of requests name no model that was asked for: it is unknown, not wrong"

@@ -70,8 +70,9 @@ _INPUT_AND_OUTPUT = (
 )
 #: Attributes that only the work of an agent has.
 _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
-#: An id, and no name that anybody gave.
+#: Ids, and no names that anybody gave.
 _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
 
@@ -86,7 +87,8 @@ def read_span(sent: Span, problems: ParseIssues, growing: PrefixCache) -> Normal
         node = places.text("graph.node.id")
         span.agent_name = node if node is None or not _HEX.fullmatch(node) else None
     if span.operation == "workflow" and span.agent_name is None:
-        span.agent_name = places.text(semconv.WORKFLOW_NAME) or sent.name.removeprefix("invoke_workflow ")
+        named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
+        span.agent_name = places.text(semconv.WORKFLOW_NAME) or named
     span.agent_version = places.text(semconv.AGENT_VERSION)
     span.conversation = places.text(*_CONVERSATION) or _named(metadata, *_CONVERSATION_NAMES)
     span.node = _node(metadata)
