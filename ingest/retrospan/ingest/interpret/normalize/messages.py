@@ -175,7 +175,8 @@ def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
         if isinstance(call, dict):
             part = _tool_call(call)
             is_told = any(
-                (part["name"], part["arguments"]) == (each["name"], each["arguments"]) for each in nameless
+                (part.get("name"), part.get("arguments")) == (each.get("name"), each.get("arguments"))
+                for each in nameless
             )
             if not is_told and ("id" not in part or part["id"] not in known):
                 found.append(part)
