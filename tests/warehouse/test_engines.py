@@ -111,6 +111,8 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_model_calls",
         "landing",
         "raw_spans_local",
+        "canon_runs_local",
+        "canon_runs",
     ], "settings are those of the rows' own table"
 
 

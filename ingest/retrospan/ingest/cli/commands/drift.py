@@ -24,7 +24,7 @@ HELP = Help(
     ),
     sql="SELECT * FROM drift(baseline_from = '', baseline_to = '', baseline_version = '1.4.1', ...)",
     more=(
-        "SPAN is FROM..TO, version=VERSION, or both separated by a comma. FROM or TO may be left out:\n"
+        "SPAN is FROM..TO, version=VERSION, or both separated by a comma. Either end may be left out:\n"
         f"{TIME_HELP}; '7d' is 7 days ago.\n"
         "VERSION is that of the agent or of its service."
     ),
