@@ -33,6 +33,7 @@ SILENT = {
         f"litellm-otel/{scenario}": "the spans of requests name no model that was asked for: it is unknown, not wrong"
         for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
     },
+    "crewai-openinference/llm_error": "there are no spans for model calls; those of a run that fails leave the failure only",
     "litellm-otel.request-span/tool_error": "the text of a result alone says that the tool failed",
     "vercel-ai.responses-grpc/normal": "the model wrote its text after a call: here texts stand before calls",
 }
