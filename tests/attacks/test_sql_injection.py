@@ -216,7 +216,7 @@ def test_values_that_break_out_of_nothing_come_back_as_they_are(served: Served) 
 def test_names_of_parameters_are_names(served: Served) -> None:
     for name in ("", "x y", "x'", "--", "ä", "1"):
         status, answer = asked(served, "SELECT 1", **{f"param_{name}": "1"})
-        assert status == 400 and "not a name of a parameter" in answer
+        assert status == 400 and "not a parameter name" in answer
 
 
 def test_formats_are_those_of_the_engine(served: Served) -> None:

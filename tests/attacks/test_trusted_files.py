@@ -222,7 +222,7 @@ def test_a_file_that_becomes_open_keeps_what_was_in_force_and_says_so(tokens: Pa
         with pytest.raises(Unauthenticated):
             gate.admit("mine", "admin")
     assert len(said) == 1, said
-    assert "the tokens that were in force stay" in said[0] and "its mode is 0660" in said[0]
+    assert "the previous tokens stay in force" in said[0] and "its mode is 0660" in said[0]
     tokens.chmod(0o600)
     assert gate.admit("mine", "admin").name == "intruder", "the file is its owner's again, and read again"
 

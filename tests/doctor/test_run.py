@@ -120,7 +120,7 @@ def test_the_state_of_a_graph_is_there_and_of_a_loop_is_not(
 
 def test_missing_spans_are_said(told: Callable[[str], dict[str, dict[str, str]]]) -> None:
     found = told("langgraph-openinference/crash")["spans"]
-    assert found["result"] == "warning" and "never came" in found["said"] and found["todo"]
+    assert found["result"] == "warning" and "never arrived" in found["said"] and found["todo"]
 
 
 def test_a_dialects_own_switch_stands_before_what_anybody_can_do() -> None:

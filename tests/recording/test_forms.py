@@ -130,7 +130,7 @@ def test_cycles_and_depth_are_described_where_they_are() -> None:
     cycle["again"] = [cycle]
     assert json.loads(json_text(cycle)) == {
         "ok": 1,
-        "again": [{"$type": "dict", "$note": "a cycle: holds itself"}],
+        "again": [{"$type": "dict", "$note": "a cycle: contains itself"}],
     }
     point = Point(1)
     point.y = {"up": point}

@@ -96,7 +96,7 @@ def test_the_sample_is_the_same_for_ever_and_of_successes_only() -> None:
     ("text", "line", "says"),
     [
         ('[keep]\nok = "7d"\nokay = "7d"', 3, "unknown class 'okay'; did you mean 'ok'"),
-        ('[keep]\nok = "-7d"', 2, "an age is not negative"),
+        ('[keep]\nok = "-7d"', 2, "an age cannot be negative"),
         ('[keep]\n\nok = "0d"', 3, "deletes everything"),
         ("[keep]\nok = 7", 2, "not an age"),
         ('[keep]\nheld = "30d"', 2, "cannot shorten a hold"),

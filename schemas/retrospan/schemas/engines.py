@@ -133,7 +133,7 @@ def cluster(name: str, *, shards: int = 1) -> Form:
     Raises ValueError when the name is none that can be written as it is.
     """
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
-        raise ValueError(f"{name!r} is not a name of a cluster")
+        raise ValueError(f"{name!r} is not a cluster name")
     return Form(cluster=name, shards=shards, replicated=True)
 
 

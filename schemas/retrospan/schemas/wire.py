@@ -73,7 +73,7 @@ def fields(data: Buffer, at: int = 0, end: int = -1) -> Iterator[tuple[int, int,
         elif kind in (FIXED64, FIXED32):
             at += 8 if kind == FIXED64 else 4
         else:
-            raise NotAMessage("a group, or no field at all")
+            raise NotAMessage("a group, or not a field")
         if at > end:
             raise NotAMessage("a field is cut off")
         yield tag >> 3, kind, begin, start, at

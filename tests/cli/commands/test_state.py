@@ -28,7 +28,7 @@ def test_step_n_is_the_state_as_it_began(ask: Ask) -> None:
     assert keys(said.out) == ["customer", "policy"]
     assert "the state as step 3 (model orla) began" in said.lines[0]
     assert ask("state", f"{REFUND}/3").out == said.out
-    assert "as step N began" in ask("state", "--help").out
+    assert "when step N began" in ask("state", "--help").out
 
 
 def test_the_state_at_a_time(ask: Ask) -> None:

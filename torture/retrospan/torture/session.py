@@ -164,7 +164,7 @@ class Torture:
         """Return a collector that answers; None, and a broken promise, when it does not start."""
         victim = self._new_victim()
         if not victim.wait_ready():
-            self.verdict.broken.append(f"the collector does not start any more, see {self._log}")
+            self.verdict.broken.append(f"the collector no longer starts, see {self._log}")
             return None
         self._addresses = victim.addresses
         return victim

@@ -98,7 +98,7 @@ class SimulatedDisk(Files):
         """Wait until a write waits, or the answer that it is for is there already; whether it waits."""
         deadline = time.monotonic() + 30
         while not self._held.wait(0.002) and not answer.done():
-            assert time.monotonic() < deadline, "the log does nothing"
+            assert time.monotonic() < deadline, "the log is idle"
         return not answer.done()
 
     def release(self) -> None:

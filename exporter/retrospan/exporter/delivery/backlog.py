@@ -65,7 +65,7 @@ class Backlog:
             self._used += size
 
     def crowded(self) -> bool:
-        """Whether more than half of the memory is in use."""
+        """Return whether more than half of the memory is in use."""
         return self._used * 2 > self._most
 
     def wait(self, seconds: float) -> None:

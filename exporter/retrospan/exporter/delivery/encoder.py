@@ -105,7 +105,7 @@ class Encoder:
             if not self.reduced:
                 notices.say(
                     f"span {span.name[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
-                    "values are described instead of sent. This is logged once; counts().reduced goes on counting."
+                    "values are described instead of sent. This is logged once; counts().reduced keeps counting."
                 )
             self.reduced += 1
             data = small

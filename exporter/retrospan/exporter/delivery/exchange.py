@@ -27,7 +27,7 @@ class AnswerTooLong(OSError):
 
 
 def attempt_seconds(timeout_seconds: float, request_bytes: int) -> float:
-    """How long an attempt to deliver may take: what is set, and the time that sending so much takes."""
+    """Return how long an attempt to deliver may take: what is set, and the time that sending so much takes."""
     return timeout_seconds + request_bytes / _SLOWEST_BYTES_PER_SECOND
 
 

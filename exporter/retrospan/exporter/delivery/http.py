@@ -142,7 +142,7 @@ def _session(provider: str | None) -> requests.Session:
             raise LookupError(f"there is no OTLP credential provider {provider!r}")
         made = found[0].load()()
         if not isinstance(made, requests.Session):
-            raise TypeError(f"the credential provider {provider!r} makes no requests.Session")
+            raise TypeError(f"the credential provider {provider!r} does not return a requests.Session")
         return made
     # Otherwise ~/.netrc would be read for each request, and what it says put in the place of the token.
     session.auth = _as_it_is
@@ -182,9 +182,9 @@ def _innermost(error: BaseException) -> BaseException:
 def _unreachable(error: BaseException) -> Answer:
     inner = _innermost(error)
     if isinstance(inner, AnswerTooLong):
-        return Answer(Fate.BLOCKED, f"{inner}: that is not a receiver of OTLP")
+        return Answer(Fate.BLOCKED, f"{inner}: this is not an OTLP receiver")
     if isinstance(inner, BadStatusLine) and not isinstance(inner, RemoteDisconnected):
-        return Answer(Fate.BLOCKED, "what answers there does not speak HTTP/1: gRPC is on 4317, HTTP on 4318")
+        return Answer(Fate.BLOCKED, "the port does not speak HTTP/1: gRPC is on 4317, HTTP on 4318")
     return Answer(Fate.LATER, _said(error))
 
 

@@ -62,7 +62,7 @@ class Losses:
         for reason, spans in self._lost.copy().items():
             if reason not in self._said:
                 self._said.add(reason)
-                say(f"{spans} span(s) lost: {reason}. This is logged once; counts().lost goes on counting.")
+                say(f"{spans} span(s) lost: {reason}. This is logged once; counts().lost keeps counting.")
 
     def tell_all(self) -> None:
         """Say the sums, at the end."""

@@ -71,7 +71,7 @@ class Outbox:
         except FileNotFoundError:
             return None
         except Damaged as error:
-            say(f"{error}. It is put aside, as .damaged.")
+            say(f"{error}. It was renamed to .damaged.")
             self._try(partial(self._spool.put_aside, item.spooled))
             return None
         except OSError as error:
@@ -118,7 +118,7 @@ class Outbox:
                     item.spooled, item.request = spooled, None
 
     def left(self) -> tuple[int, int]:
-        """How many of this process's spans wait in memory, and in the spool."""
+        """Return how many of this process's spans wait in memory, and in the spool."""
         with self._filled:
             items = [item for item in self._items if item.own]
         kept = sum(item.spans for item in items if item.spooled is not None)
@@ -137,7 +137,7 @@ class Outbox:
             return spool.write(request.body, request.spans)
         except SpoolFull as error:
             if not self._said_full:
-                say(f"the spool is full: {error}. Spans wait in memory until it has room.")
+                say(f"the spool is full: {error}. Spans wait in memory until there is room.")
             self._said_full = True
         except OSError as error:
             if not self._said_broken:
@@ -150,4 +150,4 @@ class Outbox:
         try:
             do()
         except OSError as error:
-            say(f"the spool cannot be kept in order: {error}.")
+            say(f"the spool cannot be maintained: {error}.")

@@ -109,7 +109,7 @@ class Pipeline:
             elif self._sender is None:
                 self.start()
         except Exception as error:  # noqa: BLE001
-            notices.logger.debug("a span was not taken", exc_info=error)
+            notices.logger.debug("a span could not be queued", exc_info=error)
             self._losses.add(notices.UNENCODABLE, 1)
 
     def flush(self, timeout: float = 30.0) -> bool:
@@ -160,7 +160,7 @@ class Pipeline:
         self._losses.add(notices.SHUT_DOWN, self._waiting() - kept)
         outbox.close()
         if kept:
-            say(f"{kept} span(s) wait in {self._settings.spool} for the next process that uses it.")
+            say(f"{kept} span(s) are left in {self._settings.spool} for the next process that uses it.")
         self._losses.tell_all()
 
     def counts(self) -> Counts:

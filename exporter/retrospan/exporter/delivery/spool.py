@@ -61,7 +61,7 @@ class Spool:
         self._owner = f"{os.getpid()}-{uuid4().hex[:8]}"
         self._locks: dict[str, int] = {}
         if not self._lock(self._owner):
-            raise OSError(f"{self._lock_path(self._owner)} is locked already")
+            raise OSError(f"{self._lock_path(self._owner)} is already locked")
 
     def write(self, body: bytes, spans: int) -> Spooled:
         """Keep a request. Raises SpoolFull, OSError."""

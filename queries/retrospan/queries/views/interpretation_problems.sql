@@ -1,9 +1,9 @@
--- title: interpretation problems, what could not be read as meant
+-- title: interpretation problems, values that could not be read as meant
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
---   span_id Nullable(String): span concerned; NULL when it is the whole run
+--   span_id Nullable(String): span concerned; NULL if it is the whole run
 --   field String: what was to be read
 --   raw String: the value as sent, or the traceback of a run that could not be interpreted
 --   reason String: what is wrong with it

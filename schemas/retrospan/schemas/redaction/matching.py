@@ -74,7 +74,7 @@ def marker(rule: str) -> str:
 
 
 def is_marker(text: str) -> bool:
-    """Whether this is what stands in the place of a secret already, quoted or not."""
+    """Return whether this is what stands in the place of a secret already, quoted or not."""
     return _MARKER.fullmatch(text) is not None
 
 
@@ -235,7 +235,7 @@ class Matcher:
 
 
 def _before(layers: list[Plain], start: int, end: int) -> tuple[int, int]:
-    """Where a range in the last of the layers was in the text before the first."""
+    """Return where a range in the last of the layers was in the text before the first."""
     for layer in reversed(layers):
         start, end = layer.place(start), layer.place(end)
     return start, end

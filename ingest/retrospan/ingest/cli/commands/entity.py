@@ -33,9 +33,7 @@ HELP = Help(
 def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("entity", metavar="TYPE/ID", help="such as config/acme-config")
     parser.flags.add_argument("--at", type=moment, metavar="TIME", help=f"its state at TIME: {TIME_HELP}")
-    parser.flags.add_argument(
-        "--known-at", type=moment, metavar="TIME", help="its state as known at TIME"
-    )
+    parser.flags.add_argument("--known-at", type=moment, metavar="TIME", help="its state as known at TIME")
     parser.flags.add_argument("--since", type=moment, metavar="TIME", help="only changes at or after TIME")
     parser.flags.add_argument(
         "-n", type=number(1), default=200, metavar="N", help="at most N changes, the latest (200)"
@@ -82,7 +80,7 @@ def split_entity(typed: str) -> tuple[str, str]:
     is_reference = typed.startswith("entity:")
     kind, slash, name = typed.removeprefix("entity:").partition("/")
     if not slash or not kind or not name:
-        raise UsageError(f"'{typed}' names no entity: give TYPE/ID, such as config/acme-config.", "entity")
+        raise UsageError(f"'{typed}' is not an entity: give TYPE/ID, such as config/acme-config.", "entity")
     return (unquote(kind), unquote(name)) if is_reference else (kind, name)
 
 
@@ -96,7 +94,7 @@ def _known(session: Session, typed: str, kind: str, name: str) -> Row:
         if session.one("last_run") is None:
             raise NotFound(no_runs_yet(session))
         raise NotFound(
-            f"nothing is known of {typed}: no agent has said anything about an entity "
+            f"nothing is known about {typed}: no agent has stated anything about an entity "
             f"(events retrospan.observation) in {session.warehouse.address}."
         )
     listed = "\n".join(
@@ -105,7 +103,7 @@ def _known(session: Session, typed: str, kind: str, name: str) -> Row:
     )
     total = counted(whole(near[0], "total") or 0, "entity", "entities")
     raise NotFound(
-        f"nothing is known of {typed} among {total} in {session.warehouse.address}. Nearest:\n{listed}"
+        f"nothing is known about {typed} among {total} in {session.warehouse.address}. Nearest:\n{listed}"
     )
 
 
@@ -117,8 +115,7 @@ def _why_none(session: Session, arguments: argparse.Namespace, known: Row) -> st
         return f"No change on {name}{since_text(session, arguments.since)}: {said} the latest holds since {last}."
     first, learned = exact(moment_of(known, "first_valid")), exact(moment_of(known, "first_known"))
     return (
-        f"{name} had no fields then, as far as was known: {said} the first holds since {first} "
-        f"and was known from {learned}."
+        f"{name} had no known fields then: {said} the first holds since {first} and was known from {learned}."
     )
 
 

@@ -40,7 +40,9 @@ def add_arguments(parser: Parser) -> None:
         "--role", choices=("all", "receive", "interpret"), metavar="ROLE",
         help="all, receive (no interpreting) or interpret (no receiving), on a server (all; RETROSPAN_ROLE)",
     )  # fmt: skip
-    add("--tokens", metavar="FILE", help="who may send and query (everyone on this machine; RETROSPAN_TOKENS)")
+    add(
+        "--tokens", metavar="FILE", help="who may send and query (everyone on this machine; RETROSPAN_TOKENS)"
+    )
     add(
         "--open", action="store_true", default=None,
         help="require no tokens, even if other machines can reach an address (RETROSPAN_OPEN)",

@@ -34,7 +34,7 @@ HELP = Help(
     exits="0 answered; with --exit-code 1 if the state is not known; 2 wrong use or trouble",
     examples=("retrospan state last", "retrospan state last --step 3", "retrospan state last/3 --json"),
     sql="SELECT key, value FROM run_state(run_id = '…', step = 3)",
-    more="SINCE is the step after which the value appeared; "start": it was there from the start.",
+    more="SINCE is the step after which the value appeared; start: it was there from the start.",
 )
 
 

@@ -1,4 +1,4 @@
-"""`retrospan verify`: compares what is stored with what vouches for it, and names the places that differ."""
+"""`retrospan verify`: compares stored data with its hashes, and names every difference."""
 
 from __future__ import annotations
 
@@ -48,7 +48,11 @@ def add_arguments(parser: Parser) -> None:
         help="a head printed earlier: the chains must begin with it",
     )
     parser.flags.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="draw the same sample as an earlier run with this seed"
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="draw the same sample as an earlier run with this seed",
     )
     parser.output.add_argument("--json", action="store_true", help="what the collector sends, as JSON lines")
     add_color_flag(parser)

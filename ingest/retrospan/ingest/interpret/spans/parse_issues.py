@@ -1,4 +1,4 @@
-"""What could not be read: the raw value stays where it is, the canonical one is null, and the reason is listed."""
+"""Values that could not be read: the raw value stays where it is, the canonical one is null, the reason is listed."""
 
 from __future__ import annotations
 
