@@ -1,6 +1,6 @@
-"""The one place where a statement of ours becomes what a single server, a replicated database or a cluster needs.
+"""The one place that adapts our statements to a single server, a replicated database or a cluster.
 
-The files say what a table is on one server. From them follow:
+The files define tables for one server. From them the other forms are derived:
 
     plain                  as written: one server, or embedded
     replicated database    Replicated engines without a path; the database itself spreads every statement

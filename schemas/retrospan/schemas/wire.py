@@ -1,4 +1,4 @@
-"""What of protobuf's wire format is needed by hand: varints, length-delimited fields, and the walk over a message."""
+"""The parts of protobuf's wire format that we read ourselves: varints, length-delimited fields, walking a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that can lose power: what was not synced may be gone, in part, or in another order.
+"""A disk that can lose power: unsynced writes may be lost, in part or out of order.
 
 Readers see real files under a directory, as the kernel would show them. Beside them the disk remembers what is
 durable: of each file the bytes up to its last sync, of each directory the names up to its last sync. `cut_power`

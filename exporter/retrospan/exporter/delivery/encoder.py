@@ -45,7 +45,7 @@ class Encoder:
         losses: Losses,
         finished: Callable[[int], None],
     ) -> None:
-        """`finished` is told of spans that come to nothing here."""
+        """`finished` is told of spans that are lost here."""
         self._settings, self._cleaner = settings, cleaner
         self._backlog, self._outbox, self._losses = backlog, outbox, losses
         self._finished = finished

@@ -1,7 +1,7 @@
 """OTLP over HTTP, protobuf. The only module that knows HTTP's codes.
 
-An attempt has one deadline, and an answer so many bytes (exchange.py): whatever answers, delivery goes on. The
-status line decides what becomes of a request; the rest of the answer only says more about it.
+An attempt has one deadline, and an answer so many bytes (exchange.py): whatever the receiver does, delivery continues.
+The status line decides the outcome of a request; the rest of the answer only adds details.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the exporter tells: counts, and lines through `logging` (logger `retrospan.exporter`), each matter once."""
+"""What the exporter reports: counts, and log lines (logger `retrospan.exporter`), each matter once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Requests that wait for delivery, in order: in the spool where there is one, else in memory.
+"""Requests that wait for delivery, in order: in the spool if there is one, else in memory.
 
-Where the spool is full or cannot be written, a request waits in memory between those on disk, so that the order
-stays. What waits in memory counts against the memory for waiting spans.
+If the spool is full or cannot be written, a request waits in memory between those on disk, which keeps the order.
+Requests in memory count against the memory for waiting spans.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Outbox:
                     self._try(partial(self._spool.release, spooled.owner))
 
     def adopt(self) -> None:
-        """Put what processes that are gone left in the spool in front: it is older."""
+        """Put files in the spool from processes that have ended in front: they are older."""
         if self._spool is None:
             return
         try:

@@ -152,7 +152,7 @@ class Pipeline:
         return self._finished >= self._backlog.accepted and not self._losses.total
 
     def _settle(self, outbox: Outbox, sender: Sender) -> None:
-        """Count and say what was not delivered."""
+        """Count and log what was not delivered."""
         # A sender that still waits for an answer is left to it; the process may end meanwhile.
         sender.ended.wait(0.05)
         outbox.persist()
@@ -246,6 +246,6 @@ def _shut_down(pipeline: weakref.ref[Pipeline]) -> None:
 
 
 def _suppressed(run: Callable[[], None]) -> None:
-    """Run with instrumentation off: the exporter's own requests are nobody's spans."""
+    """Run with instrumentation off, so that the exporter's own requests do not become spans."""
     context.attach(context.set_value(context._SUPPRESS_INSTRUMENTATION_KEY, True))
     run()

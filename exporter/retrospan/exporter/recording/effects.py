@@ -185,14 +185,11 @@ def effect(
     from another instrumentation, that span is annotated instead of a second one being opened.
 
     Args:
-        tool: The tool's name; a decorated function's name by default.
-        arguments: What it is called with; a decorated function's own arguments by default.
-        effect: `none`, `read`, `write` or `destructive`. The key is sent with the last two only: reading twice is
-            no matter.
-        key: The idempotency key, where the program has one of its own; else see `idempotency_key`.
-        call_id: The id under which the model asked for the call.
-        compensates: The id of the span whose effect this undoes.
-        attempt: Which try this is, from 1.
+        tool: The tool's name; a decorated function's name by default. arguments: What it is called with; a decorated
+        function's own arguments by default. effect: `none`, `read`, `write` or `destructive`. The key is sent with the
+        last two only: reading twice does not matter. key: The idempotency key, where the program has one of its own;
+        else see `idempotency_key`. call_id: The id under which the model asked for the call. compensates: The id of the
+        span whose effect this undoes. attempt: Which try this is, from 1.
     """
     said = {
         EFFECT: effect,

@@ -101,7 +101,7 @@ def _slow(value: object, ascii_only: bool = False) -> str:
 
 
 def _cut(text: str, size: int) -> str:
-    """Return the JSON with its largest parts replaced, within the limit; say so once."""
+    """Return the JSON with its largest parts replaced, within the limit; log this once."""
     if not _Limit.said:
         _Limit.said = True
         _LOG.warning(

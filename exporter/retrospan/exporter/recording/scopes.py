@@ -1,8 +1,8 @@
 """Which run and which task step the program is in: carried by the OpenTelemetry context and, between processes, by baggage.
 
-The context is what OpenTelemetry hands to tasks of asyncio by itself. Threads and processes get it from a *carrier*,
-a dict of text that the one side makes and the other joins; its names are those of environment variables, so that it
-can be given to a child process as its environment.
+OpenTelemetry passes the context to asyncio tasks automatically. Threads and processes get it from a *carrier*, a dict
+of text that one side creates and the other joins; its names are those of environment variables, so that it can be
+passed to a child process as its environment.
 """
 
 from __future__ import annotations

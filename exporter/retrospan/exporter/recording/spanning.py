@@ -54,8 +54,8 @@ def fail(span: Span, error: BaseException) -> None:
 class Spanning(ABC):
     """Opens a span, makes it the current one, and ends it. Each use is a new object; as a decorator, each call is.
 
-    Subclasses say what the span is called, what it carries as it begins, and what more as it ends. Nothing they do
-    raises into the block.
+    Subclasses provide the span's name, its attributes at the start, and further ones at the end. Nothing they do raises
+    into the block.
     """
 
     kind: ClassVar[SpanKind] = SpanKind.INTERNAL

@@ -1,7 +1,7 @@
-"""Takes secrets out of text: by pattern anywhere, by key inside JSON, and inside text that JSON holds in turn.
+"""Removes secrets from text: by pattern anywhere, by key inside JSON, and inside text within JSON in turn.
 
-Text in which nothing is found comes back as the same object. What is taken out becomes `[redacted:<rule>]`, and
-its place and rule are noted in `Taken`, never the secret itself. Costs grow in proportion to the text.
+Text in which nothing is found is returned as the same object. Secrets are replaced by `[redacted:<rule>]`, and their
+place and rule are noted in `Taken`, never the secret itself. The cost is proportional to the text.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ class _Walk:
         return number.end()
 
     def _string(self, start: int) -> int:
-        """Look at the string that begins at `start`; return where to go on."""
+        """Examine the string that begins at `start`; return where to continue."""
         value, end = string_at(self._text, start)
         after = skip_space(self._text, end)
         if self._text[after : after + 1] == ":" and not self._open[-1][1]:

@@ -1,9 +1,9 @@
-"""Which regular expressions a rules file may hold: those that one character at a time can decide.
+"""Which regular expressions a rules file may hold: those that can be decided one character at a time.
 
-Python's `re` goes back and tries again, and some expressions make it try for years (`(a+)+$`). Here an expression
-is accepted when, wherever it may go on in two ways, the next character tells which: then going back never finds
-anything, and a match costs as much as it is long. A repeat without an upper bound must be the last thing in the
-expression, so that nothing after it can fail and the same text is not walked again from the next start.
+Python's `re` backtracks, and some expressions make it run for years (`(a+)+$`). Here an expression is accepted if,
+wherever there are two ways to continue, the next character decides: then backtracking never finds anything, and the
+cost of a match is its length. A repeat without an upper bound must be the last part of the expression, so that nothing
+after it can fail and the same text is not scanned again from the next start.
 
 Accepted are characters, `.`, classes `[…]`, `\\d \\w \\s` and their opposites, groups, `|`, `? * + {m} {m,n}`, a
 leading `(?i)`, `^` and `\\b` at the start, `$` and `\\b` at the end. Everything else is refused with its place.
@@ -66,7 +66,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v"}
 
 
 def accept(expression: str, *, ignore_case: bool = False) -> Accepted:
-    """Check an expression and compile it. Raises PatternRefused, which says what and where."""
+    """Check an expression and compile it. Raises PatternRefused with the reason and the place."""
     if len(expression) > MOST_CHARACTERS:
         raise PatternRefused(f"it is longer than {MOST_CHARACTERS} characters")
     body = expression
