@@ -320,7 +320,7 @@ def test_files_that_were_removed_beside_the_log_are_missed(data: Path, removed: 
     assert any("was missing" in reason for reason in found.health["reasons"]), found.health["reasons"]
 
 
-def test_an_archive_that_was_compressed_anew_is_named(data: Path) -> None:
+def test_an_archive_that_was_recompressed_is_named(data: Path) -> None:
     segments = archived_in(data / "log")
     for segment in segments:
         try:
@@ -361,7 +361,7 @@ def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
 
 
 @pytest.mark.long
-def test_hashes_that_were_written_anew_are_named(data: Path) -> None:
+def test_hashes_that_were_rewritten_are_named(data: Path) -> None:
     path = data / "log" / "hashes"
     lines = path.read_text().splitlines()
     lines[-1] = re.sub(r"[0-9a-f]{64}", "0" * 64, lines[-1])
@@ -372,7 +372,7 @@ def test_hashes_that_were_written_anew_are_named(data: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_head_kept_elsewhere_tells_of_a_directory_that_was_made_anew(original: Path, data: Path) -> None:
+def test_a_head_kept_elsewhere_reveals_a_directory_that_was_rebuilt(original: Path, data: Path) -> None:
     before = verify(data, "--full")
     assert not before.wrong
 

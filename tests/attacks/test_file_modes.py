@@ -342,7 +342,7 @@ def test_a_tree_deeper_than_a_stack_is_closed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
-def test_a_mount_point_of_another_user_stays_as_it_is_and_that_is_said(tmp_path: Path) -> None:
+def test_a_mount_point_of_another_user_stays_as_it_is_and_that_is_reported(tmp_path: Path) -> None:
     """As with fsGroup in Kubernetes: root's, of our group, 2775."""
     data = tmp_path / "data"
     data.mkdir()

@@ -69,7 +69,7 @@ def test_a_file_that_others_may_replace_is_refused(tokens: Path, mode: int) -> N
     assert f"chmod go-w {tokens.parent}" in str(refused.value)
 
 
-def test_a_directory_further_up_counts_as_well(tokens: Path, tmp_path: Path) -> None:
+def test_a_directory_further_up_counts_too(tokens: Path, tmp_path: Path) -> None:
     deep = tmp_path / "up" / "a" / "b"
     deep.mkdir(parents=True)
     moved = tokens.rename(deep / "tokens.toml")

@@ -222,7 +222,7 @@ def test_a_directory_without_its_collector(served: Served, recordings: dict[str,
     assert all(path.read_bytes() == content for path, content in before.items() if path != segment)
 
 
-def test_nothing_yet_is_no_failure(tmp_path: Path) -> None:
+def test_nothing_yet_is_not_a_failure(tmp_path: Path) -> None:
     found = doctor(1, closed(tmp_path / "none"))
     assert {check for check, result in results(found).items() if result != "ok"} - {"confinement"} == {
         "collector"

@@ -152,7 +152,7 @@ def test_a_spool_that_is_full_or_cannot_be_used_gives_way_to_memory(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_may_not_be_written_is_said(pipeline: MakePipeline, tmp_path: Path) -> None:
+def test_a_directory_that_may_not_be_written_is_reported(pipeline: MakePipeline, tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     built, provider = pipeline(spool=tmp_path)
     record(provider, "one")

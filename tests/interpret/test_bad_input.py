@@ -185,7 +185,7 @@ def test_what_cannot_be_read_is_null_with_its_reason(name: str) -> None:
     assert reasons[case.problem or case.key].startswith(case.reason)
 
 
-def test_good_values_are_no_problems() -> None:
+def test_good_values_are_not_problems() -> None:
     normalized, reasons = _read(
         {
             "gen_ai.operation.name": "chat",
@@ -207,7 +207,7 @@ def test_good_values_are_no_problems() -> None:
         assert reasons == {}
 
 
-def test_a_tools_result_is_text_where_it_is_no_json() -> None:
+def test_a_tools_result_is_text_where_it_is_not_json() -> None:
     for text in ('{"sky": "sn', "[1] see the list", "{name}, hello"):
         tool, _ = _read({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": text})
         assert tool.result == text

@@ -197,7 +197,7 @@ def test_numbers_may_be_strings_numbers_or_names() -> None:
         (-0.0, -0.0),
     ],
 )
-def test_doubles_come_spelled_as_well(given: object, expected: float) -> None:
+def test_doubles_come_spelled_too(given: object, expected: float) -> None:
     span = one(request_of(span_of(attributes=[{"key": "k", "value": {"doubleValue": given}}])))
     assert repr(span.attributes[0].value.double_value) == repr(expected)
 
@@ -209,7 +209,7 @@ def test_a_lone_surrogate_is_kept_as_bytes() -> None:
     assert b"a\xed\xa0\x80b" in converted.body
 
 
-def test_bytes_that_are_no_utf8_are_kept_as_they_are() -> None:
+def test_bytes_that_are_not_utf8_are_kept_as_they_are() -> None:
     body = request_of(span_of(name="NAME")).replace(b"NAME", b"\xff\xfe")
     converted = traces_from_json(body)
     assert converted.kept == 1
@@ -284,7 +284,7 @@ def test_values_nested_a_hundred_deep_are_read() -> None:
         '{"resourceSpans": []}'.encode("utf-16"),
     ],
 )
-def test_what_is_no_request_is_a_bad_request(body: bytes) -> None:
+def test_what_is_not_a_request_is_a_bad_request(body: bytes) -> None:
     with pytest.raises(BadRequest):
         traces_from_json(body)
 

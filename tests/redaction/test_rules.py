@@ -149,14 +149,14 @@ def test_without_a_line_for_them_all_built_in_rules_hold(tmp_path: Path) -> None
         ("=", "is not TOML"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, reason: str) -> None:
+def test_what_is_wrong_with_a_file_is_reported(tmp_path: Path, text: str, reason: str) -> None:
     file = write(tmp_path, text)
     with pytest.raises(ConfigError, match=re.escape(reason)) as refused:
         Rules.read(file)
     assert str(file) in str(refused.value)
 
 
-def test_a_missing_file_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         Rules.read(tmp_path / "none.toml")
 

@@ -117,6 +117,6 @@ def test_what_cannot_be_meant_is_refused_with_its_line(text: str, line: int, say
     assert says in str(caught.value)
 
 
-def test_what_is_no_toml_is_refused() -> None:
+def test_what_is_not_toml_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"keep.toml is not TOML: .*line 2"):
         read_policy("[keep]\nok = = 1", "keep.toml")

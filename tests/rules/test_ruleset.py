@@ -83,7 +83,7 @@ def test_a_path_leads_to_a_value(path: str, found: object) -> None:
 @pytest.mark.parametrize(
     "path", ["", "=", "argument.id", "arguments.", "arguments..a", "arguments[x]", "arguments a"]
 )
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_what_is_not_a_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match=r"begin|followed|cannot be read"):
         Path.parse(path)
 
@@ -149,7 +149,7 @@ def test_which_calls_a_rule_fits(more: str, about: dict[str, str], fits: bool) -
     assert bool(said) is fits
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_what_is_not_there_is_reported() -> None:
     after = 'after = "arguments.patch"'
     assert _missed(_HEAD + after, _call({"id": True}, None)) == [
         "id: arguments.id does not lead to a text or whole number"

@@ -46,7 +46,7 @@ def test_a_version_beside_itself_has_not_drifted(ask: Ask) -> None:
     assert said.err.startswith("no drift in ")
 
 
-def test_too_few_runs_are_no_verdict(ask: Ask) -> None:
+def test_too_few_runs_give_no_verdict(ask: Ask) -> None:
     said = ask("drift", "--baseline", "version=1.4.1", "--candidate", "version=1.4.3")
     assert said.code == 2
     assert "No verdict: the candidate has 7 runs, the baseline 120; 20 a side are needed." in said.err

@@ -83,5 +83,5 @@ def test_what_is_not_known_names_the_nearest(ask: Ask) -> None:
     assert both.code == 2 and "give --since, or --at and --known-at" in both.err
 
 
-def test_without_any_run_the_way_to_one_is_said(ask_empty: Ask) -> None:
+def test_without_any_run_the_way_to_one_is_reported(ask_empty: Ask) -> None:
     assert "No runs yet" in ask_empty("entity", RECORD).err

@@ -58,7 +58,7 @@ def test_as_json_for_one_run(ask: Ask, tmp_path: Path) -> None:
     assert ask("rules", "test", _file(tmp_path), "--run", "91c0d7e2", "--json").out == ""
 
 
-def test_what_a_rule_misses_is_said(ask: Ask, tmp_path: Path) -> None:
+def test_what_a_rule_misses_is_reported(ask: Ask, tmp_path: Path) -> None:
     file = _file(tmp_path, id="arguments.record_id")
     said = ask("rules", "test", file, "--exit-code")
     assert said.code == 1
@@ -74,7 +74,7 @@ def test_what_a_rule_misses_is_said(ask: Ask, tmp_path: Path) -> None:
     )
 
 
-def test_a_rule_that_fits_nothing_is_said(ask: Ask, tmp_path: Path) -> None:
+def test_a_rule_that_fits_nothing_is_reported(ask: Ask, tmp_path: Path) -> None:
     said = ask("rules", "test", _file(tmp_path, more='agent = "nobody"\nafter = "arguments"'), "--exit-code")
     assert (said.code, said.out) == (1, "") and "no call here fits rule records" in said.err
     services = ask("rules", "test", _file(tmp_path, more='service = "nowhere"\nafter = "arguments"'))
