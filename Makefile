@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-demo: $(BIN)/.demo  ## play recorded agent runs into a collector and ask what happened
+demo: $(BIN)/.demo  ## replay recorded agent runs into a collector and ask what happened
 	@$(BIN)/retrospan demo
 
 # The folders whose tests need no engine, or have enough that do not: what wants one is marked by its fixtures.
@@ -21,10 +21,10 @@ quick: $(BIN)/.ready  ## run the tests that need no engine: interpretation, log,
 test: $(BIN)/.ready  ## run the tests (six to seven minutes on two cores)
 	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
-test-long: $(BIN)/.ready  ## run the long tests as well (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
+test-long: $(BIN)/.ready  ## also run the long tests (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
 
-soak: $(BIN)/.ready  ## run what takes most: two runs of 50,000 spans in a bounded memory, building the image
+soak: $(BIN)/.ready  ## run the heaviest tests: two runs of 50,000 spans in bounded memory, building the image
 	@$(BIN)/pytest -q -m soak
 
 check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyright
@@ -39,7 +39,7 @@ bench: $(BIN)/.ready  ## measure speed and size; the table goes to bench/RESULTS
 bench-retention: $(BIN)/.ready  ## measure deletion in a million spans; the table goes to bench/RETENTION.md
 	@$(BIN)/python -m bench.retention
 
-flood: $(BIN)/.ready  ## send twice what it can take for ten minutes; the memory goes to bench/FLOOD.md
+flood: $(BIN)/.ready  ## send a collector twice what it can take for ten minutes; the memory goes to bench/FLOOD.md
 	@$(BIN)/python -m bench.flood
 
 record: $(BIN)/.ready  ## record a framework at its newest version and print the score: make record WHAT="pydantic-ai normal"

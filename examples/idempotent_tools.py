@@ -1,4 +1,4 @@
-"""Tools that are safe to repeat: a retry after a lost answer finds by its key that the mail was sent already.
+"""Tools that are safe to repeat: after a lost answer, a retry recognises by its key that the mail was already sent.
 
     python examples/idempotent_tools.py
     retrospan sql "SELECT tool_name, effect_status, times_executed, problem FROM effects"

@@ -1,4 +1,4 @@
-"""A LangGraph agent that asks a person, is resumed, and is tried again from an earlier point with another state.
+"""A LangGraph agent that asks a person, is resumed, and is run again from an earlier point with a different state.
 
     python examples/langgraph_agent.py
     retrospan runs; retrospan sql "SELECT checkpoint_id, parent_id, trigger FROM checkpoints"

@@ -1,4 +1,4 @@
-"""One run over several processes: the parent hands its children a carrier, and what they record is part of its run.
+"""One run over several processes: the parent passes a carrier to its children, and what they record is part of its run.
 
     python examples/processes.py
     retrospan show last

@@ -1,4 +1,4 @@
-"""Checkpoint and resume: a task that dies in its second step is taken up by another process where it was.
+"""Checkpoint and resume: when a task dies in its second step, another process continues it from there.
 
     python examples/resume.py start task.json     # fails in step 2, as ordered
     python examples/resume.py resume task.json

@@ -1,4 +1,4 @@
-"""A small agent as a graph of steps: each says its number, its state before and after, and what it decided.
+"""A small agent as a graph of steps: each records its number, its state before and after, and its decision.
 
     python examples/steps.py
     retrospan show last; retrospan state last --step 2

@@ -1,4 +1,4 @@
-"""An agent that knows nothing of Retrospan: it speaks OpenTelemetry, and a variable sends its spans.
+"""An agent without Retrospan: it uses OpenTelemetry, and a variable sends its spans here.
 
     OTEL_TRACES_EXPORTER=retrospan opentelemetry-instrument python examples/zero_code.py
 

@@ -178,7 +178,7 @@ def test_a_change_of_the_tokens_counts_without_a_restart(guarded: Guarded) -> No
     guarded.tokens.write_text("[[token]\n")
     assert [guarded.export(token, body) for token in (WRITER, UNKNOWN)] == ["UNAUTHENTICATED", "OK"]
     said = guarded.log.read_text()
-    assert said.count("the tokens that were in force stay") == 1 and "tokens in force from" in said
+    assert said.count("the previous tokens stay in force") == 1 and "tokens in force from" in said
     assert all(written.startswith("time=") for written in said.splitlines()), said
 
 

@@ -85,7 +85,7 @@ thread.join()
 
 
 @pytest.mark.requirement("R45")
-def test_what_libraries_log_and_threads_die_of_is_said_in_the_same_form() -> None:
+def test_what_libraries_log_and_threads_die_of_is_reported_in_the_same_form() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()
     assert all(SHAPE.fullmatch(written) for written in lines), done.stderr

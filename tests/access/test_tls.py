@@ -206,7 +206,7 @@ def test_stock_exporters_send_over_mutual_tls(
     assert ports.door.intake.counters.spans_acknowledged == 1
 
 
-def test_a_token_is_asked_for_over_tls_as_well(
+def test_a_token_is_asked_for_over_tls_too(
     secured: Callable[[TlsSettings], Secured], certificates: Certificates
 ) -> None:
     ports = secured(settings(certificates.server))

@@ -115,7 +115,7 @@ def test_every_metric_of_the_table_is_sent(
         served.kill()
 
 
-def test_a_target_that_refuses_is_said_once_and_disturbs_nothing(
+def test_a_target_that_refuses_is_reported_once_and_disturbs_nothing(
     tmp_path: Path, target: Target, recordings: dict[str, Recording]
 ) -> None:
     target.status = 404
@@ -173,7 +173,7 @@ def test_a_port_of_its_own_is_refused(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["collector:4318", "ftp://x:1", "http://", "http://a:99999999", "http://me:secret@h:1"]
 )
-def test_what_is_no_url_is_refused_without_showing_it(url: str) -> None:
+def test_what_is_not_a_url_is_refused_without_showing_it(url: str) -> None:
     with pytest.raises(ConfigError, match="is not a URL") as refused:
         require_foreign(Config(metrics_to=url))
     assert "secret" not in str(refused.value)

@@ -129,8 +129,8 @@ FORBIDDEN = [
     ("SELECT * FROM system . `server_settings`", "is not open"),
     ("SELECT * FROM `system`.processes", "is not open"),
     ("SELECT * FROM system.{t:Identifier}", "is not open"),
-    ("SELECT * FROM {t:Identifier}.processes", "is not a name to read"),
-    ("SELECT * FROM default.`/etc/passwd`", "database default holds nothing"),
+    ("SELECT * FROM {t:Identifier}.processes", "is not a name that can be read"),
+    ("SELECT * FROM default.`/etc/passwd`", "database default is empty"),
     ("SELECT * FROM 'system'.processes", "is a string, not a name"),
     ("SHOW PROCESSLIST", "SHOW PROCESSLIST is refused"),
     ("SHOW GRANTS", "SHOW GRANTS is refused"),
@@ -158,7 +158,7 @@ FORBIDDEN = [
     ("SELECT $a$ open", "is not closed"),
     ("SELECT ‘curly’", "no meaning outside quotes"),
     ("SELECT 1 \\G", "no meaning outside quotes"),
-    ("SELECT `sys\\x74em`.users", "no backslash"),
+    ("SELECT `sys\\x74em`.users", "may not contain a backslash"),
     ("SELECT 1\0", "NUL"),
 ]
 

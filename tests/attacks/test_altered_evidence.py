@@ -86,7 +86,7 @@ ROWS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "the recipient in an attribute of a span": (
         (attribute(0, MESSAGES, "question keep-0", "pay to eve"),),
         f"raw_spans, span {CALL} of trace {trace_of('keep-0')}",
-        re.escape(f"attributes['{MESSAGES}'] is not what record"),
+        re.escape(f"attributes['{MESSAGES}'] is different in record"),
     ),
     "the name of a span": (
         (f"ALTER TABLE raw_spans UPDATE name = 'chat2' WHERE {of(1)}",),
@@ -109,21 +109,21 @@ ROWS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "a span deleted": (
         (f"ALTER TABLE raw_spans DELETE WHERE {of(4)}",),
         f"raw_spans, span {CALL} of trace {trace_of('keep-4')}",
-        "and is not stored$",
+        "but not stored$",
     ),
     "a span added that no record holds": (
         (
             f"INSERT INTO raw_spans SELECT * REPLACE('ffffffffffffffff' AS span_id) FROM (SELECT * FROM raw_spans WHERE {of(5)})",
         ),
         f"raw_spans, span f{{16}} of trace {trace_of('keep-5')}",
-        "^is stored, and record",
+        "^is stored, but not in record",
     ),
     "a span added under a record that the log never had": (
         (
             f"INSERT INTO raw_spans SELECT * REPLACE('eeeeeeeeeeeeeeee' AS span_id, 777777 AS sequence) FROM (SELECT * FROM raw_spans WHERE {of(5)})",
         ),
         "raw_spans, record 777777",
-        "the log has no such record",
+        "the log does not have this record",
     ),
     "two spans that changed places": (
         (
@@ -149,7 +149,7 @@ ROWS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "an arrival": (
         (f"ALTER TABLE arrivals DELETE WHERE trace_id = '{trace_of('keep-15')}'",),
         f"^arrivals.*{trace_of('keep-15')}",
-        "and is not stored",
+        "but is not stored",
     ),
     "a flag": (
         ("ALTER TABLE run_marks UPDATE is_set = false WHERE 1",),
@@ -190,12 +190,12 @@ ROWS: dict[str, tuple[tuple[str, ...], str, str]] = {
             f"INSERT INTO canon_runs SELECT * REPLACE('{trace_of('nobody')}' AS run_id) FROM (SELECT * FROM canon_runs WHERE {of(13, 'canon_runs')})",
         ),
         f"^canon_runs, run {trace_of('nobody')}",
-        "no span that is stored makes it",
+        "no stored span produces it",
     ),
     "a receipt": (
         ("ALTER TABLE receipts UPDATE rule = 'nobody asked' WHERE number = 3",),
         "^receipts",
-        "number 3|receipt 3|not stored as the log holds it",
+        "number 3|receipt 3|stored differently from the log",
     ),
     "the row of a batch": (
         ("ALTER TABLE loaded_batches UPDATE items = items + 1 WHERE number = 2",),
@@ -273,7 +273,7 @@ def test_a_value_in_the_log_with_a_fresh_checksum_is_named(data: Path) -> None:
     sequence = forge_log(data)
     found = verify(data)
     assert found.names(
-        rf"log/\d{{20}}\.seg, records \d+-{sequence + 1}|log/.*records", "do not make the hash of"
+        rf"log/\d{{20}}\.seg, records \d+-{sequence + 1}|log/.*records", "do not match the hash of"
     ), found.wrong
     named = [line for line in found.lines if line.get("part") == "log" and line.get("wrong")]
     assert all(line["first_record"] <= sequence <= line["last_record"] for line in named)
@@ -288,18 +288,18 @@ def test_a_value_in_the_log_is_named_after_the_derived_files_were_removed(data: 
     try:
         served.wait_idle()
         # Also without being asked: /health has a reason.
-        served.until(lambda: any("do not make the hash" in reason for reason in served.health()["reasons"]))
+        served.until(lambda: any("do not match the hash" in reason for reason in served.health()["reasons"]))
         found = ask(served)
-        assert found.names("log/.*records", "do not make the hash of line"), found.wrong
+        assert found.names("log/.*records", "do not match the hash of line"), found.wrong
         # A rebuild takes the log for the truth, and the hashes stay what they were.
         served.run("rebuild")
         served.wait_idle()
-        assert ask(served).names("log/.*records", "do not make the hash of line")
+        assert ask(served).names("log/.*records", "do not match the hash of line")
     finally:
         served.kill()
     again = verify(data)
-    assert again.names("log/.*records", "do not make the hash of line")
-    assert any("do not make the hash" in reason for reason in again.health["reasons"])
+    assert again.names("log/.*records", "do not match the hash of line")
+    assert any("do not match the hash" in reason for reason in again.health["reasons"])
     assert sequence
 
 
@@ -320,7 +320,7 @@ def test_files_that_were_removed_beside_the_log_are_missed(data: Path, removed: 
     assert any("was missing" in reason for reason in found.health["reasons"]), found.health["reasons"]
 
 
-def test_an_archive_that_was_compressed_anew_is_named(data: Path) -> None:
+def test_an_archive_that_was_recompressed_is_named(data: Path) -> None:
     segments = archived_in(data / "log")
     for segment in segments:
         try:
@@ -357,22 +357,22 @@ def test_a_ledger_with_fresh_checksums_is_named(data: Path) -> None:
 def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
     lines = ledger_lines(data)
     write_ledger(data, [*lines, {"quarantined": {"sequence": 2, "reason": "Code: 1"}}])
-    assert verify(data).names("log/batches.jsonl, record 2", "it can be read")
+    assert verify(data).names("log/batches.jsonl, record 2", "can be read")
 
 
 @pytest.mark.long
-def test_hashes_that_were_written_anew_are_named(data: Path) -> None:
+def test_hashes_that_were_rewritten_are_named(data: Path) -> None:
     path = data / "log" / "hashes"
     lines = path.read_text().splitlines()
     lines[-1] = re.sub(r"[0-9a-f]{64}", "0" * 64, lines[-1])
     path.write_text("\n".join(lines) + "\n")
-    assert verify(data).names("records", rf"do not make the hash of line {len(lines)} of log/hashes")
+    assert verify(data).names("records", rf"do not match the hash of line {len(lines)} of log/hashes")
     path.write_text("\n".join(lines[:3]) + "\n")
     assert verify(data).names("log/hashes", "ends with record")
 
 
 @pytest.mark.long
-def test_a_head_kept_elsewhere_tells_of_a_directory_that_was_made_anew(original: Path, data: Path) -> None:
+def test_a_head_kept_elsewhere_reveals_a_directory_that_was_rebuilt(original: Path, data: Path) -> None:
     before = verify(data, "--full")
     assert not before.wrong
 
@@ -388,4 +388,4 @@ def test_a_head_kept_elsewhere_tells_of_a_directory_that_was_made_anew(original:
     shutil.rmtree(data / "warehouse")
     for name in ("batches.jsonl", "hashes"):
         (data / "log" / name).unlink()
-    assert verify(data, "--expect", before.head).names("the expected head", "do not make|ends at line")
+    assert verify(data, "--expect", before.head).names("the expected head", "do not match|ends at line")

@@ -342,7 +342,7 @@ def test_a_tree_deeper_than_a_stack_is_closed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
-def test_a_mount_point_of_another_user_stays_as_it_is_and_that_is_said(tmp_path: Path) -> None:
+def test_a_mount_point_of_another_user_stays_as_it_is_and_that_is_reported(tmp_path: Path) -> None:
     """As with fsGroup in Kubernetes: root's, of our group, 2775."""
     data = tmp_path / "data"
     data.mkdir()
@@ -350,7 +350,7 @@ def test_a_mount_point_of_another_user_stays_as_it_is_and_that_is_said(tmp_path:
     data.chmod(0o2775)
     served = Careless(data, tmp_path / "stderr.txt")
     try:
-        assert f"{data} is open to others (mode 2775) and this process may not close it" in served.stderr()
+        assert f"{data} is open to others (mode 2775) and this process cannot close it" in served.stderr()
         assert {name.split()[0] for name in open_to_others(data)} == {"."}
         found = ask(f"http://{served.sql}", ["doctor", "--data", str(data)]).stdout
         assert "can be entered by others: its mode is 2775, and it belongs to uid 4242" in found
@@ -370,7 +370,9 @@ def test_root_leaves_nothing_in_the_directory_of_another_user_that_he_could_not_
     before = sorted(name for name, _ in entries(data))
     done = ask("http://127.0.0.1:1", [command, "--data", str(data)])
     assert done.returncode in (1, 2)
-    assert "belongs to uid 4242, who could not read what root makes in it" in done.stdout + done.stderr
+    assert (
+        "belongs to uid 4242, who could not read files that root creates in it" in done.stdout + done.stderr
+    )
     assert sorted(name for name, _ in entries(data)) == before
 
 

@@ -302,7 +302,7 @@ def test_a_handshake_that_never_ends_is_given_up(
 
 
 @pytest.mark.parametrize("attack", ["a body in drips", "drips over TLS"])
-def test_drips_over_tls_end_as_well(attack: str, tmp_path: Path) -> None:
+def test_drips_over_tls_end_too(attack: str, tmp_path: Path) -> None:
     certificates = make_certificates(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server.certificate, certificates.server.key)
@@ -327,7 +327,7 @@ def test_what_waits_at_the_end_is_kept_or_counted_and_the_end_comes_in_time(
     assert not told["flushed"] and told["took"] < 20
     assert told["accepted"] == SPANS and told["delivered"] == 0
     if spooled:
-        assert told["lost"] == {} and f"{SPANS} span(s) wait in" in told["said"]
+        assert told["lost"] == {} and f"{SPANS}span(s) are left in" in told["said"]
         with HostileCollector(None, 0) as collector:
             assert run_agent(collector.port, spool)["flushed"]
             wait_for(collector, 2 * SPANS)
@@ -389,7 +389,7 @@ def test_more_spans_than_were_sent_cannot_be_rejected(number: int) -> None:
     assert "\x1b" not in told["said"]
 
 
-def test_what_is_said_of_an_answer_is_a_short_line() -> None:
+def test_the_description_of_an_answer_is_a_short_line() -> None:
     reason = b"HTTP/1.1 404 \x1b[2J" + b"r" * 60_000 + b"\r\nContent-Length: 0\r\n\r\n"
     with HostileCollector(lambda wire: wire.send(reason), 2) as collector:
         told = run_agent(collector.port)

@@ -90,7 +90,7 @@ def test_localhost_is_ours_only_where_it_leads_here(
 
 @pytest.mark.parametrize("port", ["grpc", "http", "sql"])
 @pytest.mark.parametrize("host", ["127.example.com", "localhost.example.com", "127.1", "0x7f.1", "0", "[::]"])
-def test_without_tokens_no_such_address_is_listened_at(host: str, port: str) -> None:
+def test_without_tokens_such_an_address_is_not_listened_on(host: str, port: str) -> None:
     with pytest.raises(ConfigError, match="reachable from other machines"):
         Config.read({port: f"{host}:0"})
     assert Config.read({port: f"{host}:0", "open": True}).open
@@ -103,7 +103,7 @@ def test_ours_is_listened_at_without_tokens(text: str) -> None:
     assert Config.read({"grpc": text}).grpc == parse_address(text)
 
 
-def test_a_collector_that_was_told_such_a_name_does_not_start(tmp_path: Path) -> None:
+def test_a_collector_with_such_a_name_does_not_start(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "retrospan.ingest.cli.main", "serve", "--data", str(tmp_path / "data"),
          "--grpc", "127.example.com:0", "--http", "127.0.0.1:0", "--sql", "127.0.0.1:0"],

@@ -120,7 +120,7 @@ print(child.wait())
 
 
 @needs_landlock
-def test_children_are_confined_as_well(tmp_path: Path) -> None:
+def test_children_are_confined_too(tmp_path: Path) -> None:
     """The interpreter's child starts and reads nothing more; no shell starts; nobody outside is signalled."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", CHILD, str(os.getpid())],
@@ -153,6 +153,6 @@ def test_doctor_says_what_a_running_engine_says_of_itself(abi: int, network: boo
     assert (finding.result, str(Confinement(abi, network)) in finding.said) == (result, True)
 
 
-def test_what_is_not_held_is_said() -> None:
+def test_what_is_not_held_is_reported() -> None:
     assert str(Confinement(0)) == "not confined: the kernel has no Landlock"
     assert str(Confinement(3)) == "confined by Landlock ABI 3: files only"

@@ -145,7 +145,9 @@ def test_outside_the_literals_stand_the_views_own_tokens(view: View, data: st.Da
     assert found == expected + significant(") AS v LIMIT 1")
 
 
-def test_what_stands_in_strings_and_comments_of_a_view_is_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stands_in_strings_and_comments_of_a_view_is_not_a_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made = View(
         name="made",
         title="",
@@ -174,7 +176,7 @@ def test_what_stands_in_strings_and_comments_of_a_view_is_no_place(monkeypatch: 
         "run_state(run_id = 'a'$$b$$, step = 1)",
     ],
 )
-def test_what_is_no_literal_goes_to_the_view(call: str) -> None:
+def test_what_is_not_a_literal_goes_to_the_view(call: str) -> None:
     """An identifier would name a column inside the view; the others mean nothing there."""
     assert inlined(f"SELECT * FROM {call}") == f"SELECT * FROM {call}"
 
@@ -216,7 +218,7 @@ def test_values_that_break_out_of_nothing_come_back_as_they_are(served: Served) 
 def test_names_of_parameters_are_names(served: Served) -> None:
     for name in ("", "x y", "x'", "--", "ä", "1"):
         status, answer = asked(served, "SELECT 1", **{f"param_{name}": "1"})
-        assert status == 400 and "not a name of a parameter" in answer
+        assert status == 400 and "not a parameter name" in answer
 
 
 def test_formats_are_those_of_the_engine(served: Served) -> None:

@@ -69,7 +69,7 @@ def test_a_file_that_others_may_replace_is_refused(tokens: Path, mode: int) -> N
     assert f"chmod go-w {tokens.parent}" in str(refused.value)
 
 
-def test_a_directory_further_up_counts_as_well(tokens: Path, tmp_path: Path) -> None:
+def test_a_directory_further_up_counts_too(tokens: Path, tmp_path: Path) -> None:
     deep = tmp_path / "up" / "a" / "b"
     deep.mkdir(parents=True)
     moved = tokens.rename(deep / "tokens.toml")
@@ -222,7 +222,7 @@ def test_a_file_that_becomes_open_keeps_what_was_in_force_and_says_so(tokens: Pa
         with pytest.raises(Unauthenticated):
             gate.admit("mine", "admin")
     assert len(said) == 1, said
-    assert "the tokens that were in force stay" in said[0] and "its mode is 0660" in said[0]
+    assert "the previous tokens stay in force" in said[0] and "its mode is 0660" in said[0]
     tokens.chmod(0o600)
     assert gate.admit("mine", "admin").name == "intruder", "the file is its owner's again, and read again"
 

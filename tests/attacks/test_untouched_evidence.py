@@ -79,7 +79,7 @@ def test_spans_that_were_sent_again_and_merged(keeper: Keeper) -> None:
 
 
 @pytest.mark.long
-def test_runs_that_were_deleted_and_segments_that_were_written_anew(keeper: Keeper) -> None:
+def test_runs_that_were_deleted_and_segments_that_were_rewritten(keeper: Keeper) -> None:
     for number in range(24):
         pair = [
             agent_run(f"keep-{number}", "golden", payload=900),

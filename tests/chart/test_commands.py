@@ -136,7 +136,7 @@ def test_monitoring_gets_numbers_with_its_token(installed: Installed) -> None:
     assert b"retrospan_healthy" in body
 
 
-def test_the_cron_job_lets_go_what_is_due(installed: Installed) -> None:
+def test_the_cron_job_deletes_what_is_due(installed: Installed) -> None:
     container = container_of(installed.release, "CronJob")
     done = installed.run(container)
     assert done.returncode == 0, done.stderr

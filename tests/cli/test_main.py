@@ -186,7 +186,7 @@ def test_another_port_is_told_from_a_collector(
         thread.join()
     said = capsys.readouterr().err
     assert "from RETROSPAN_URL" in said
-    assert ("is not a SQL port of Retrospan" in said) if answer else ("without an answer" in said)
+    assert ("is not a Retrospan SQL port" in said) if answer else ("without answering" in said)
 
 
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

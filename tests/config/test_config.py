@@ -70,7 +70,7 @@ def test_the_file_can_be_named_by_a_variable(tmp_path: Path) -> None:
             "limits.log_bytes = 'many' (from {file} line 2): not a size such as 64 MiB",
         ),
         ("[interpreter]\nquiet_seconds = -1\n", "not a number of seconds"),
-        ("[limits]\nqueries = 0\n", "not a whole number from 1"),
+        ("[limits]\nqueries = 0\n", "not a whole number of at least 1"),
         ("data = \n", "{file} is not TOML"),
     ],
 )
@@ -95,13 +95,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ({"gprc": "127.0.0.1:1"}, {}, "Did you mean 'grpc'?"),
         ({"role": "receive"}, {}, "needs a ClickHouse server"),
         ({"warehouse": "http://db"}, {}, "does not begin with clickhouse://"),
-        ({"warehouse": "clickhouse://"}, {}, "it names no host"),
+        ({"warehouse": "clickhouse://"}, {}, "it has no host"),
         ({"warehouse": "clickhouse://db/other"}, {}, "the database is always called retrospan"),
-        ({"server.user": "me"}, {}, "warehouse names none"),
-        ({"warehouse": "clickhouse://db", "server.cluster": "a'b"}, {}, "not a name of a cluster"),
+        ({"server.user": "me"}, {}, "does not name one"),
+        ({"warehouse": "clickhouse://db", "server.cluster": "a'b"}, {}, "not a cluster name"),
         ({"open": "maybe"}, {}, "not true or false"),
         ({"tls.certificate": "a.pem"}, {}, "tls.certificate and tls.key belong together"),
-        ({"tls.client_ca": "a.pem"}, {}, "tls.client_ca asks for"),
+        ({"tls.client_ca": "a.pem"}, {}, "tls.client_ca needs"),
     ],
 )
 def test_what_cannot_be_used_says_where_it_came_from(

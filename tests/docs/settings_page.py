@@ -22,8 +22,8 @@ in a TOML file (`--config FILE`, `RETROSPAN_CONFIG`); a flag takes precedence ov
 In the file the part before the dot is the table: `limits.log_bytes` is `log_bytes` under `[limits]`.
 
 A size is a number of bytes, or text such as `"64 MiB"`. Several values are a list in the file, and separated by commas
-elsewhere. What cannot be used ends the start, and names the place that it came from. So does a flag, a variable or a
-key that is misspelt. `retrospan doctor` lists the settings in force, and where each was given.
+elsewhere. With an invalid value, or a misspelt flag, variable or key, the collector does not start, and the error names
+the place. `retrospan doctor` lists the settings in force, and where each was given.
 
 This page is made from [config.py](../ingest/retrospan/ingest/config.py).
 """

@@ -185,7 +185,7 @@ def test_a_directory_without_its_collector(served: Served, recordings: dict[str,
     served.wait_idle()
     used = doctor(1, closed(served.data))
     assert used["collector"]["result"] == "failed"
-    assert f"in use by pid {served.process.pid}, and was left alone" in used["data"]["said"]
+    assert f"in use by pid {served.process.pid}, and was not opened" in used["data"]["said"]
     assert "tables" not in used and "log" not in used
     assert served.stop() == 0
     found = doctor(1, closed(served.data))
@@ -222,7 +222,7 @@ def test_a_directory_without_its_collector(served: Served, recordings: dict[str,
     assert all(path.read_bytes() == content for path, content in before.items() if path != segment)
 
 
-def test_nothing_yet_is_no_failure(tmp_path: Path) -> None:
+def test_nothing_yet_is_not_a_failure(tmp_path: Path) -> None:
     found = doctor(1, closed(tmp_path / "none"))
     assert {check for check, result in results(found).items() if result != "ok"} - {"confinement"} == {
         "collector"
@@ -308,5 +308,5 @@ def test_without_a_collector_migrate_says_how(tmp_path: Path) -> None:
     done = run("migrate", environ=closed(tmp_path))
     assert done.returncode == 2 and "retrospan migrate --data DIR" in done.stderr
     done = run("migrate", "--data", str(tmp_path), environ={})
-    assert done.returncode == 2 and "holds no warehouse" in done.stderr
+    assert done.returncode == 2 and "has no warehouse" in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -118,12 +118,12 @@ def test_the_state_of_a_graph_is_there_and_of_a_loop_is_not(
     assert "retrospan.step.index" in loop["steps"]["todo"]
 
 
-def test_missing_spans_are_said(told: Callable[[str], dict[str, dict[str, str]]]) -> None:
+def test_missing_spans_are_reported(told: Callable[[str], dict[str, dict[str, str]]]) -> None:
     found = told("langgraph-openinference/crash")["spans"]
-    assert found["result"] == "warning" and "never came" in found["said"] and found["todo"]
+    assert found["result"] == "warning" and "never arrived" in found["said"] and found["todo"]
 
 
-def test_a_dialects_own_switch_stands_before_what_anybody_can_do() -> None:
+def test_a_dialects_own_switch_comes_before_what_anybody_can_do() -> None:
     assert "thread_id" in switch_for("conversation", [("openinference.langchain", "x")])
     assert "using_session" in switch_for("conversation", [("openinference", "x")])
     assert "session_id" in switch_for("conversation", [("vercel_ai", "ai")])

@@ -116,7 +116,7 @@ def test_a_span_beyond_the_own_limit_is_reduced_before_it_is_sent(
     assert built.counts().reduced == 1
 
 
-def test_what_is_refused_is_counted_and_said_once_and_what_follows_is_sent(
+def test_what_is_refused_is_counted_and_reported_once_and_what_follows_is_sent(
     pipeline: MakePipeline, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     status = b"\x08\x03" + delimited(2, b"not like this")
@@ -135,7 +135,7 @@ def test_what_is_refused_is_counted_and_said_once_and_what_follows_is_sent(
     assert attributes(last.attributes)["retrospan.exporter.lost"] == 2
 
 
-def test_rejected_spans_of_a_request_that_was_taken_are_lost_and_said(
+def test_rejected_spans_of_a_request_that_was_taken_are_lost_and_reported(
     pipeline: MakePipeline, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     partial = delimited(1, b"\x08" + varint(1) + delimited(2, b"no trace id"))

@@ -59,7 +59,7 @@ def test_a_framework_that_is_loaded_is_hooked_at_once(framework: Path) -> None:
     assert value() == 2
 
 
-def test_a_hook_that_fails_is_said_and_the_framework_works(
+def test_a_hook_that_fails_is_reported_and_the_framework_works(
     framework: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (framework / f"{HOOK}.py").write_text("def install(): raise RuntimeError('another version')\n")

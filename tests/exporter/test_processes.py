@@ -154,7 +154,7 @@ print(trace.get_tracer_provider() is own is made.provider, [each.name for each i
     assert out.strip() == "True ['one']" and receiver.names() == ["one"]
 
 
-def test_a_provider_that_takes_no_processor_is_said_and_nothing_breaks(receiver: Receiver) -> None:
+def test_a_provider_that_takes_no_processor_is_reported_and_nothing_breaks(receiver: Receiver) -> None:
     _, err = finished(
         agent(
             SPAN

@@ -66,7 +66,7 @@ def test_sizes_and_times() -> None:
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
     ],
 )
-def test_a_variable_that_cannot_be_used_is_said_and_the_default_taken(variable: str, text: str) -> None:
+def test_a_variable_that_cannot_be_used_is_reported_and_the_default_taken(variable: str, text: str) -> None:
     settings, said = read(None, **{variable: text})
     assert settings == read()[0]
     (line,) = said

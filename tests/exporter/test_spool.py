@@ -100,7 +100,7 @@ def test_what_a_shut_down_process_left_the_next_delivers_first(
     record(provider, "older 1", "older 2")
     assert not gone.shutdown(1)
     assert gone.counts().lost == {} and gone.counts().waiting == 2
-    assert any(f"2 span(s) wait in {tmp_path}" in line for line in lines(caplog))
+    assert any(f"2span(s) are left in {tmp_path}" in line for line in lines(caplog))
     receiver.answer = lambda body: TAKEN
     heir, provider = pipeline(spool=tmp_path)
     record(provider, "newer")
@@ -152,7 +152,7 @@ def test_a_spool_that_is_full_or_cannot_be_used_gives_way_to_memory(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_may_not_be_written_is_said(pipeline: MakePipeline, tmp_path: Path) -> None:
+def test_a_directory_that_may_not_be_written_is_reported(pipeline: MakePipeline, tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     built, provider = pipeline(spool=tmp_path)
     record(provider, "one")

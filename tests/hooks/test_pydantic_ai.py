@@ -72,7 +72,7 @@ def test_the_deps_are_the_state_of_the_run_and_of_each_tool(sent: Sent) -> None:
     assert len([span for span in sent.spans if span.name.startswith("chat")]) == 2
 
 
-def test_an_approval_is_said_on_the_run_that_uses_it(sent: Sent) -> None:
+def test_an_approval_is_stated_on_the_run_that_uses_it(sent: Sent) -> None:
     agent = clerk("pay", amount=3)
     first = asyncio.run(agent.run("pay", deps=Basket()))
     assert isinstance(first.output, DeferredToolRequests)

@@ -151,13 +151,13 @@ CASES = {
     ),
     "messages too deep": Case("chat", "gen_ai.input.messages", WILD["deep"], "input", "nested too deeply"),
     "a model that is a number": Case(
-        "chat", "gen_ai.request.model", 5, "request_model", "not a text but a number"
+        "chat", "gen_ai.request.model", 5, "request_model", "text expected, not a number"
     ),
     "a conversation that is a list": Case(
-        "chat", "gen_ai.conversation.id", ["c"], "conversation", "not a text but a list"
+        "chat", "gen_ai.conversation.id", ["c"], "conversation", "text expected, not a list"
     ),
     "a tool id that is an object": Case(
-        "execute_tool", "gen_ai.tool.call.id", {"id": 1}, "tool_call_id", "not a text but an object"
+        "execute_tool", "gen_ai.tool.call.id", {"id": 1}, "tool_call_id", "text expected, not an object"
     ),
     "tokens in words": Case(
         "chat", "gen_ai.usage.input_tokens", "many", "tokens.input", "not a whole number"
@@ -185,7 +185,7 @@ def test_what_cannot_be_read_is_null_with_its_reason(name: str) -> None:
     assert reasons[case.problem or case.key].startswith(case.reason)
 
 
-def test_good_values_are_no_problems() -> None:
+def test_good_values_are_not_problems() -> None:
     normalized, reasons = _read(
         {
             "gen_ai.operation.name": "chat",
@@ -207,7 +207,7 @@ def test_good_values_are_no_problems() -> None:
         assert reasons == {}
 
 
-def test_a_tools_result_is_text_where_it_is_no_json() -> None:
+def test_a_tools_result_is_text_where_it_is_not_json() -> None:
     for text in ('{"sky": "sn', "[1] see the list", "{name}, hello"):
         tool, _ = _read({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": text})
         assert tool.result == text
@@ -245,7 +245,7 @@ def test_indexes_with_holes_are_read_in_order_and_the_holes_are_told() -> None:
         "m3",
         "m10",
     ]
-    assert reasons == {"llm.input_messages": "indexes have holes: these never came"}
+    assert reasons == {"llm.input_messages": "indexes have gaps: these never arrived"}
 
 
 def test_ten_megabytes_and_a_hundred_thousand_events_are_read() -> None:

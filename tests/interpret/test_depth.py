@@ -73,7 +73,7 @@ def test_a_run_twice_as_deep_takes_twice_the_work(shape: str, option: str) -> No
 
 
 @pytest.mark.parametrize("shape", sorted(SHAPES))
-def test_depth_is_no_limit(shape: str) -> None:
+def test_depth_is_not_a_limit(shape: str) -> None:
     """Deeper than Python's stack, several times."""
     run = read_run("run", _spans(2_000, shape, "nested"))
     assert len(run.tree.spans) >= 2_000

@@ -258,7 +258,7 @@ def test_kinds_and_texts_are_those_of_the_description(store: EmbeddedStore) -> N
     assert json.loads(row.attributes[7][2])[0] == 1.0
 
 
-def test_depth_is_no_limit(store: EmbeddedStore) -> None:
+def test_depth_is_not_a_limit(store: EmbeddedStore) -> None:
     depth = 3000
     value = Value("string", b"bottom")
     for level in range(depth):
@@ -288,7 +288,7 @@ def test_the_same_again_is_one_row_and_another_content_is_a_variant(store: Embed
     assert len(read_spans(store, "default", [trace_id.hex()])) == 3
 
 
-def test_records_of_different_days_merge_as_well(store: EmbeddedStore) -> None:
+def test_records_of_different_days_merge_too(store: EmbeddedStore) -> None:
     trace_id = b"d" * 16
     body = request(Origin(), [Span(trace_id=trace_id, span_id=b"s" * 8)])
     for day in range(3):

@@ -228,7 +228,7 @@ def test_a_bit_flipped_in_the_archive_costs_no_more_than_its_segment(archived: P
 
 @pytest.mark.parametrize("content", [b"", bytes(2000)])
 @pytest.mark.requirement("R06")
-def test_an_emptied_or_zeroed_archive_is_said(archived: Path, content: bytes) -> None:
+def test_an_emptied_or_zeroed_archive_is_reported(archived: Path, content: bytes) -> None:
     victim = sorted((archived / "archive").iterdir())[2]
     gone = set(range(int(victim.name[:20]), int(victim.name[21:41]) + 1))
     victim.write_bytes(content)

@@ -24,7 +24,7 @@ def test_all_who_wait_hear_the_same_and_so_does_who_comes_late() -> None:
     assert durable.result() == durable.result(0) == 7
 
 
-def test_what_is_not_on_disk_is_no_promise() -> None:
+def test_what_is_not_on_disk_is_not_promised() -> None:
     durable = CommitFuture()
     with pytest.raises(TimeoutError, match="not on disk after 0 s"):
         durable.result(0)

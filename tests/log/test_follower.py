@@ -115,7 +115,7 @@ def test_what_it_archives_counts_in_the_log_of_the_writer(log: WriteAheadLog) ->
     follower.close()
 
 
-def test_what_it_removes_and_writes_anew_counts_too(log: WriteAheadLog) -> None:
+def test_what_it_removes_and_rewrites_counts_too(log: WriteAheadLog) -> None:
     fill(log, 60)
     follower = follow(log)
     while follower.archive_next(60):

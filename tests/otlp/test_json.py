@@ -197,7 +197,7 @@ def test_numbers_may_be_strings_numbers_or_names() -> None:
         (-0.0, -0.0),
     ],
 )
-def test_doubles_come_spelled_as_well(given: object, expected: float) -> None:
+def test_doubles_come_spelled_too(given: object, expected: float) -> None:
     span = one(request_of(span_of(attributes=[{"key": "k", "value": {"doubleValue": given}}])))
     assert repr(span.attributes[0].value.double_value) == repr(expected)
 
@@ -209,7 +209,7 @@ def test_a_lone_surrogate_is_kept_as_bytes() -> None:
     assert b"a\xed\xa0\x80b" in converted.body
 
 
-def test_bytes_that_are_no_utf8_are_kept_as_they_are() -> None:
+def test_bytes_that_are_not_utf8_are_kept_as_they_are() -> None:
     body = request_of(span_of(name="NAME")).replace(b"NAME", b"\xff\xfe")
     converted = traces_from_json(body)
     assert converted.kept == 1
@@ -220,22 +220,22 @@ def test_bytes_that_are_no_utf8_are_kept_as_they_are() -> None:
     ("bad", "reason"),
     [
         ({"traceId": "xyz", "spanId": SPAN}, "traceId: an id that is not hexadecimal"),
-        ({"traceId": 5, "spanId": SPAN}, "traceId: a number where a hexadecimal id belongs"),
-        (span_of(name=5), "name: a number where a string belongs"),
-        (span_of(kind=1.5), "kind: a number where an integer belongs"),
+        ({"traceId": 5, "spanId": SPAN}, "traceId: a number instead of a hexadecimal id"),
+        (span_of(name=5), "name: a number instead of a string"),
+        (span_of(kind=1.5), "kind: a number instead of an integer"),
         (span_of(startTimeUnixNano=-1), "startTimeUnixNano: a number that is out of range"),
         (span_of(startTimeUnixNano=2**64), "startTimeUnixNano: a number that is out of range"),
-        (span_of(startTimeUnixNano=True), "startTimeUnixNano: true or false where an integer belongs"),
-        (span_of(attributes={"a": 1}), "attributes: an object where a list belongs"),
+        (span_of(startTimeUnixNano=True), "startTimeUnixNano: true or false instead of an integer"),
+        (span_of(attributes={"a": 1}), "attributes: an object instead of a list"),
         (
             span_of(attributes=[{"key": "k", "value": {"boolValue": "true"}}]),
-            "attributes: value: boolValue: a string where true or false belongs",
+            "attributes: value: boolValue: a string instead of true or false",
         ),
         (
             span_of(attributes=[{"key": "k", "value": {"bytesValue": "*"}}]),
             "attributes: value: bytesValue: text that is not base64",
         ),
-        (None, "null where an object belongs"),
+        (None, "null instead of an object"),
     ],
 )
 def test_a_span_that_cannot_be_read_is_left_out_alone(bad: dict[str, object], reason: str) -> None:
@@ -284,7 +284,7 @@ def test_values_nested_a_hundred_deep_are_read() -> None:
         '{"resourceSpans": []}'.encode("utf-16"),
     ],
 )
-def test_what_is_no_request_is_a_bad_request(body: bytes) -> None:
+def test_what_is_not_a_request_is_a_bad_request(body: bytes) -> None:
     with pytest.raises(BadRequest):
         traces_from_json(body)
 

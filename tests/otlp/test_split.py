@@ -66,13 +66,13 @@ def test_a_resource_that_cannot_be_read_takes_only_its_own_spans() -> None:
 
 
 @pytest.mark.parametrize("body", [b"\xff\xff\xff", b"{}", b"\x0a\x05ab", b"\x1f\x8b\x08\x00" + bytes(20)])
-def test_what_is_no_request_at_all_is_not_salvaged(body: bytes) -> None:
+def test_what_is_not_a_request_at_all_is_not_salvaged(body: bytes) -> None:
     with pytest.raises(DecodeError):
         lean.parse_traces(body)
     assert salvage(body, TRACES) is None
 
 
-def test_text_that_is_no_utf8_and_deep_values_are_read() -> None:
+def test_text_that_is_not_utf8_and_deep_values_are_read() -> None:
     deep = make.raw_span(b"deep", [make.raw_attribute(b"k", make.nested(2000))])
     wild = make.raw_span(b"\xff\xfe name", [make.raw_attribute(b"\xc3", b"\x0a\x02\xff\xff")])
     body = make.with_raw_span(make.traces(make.span()), deep)

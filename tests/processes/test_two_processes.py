@@ -107,10 +107,10 @@ def test_a_warehouse_that_hangs_is_killed_and_started_again(
         pid = collector._supervisor.pid
         os.kill(pid, signal.SIGSTOP)
         until(lambda: collector._supervisor.pid not in (0, pid) and not collector._supervisor.failure)
-        assert "has said nothing for" in collector._supervisor.last_end
+        assert "had not reported for" in collector._supervisor.last_end
 
 
-def test_a_warehouse_that_takes_too_much_memory_is_killed_and_the_reason_is_said(
+def test_a_warehouse_that_takes_too_much_memory_is_killed_and_the_reason_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collector_module, "BESIDE_ENGINE_BYTES", -(6 << 30) + (100 << 20))

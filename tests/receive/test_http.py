@@ -125,7 +125,7 @@ def test_other_paths_are_404(station: Station, content_type: str, path: str) -> 
     assert status_of(answer, content_type)[0] == 5
 
 
-def test_a_wrong_path_is_said_once(station: Station) -> None:
+def test_a_wrong_path_is_reported_once(station: Station) -> None:
     for _ in range(3):
         station.post("/", b"")
     station.post("/%1b[31m", b"")

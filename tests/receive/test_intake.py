@@ -85,7 +85,7 @@ def test_json_is_stored_as_protobuf_and_its_faults_are_told_with_those_of_its_id
     assert make.names(last(log).traces) == ["good"]
     assert {reject.reason for reject in last(log).rejects} == {
         "trace id has 2 bytes, not 16",
-        "span cannot be read: name: a number where a string belongs",
+        "span cannot be read: name: a number instead of a string",
     }
 
 

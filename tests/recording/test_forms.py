@@ -130,7 +130,7 @@ def test_cycles_and_depth_are_described_where_they_are() -> None:
     cycle["again"] = [cycle]
     assert json.loads(json_text(cycle)) == {
         "ok": 1,
-        "again": [{"$type": "dict", "$note": "a cycle: holds itself"}],
+        "again": [{"$type": "dict", "$note": "a cycle: contains itself"}],
     }
     point = Point(1)
     point.y = {"up": point}
@@ -166,7 +166,7 @@ def test_a_large_value_is_cut_at_its_largest_parts_and_says_so(caplog: pytest.Lo
     assert [record.message.count("logged once") for record in caplog.records] == [1]
 
 
-def test_a_list_of_many_small_parts_is_cut_as_well() -> None:
+def test_a_list_of_many_small_parts_is_cut_too() -> None:
     limit_values(5000)
     try:
         for value in ({"all": [{"n": n, "text": "y" * 50} for n in range(1000)]}, list(range(50_000))):

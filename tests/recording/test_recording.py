@@ -102,7 +102,7 @@ def test_the_state_is_taken_before_and_after(sent: Sent) -> None:
     assert said(sent.named("say"), names.STATE_PATCH)[0]["path"] == "/b"
 
 
-def test_what_is_no_object_becomes_a_state_with_one_key(sent: Sent) -> None:
+def test_what_is_not_an_object_becomes_a_state_with_one_key(sent: Sent) -> None:
     with r.step("list"):
         r.state(before=[1, 2], after=None)
     assert said(sent.named("list"), names.STATE_BEFORE) == {"value": [1, 2]}
@@ -242,7 +242,7 @@ def test_statements_are_events_of_the_current_span_whoever_opened_it(sent: Sent)
     assert events(span, names.APPROVAL)[0][names.APPROVAL_APPROVER] == "ann"
 
 
-def test_what_is_said_outside_of_every_span_gets_one(sent: Sent) -> None:
+def test_a_statement_outside_any_span_gets_one(sent: Sent) -> None:
     r.observe("config/acme", {"rate": 1})
     assert events(sent.named("observation"), names.OBSERVATION)
 

@@ -215,7 +215,7 @@ def test_logs_and_their_bodies(store: Store) -> None:
 
 
 @pytest.mark.requirement("R47")
-def test_json_requests_are_searched_as_well(store: Store) -> None:
+def test_json_requests_are_searched_too(store: Store) -> None:
     body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{
         "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": KEY,
         "attributes": [{"key": "password", "value": {"stringValue": SECRET}}],
@@ -322,7 +322,7 @@ def test_a_log_record_a_resource_and_a_scope_can_be_withheld(store: Store) -> No
     assert store.intake.counters.log_records_withheld == 1
 
 
-def test_text_that_is_no_unicode_keeps_its_bytes_around_a_secret(store: Store) -> None:
+def test_text_that_is_not_unicode_keeps_its_bytes_around_a_secret(store: Store) -> None:
     value = b"\xff\xfe " + KEY.encode() + b" \xc3"
     raw = make.raw_span(b"chat", [make.raw_attribute(b"k", b"\x0a" + bytes([len(value)]) + value)])
     store.intake.traces(make.with_raw_span(make.traces(), raw))
@@ -340,7 +340,7 @@ def test_what_matches_nothing_keeps_its_exact_bytes(tmp_path: Path, redactor: Re
 
 
 @pytest.mark.parametrize("name", sorted(manifest()))
-def test_recorded_agents_keep_every_span_and_all_that_is_no_secret(store: Store, name: str) -> None:
+def test_recorded_agents_keep_every_span_and_all_that_is_not_a_secret(store: Store, name: str) -> None:
     """Where redaction changes a recorded span at all, it says so and leaves the rest of it alone."""
     for body in load_recording(name).traces:
         before = _spans(body)

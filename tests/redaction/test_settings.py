@@ -24,7 +24,7 @@ def test_a_variable_switches_the_built_in_rules_on() -> None:
 
 
 def test_rules_without_redaction_are_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"redaction\.rules: .* is named, but nothing is redacted"):
+    with pytest.raises(ConfigError, match=r"redaction\.rules: .* is set, but redaction is off"):
         Config.read({"redaction.rules": str(tmp_path / "rules.toml")})
 
 

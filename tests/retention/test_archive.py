@@ -74,7 +74,7 @@ def test_deleted_runs_leave_the_archive_and_a_rebuild_finds_the_rest(
 
 @pytest.mark.long
 @pytest.mark.requirement("R08")
-def test_a_full_log_is_emptied_by_letting_runs_go(warehouse: EmbeddedWarehouse, tmp_path: Path) -> None:
+def test_a_full_log_is_emptied_by_deleting_runs(warehouse: EmbeddedWarehouse, tmp_path: Path) -> None:
     keeper = Keeper(warehouse, tmp_path, segment_bytes=20_000, limit_bytes=60_000)
     noise = random.Random(8)
     sent = 0

@@ -64,7 +64,7 @@ def test_the_commands_of_a_collector(served: Served, tmp_path: Path) -> None:
         check=False,
     )
     assert refused.returncode == 2
-    assert f"{policy} line 4: this rule fits every run" in refused.stderr
+    assert f"{policy} line 4: this rule matches every run" in refused.stderr
 
     assert "batches" in served.run("verify")
     served.stop()

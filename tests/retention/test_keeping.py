@@ -129,7 +129,7 @@ def test_a_hold_is_not_shortened(keeper: Keeper) -> None:
     keeper.settle()
     run = trace_of("a")
     keeper.marks.hold({"run": run, "until": keeper.now + 10 * DAY})
-    with pytest.raises(BadRequest, match="a hold is not shortened"):
+    with pytest.raises(BadRequest, match="a hold cannot be shortened"):
         keeper.marks.hold({"run": run, "until": keeper.now + 5 * DAY})
     keeper.marks.hold({"run": run})
     with pytest.raises(BadRequest, match="for ever already"):

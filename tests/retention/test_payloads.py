@@ -258,12 +258,16 @@ def test_a_bare_span_keeps_what_is_listed_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ('[payloads]\nok = "7d"', 2, "payloads go with their run at 7d"),
-        ('[keep]\nok = "30d"\n[payloads]\nok = "40d"', 4, "payloads go with their run at 30d"),
+        ('[payloads]\nok = "7d"', 2, "payloads are deleted with their run at 7d"),
+        ('[keep]\nok = "30d"\n[payloads]\nok = "40d"', 4, "payloads are deleted with their run at 30d"),
         ('[payloads]\nokay = "1d"', 2, "unknown class 'okay'; did you mean 'ok'"),
         ('[payloads]\nheld = "1d"', 2, "cannot shorten a hold"),
-        ('[payloads]\nok = "-1d"', 2, "an age is not negative"),
-        ('[[rule]]\nagent = "a"\nkeep = "5d"\npayloads = "6d"', 4, "payloads go with their run at 5d"),
+        ('[payloads]\nok = "-1d"', 2, "an age cannot be negative"),
+        (
+            '[[rule]]\nagent = "a"\nkeep = "5d"\npayloads = "6d"',
+            4,
+            "payloads are deleted with their run at 5d",
+        ),
     ],
 )
 def test_ages_of_payloads_that_cannot_be_meant(text: str, line: int, says: str) -> None:

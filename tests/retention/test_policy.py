@@ -96,7 +96,7 @@ def test_the_sample_is_the_same_for_ever_and_of_successes_only() -> None:
     ("text", "line", "says"),
     [
         ('[keep]\nok = "7d"\nokay = "7d"', 3, "unknown class 'okay'; did you mean 'ok'"),
-        ('[keep]\nok = "-7d"', 2, "an age is not negative"),
+        ('[keep]\nok = "-7d"', 2, "an age cannot be negative"),
         ('[keep]\n\nok = "0d"', 3, "deletes everything"),
         ("[keep]\nok = 7", 2, "not an age"),
         ('[keep]\nheld = "30d"', 2, "cannot shorten a hold"),
@@ -117,6 +117,6 @@ def test_what_cannot_be_meant_is_refused_with_its_line(text: str, line: int, say
     assert says in str(caught.value)
 
 
-def test_what_is_no_toml_is_refused() -> None:
+def test_what_is_not_toml_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"keep.toml is not TOML: .*line 2"):
         read_policy("[keep]\nok = = 1", "keep.toml")

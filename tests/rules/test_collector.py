@@ -101,5 +101,5 @@ def test_a_collector_with_unusable_rules_does_not_start(tmp_path: Path) -> None:
     bad.write_text(RULES + "colour = 1\n", encoding="utf-8")
     config = tmp_path / "config.toml"
     config.write_text(f'[interpreter]\nrules = "{bad}"\n', encoding="utf-8")
-    with pytest.raises(AssertionError, match=r"rules\.toml line 10: colour: no key of a rule"):
+    with pytest.raises(AssertionError, match=r"rules\.toml line 10: colour: not a key of a rule"):
         Served(tmp_path / "data", tmp_path / "stderr.txt", "--config", str(config))

@@ -87,6 +87,6 @@ def test_a_rule_that_finds_nothing_is_a_problem_of_the_run() -> None:
     recording = load_recording("strands/normal")
     (run,) = read_runs(spans_of_requests(recording.traces, recording.logs), Ruleset.parse(text, "rules"))
     (problem,) = [problem for problem in run.problems if problem.field.startswith("rule:")]
-    assert problem.field == "rule:records" and problem.reason == "after: result.now leads to nothing"
+    assert problem.field == "rule:records" and problem.reason == "after: result.now does not lead to anything"
     assert "C-1042" in problem.raw
     assert run.interpreted_by.startswith(f"{VERSION}+rules.")

@@ -83,8 +83,8 @@ def test_a_path_leads_to_a_value(path: str, found: object) -> None:
 @pytest.mark.parametrize(
     "path", ["", "=", "argument.id", "arguments.", "arguments..a", "arguments[x]", "arguments a"]
 )
-def test_what_is_no_path_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match=r"begins|followed|cannot be read"):
+def test_what_is_not_a_path_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match=r"begin|followed|cannot be read"):
         Path.parse(path)
 
 
@@ -120,8 +120,8 @@ def test_a_call_about_many_entities() -> None:
     rules = _HEAD.replace("arguments.id", "each.id") + 'each = "arguments.rows"\nafter = { n = "each.n" }\n'
     call = _call({"rows": [{"id": "a", "n": 1}, {"n": 2}, {"id": "c", "n": 3}]}, None)
     assert _said(rules, call) == [("a", "n", 1, False), ("c", "n", 3, False)]
-    assert _missed(rules, call) == ["id: each.id leads to no text or whole number"]
-    assert _missed(rules, _call({}, None)) == ["each: arguments.rows leads to no list"]
+    assert _missed(rules, call) == ["id: each.id does not lead to a text or whole number"]
+    assert _missed(rules, _call({}, None)) == ["each: arguments.rows does not lead to a list"]
 
 
 @pytest.mark.parametrize(
@@ -149,18 +149,18 @@ def test_which_calls_a_rule_fits(more: str, about: dict[str, str], fits: bool) -
     assert bool(said) is fits
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_what_is_not_there_is_reported() -> None:
     after = 'after = "arguments.patch"'
     assert _missed(_HEAD + after, _call({"id": True}, None)) == [
-        "id: arguments.id leads to no text or whole number"
+        "id: arguments.id does not lead to a text or whole number"
     ]
     assert _missed(_HEAD + after, _call({"id": "a"}, None)) == [
-        "after: arguments.patch leads to no object of fields"
+        "after: arguments.patch does not lead to an object of fields"
     ]
     field = 'field = "arguments.f"\nafter = "result.v"\nbefore = "result.w"'
     assert _missed(_HEAD + field, _call({"id": "a", "f": "x"}, {"v": 1})) == []
     assert _missed(_HEAD + field, _call({"id": "a", "f": "x"}, {"w": 1})) == [
-        "after: result.v leads to nothing"
+        "after: result.v does not lead to anything"
     ]
     assert _said(_HEAD + field, _call({"id": "a", "f": "x"}, {"w": 1})) == [("a", "x", 1, True)]
 
@@ -176,12 +176,15 @@ def test_a_result_is_read_from_its_text_in_one_way() -> None:
     ("text", "said"),
     [
         ("[[rule]\n", "rules.toml line 1 is not TOML"),
-        ("", "holds no rule"),
+        ("", "has no rules"),
         ("[rule]\nname='x'", "line 1: write [[rule]]"),
         ("x = 1\n", "line 1: unknown key 'x'"),
         (_HEAD, "line 1: after: missing"),
-        (_HEAD + "aftr = 'result.a'", "line 6: aftr: no key of a rule; did you mean 'after'?"),
-        (_HEAD + "after = 'reslt.a'", "line 6: after: 'reslt.a' begins with none of arguments, result, each"),
+        (_HEAD + "aftr = 'result.a'", "line 6: aftr: not a key of a rule; did you mean 'after'?"),
+        (
+            _HEAD + "after = 'reslt.a'",
+            "line 6: after: 'reslt.a' does not begin with one of arguments, result, each",
+        ),
         (_HEAD + "\n\n[rule.after]\na = 5", "line 8: after: 5 is not a path"),
         (
             _HEAD + "after = { a = 'result.a' }\nfield = 'arguments.f'",
@@ -196,9 +199,9 @@ def test_a_result_is_read_from_its_text_in_one_way() -> None:
         (_HEAD + "after = 'result'\nwhen = { result.ok = true }", "line 7: when: 'result': {'ok': True}"),
         (
             _HEAD + "after = 'result'\n" + _HEAD + "after = 'result'",
-            "line 8: name: 'r' is the name of an earlier rule",
+            "line 8: name: 'r' is already the name of another rule",
         ),
-        (_HEAD.replace('"t"', "[]") + "after = 'result'", "line 3: tool: an empty list fits no call"),
+        (_HEAD.replace('"t"', "[]") + "after = 'result'", "line 3: tool: an empty list matches no call"),
         (_HEAD.replace('name = "r"', 'name = "a b"') + "after = 'result'", "line 2: name: 'a b'"),
         (_HEAD.replace('entity = "e"\n', "") + "after = 'result'", "line 1: entity: missing"),
     ],

@@ -74,7 +74,7 @@ def test_a_whole_store_breaks_nothing() -> None:
 def test_each_broken_promise_is_named(verdict: Verdict, said: str) -> None:
     assert any(said in sentence for sentence in verdict.broken), verdict.broken
     assert any(line.startswith("BROKEN: ") for line in summary(verdict))
-    assert "the same again: retrospan torture --seed 5" in summary(verdict)
+    assert "to repeat: retrospan torture --seed 5" in summary(verdict)
 
 
 def test_it_does_not_touch_a_directory_that_holds_something(

@@ -127,7 +127,7 @@ def test_another_start_state_is_another_input(views: EmbeddedStore, ask: Ask) ->
     assert (found["value_a"], found["value_b"]) == ('{"city":"Oslo"}', '{"city":"Bergen"}')
 
 
-def test_a_state_made_of_messages_or_known_of_one_run_only_is_no_difference(
+def test_a_state_made_of_messages_or_known_of_one_run_only_is_not_a_difference(
     views: EmbeddedStore, ask: Ask
 ) -> None:
     for run_id, city in (("a", "Oslo"), ("b", "Bergen")):

@@ -142,6 +142,6 @@ def test_a_log_keeps_its_number_and_no_two_have_the_same(store: EmbeddedStore, d
     with pytest.raises(ConfigError, match="log-number"):
         LogIdentity(first.number, "another").enter(store)
     (data_path / "log-number").write_text("none\n")
-    with pytest.raises(ConfigError, match="no number of a log"):
+    with pytest.raises(ConfigError, match="not hold the number of a log"):
         LogIdentity.of(data_path)
     assert base_of(first.number) >> 40 == first.number

@@ -102,7 +102,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 7, 40, 200])
-def test_an_error_at_the_end_is_no_part_of_the_answer(cut: int) -> None:
+def test_an_error_at_the_end_is_not_part_of_the_answer(cut: int) -> None:
     """In ClickHouse's own form, however it is cut into pieces."""
     from clickhouse_connect.driver.exceptions import DatabaseError
 

@@ -30,7 +30,7 @@ from retrospan.schemas.redaction.rules import Rules
 
 
 class Instrumentation:
-    """What `instrument()` gives back: the provider, and a hand on delivery."""
+    """What `instrument()` returns: the provider, and control over delivery."""
 
     def __init__(self, provider: trace.TracerProvider, pipeline: Pipeline | None) -> None:
         self.provider = provider
@@ -39,19 +39,19 @@ class Instrumentation:
 
     @property
     def enabled(self) -> bool:
-        """False where a variable (`OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER=none`) has switched export off."""
+        """False if a variable (`OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER=none`) switched export off."""
         return self._pipeline is not None
 
     def flush(self, timeout: float = 30.0) -> bool:
-        """Wait until every span that has ended is delivered; False when it was not within `timeout` seconds.
+        """Wait until every span that has ended is delivered; return False if that takes more than `timeout` seconds.
 
-        It blocks: in an event loop, `await asyncio.to_thread(instrumentation.flush)`.
+        It blocks: in an event loop, use `await asyncio.to_thread(instrumentation.flush)`.
         """
         return self._pipeline is None or self._pipeline.flush(timeout)
 
     def shutdown(self, timeout: float = 5.0) -> bool:
-        """Deliver what waits, within `timeout` seconds, and stop; True when all was delivered. Called at the end of
-        the process by itself."""
+        """Deliver waiting spans within `timeout` seconds, and stop; return True if all were delivered. Called
+        automatically at exit."""
         return self._pipeline is None or self._pipeline.shutdown(timeout)
 
     def counts(self) -> Counts:
@@ -86,14 +86,14 @@ def instrument(
     """Send every span of this process to Retrospan. A second call changes nothing and returns the same.
 
     Args:
-        service_name: `service.name` of the resource, where a new provider is made.
+        service_name: `service.name` of the resource, if a new provider is created.
         endpoint: base URL of the collector, such as http://127.0.0.1:4318.
         token: bearer token that may send.
         headers: further headers of each request.
         protocol: http/protobuf, or grpc (needs the extra `[grpc]`).
-        resource: further attributes of the resource, where a new provider is made.
+        resource: further attributes of the resource, if a new provider is created.
         spool: directory in which spans wait on disk until they are delivered.
-        redaction: `secrets`, `all` (personal data as well), `off`, a rules file, or rules.
+        redaction: `secrets`, `all` (personal data too), `off`, a rules file, or rules.
         frameworks: names of frameworks whose hooks are installed; `auto`: of those that the process imports; an
             empty list: of none.
         provider: the provider to add to, instead of the global one.
@@ -137,7 +137,7 @@ def current_pipeline(
     *,
     behind_batches: bool = False,
 ) -> Pipeline | None:
-    """Return the process's one pipeline, made on the first call; None where export is switched off.
+    """Return the process's only pipeline, created on the first call; None if export is switched off.
 
     Raises ConfigError and MissingExtra for arguments only.
     """
@@ -153,7 +153,7 @@ def current_pipeline(
         except MissingExtra as error:
             if arguments.get("protocol") is not None:
                 raise
-            say(f"{error} No spans are sent until then.")
+            say(f"{error} Until then no spans are sent.")
             return None
         _pipeline = Pipeline(
             settings, rules, lambda: _made_transport(settings), behind_batches=behind_batches
@@ -204,7 +204,7 @@ def _provider(
     attributes: Mapping[str, AttributeValue],
     pipeline: Pipeline | None,
 ) -> trace.TracerProvider:
-    """Return the provider to add to: the one given, the one that is set, or a new one that is then set."""
+    """Return the provider to add to: the one given, the global one, or a new one that becomes the global one."""
     if given is not None:
         return given
     existing = trace.get_tracer_provider()
@@ -224,8 +224,8 @@ def _attach(provider: trace.TracerProvider, pipeline: Pipeline) -> trace.TracerP
     add = getattr(provider, "add_span_processor", None)
     if add is None:
         say(
-            f"the tracer provider that is set ({type(provider).__module__}.{type(provider).__qualname__}) takes no span "
-            "processor: its spans are not sent. Call instrument() before it is set, or give provider=."
+            f"the tracer provider that is set ({type(provider).__module__}.{type(provider).__qualname__}) does not "
+            "accept span processors: its spans are not sent. Call instrument() before it is set, or give provider=."
         )
     else:
         add(PipelineProcessor(pipeline))
@@ -233,7 +233,7 @@ def _attach(provider: trace.TracerProvider, pipeline: Pipeline) -> trace.TracerP
 
 
 def _limits(environ: Mapping[str, str]) -> SpanLimits:
-    """No limits but those that a variable sets: what is cut off in the agent nobody can ask for later."""
+    """Return no limits except those set by variables: what is cut off in the agent is lost for good."""
 
     def limit(*variables: str) -> int | None:
         return None if any(variable in environ for variable in variables) else SpanLimits.UNSET
@@ -251,6 +251,6 @@ def _limits(environ: Mapping[str, str]) -> SpanLimits:
             max_span_attribute_length=limit(names.OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT, length),
         )
     except ValueError as error:
-        say(f"a limit of OpenTelemetry cannot be used: {error}. Nothing is limited.")
+        say(f"an OpenTelemetry limit is invalid: {error}. No limits apply.")
         unset = SpanLimits.UNSET
         return SpanLimits(unset, unset, unset, unset, unset, unset, unset, unset)

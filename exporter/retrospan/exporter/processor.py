@@ -12,7 +12,7 @@ from retrospan.exporter.delivery.pipeline import Pipeline
 
 
 class PipelineProcessor(SpanProcessor):
-    """Hands every ended span that was sampled to the pipeline. No call waits but `force_flush` and `shutdown`."""
+    """Hands every ended, sampled span to the pipeline. Only `force_flush` and `shutdown` wait."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline

@@ -1,7 +1,7 @@
 """The exporter's settings, read once at the start. Order: argument, variable, default.
 
-An argument that cannot be used raises ConfigError: it is a mistake in the program. A variable that cannot be used is
-said in one line and its default taken: nobody's agent may fail to start over it.
+An invalid argument raises ConfigError: it is a mistake in the program. An invalid variable is logged in one
+line and its default used: no agent may fail to start because of it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where spans go and what may be used for it. Sizes in bytes, times in seconds."""
+    """Where spans are sent, and the resources that may be used. Sizes in bytes, times in seconds."""
 
     endpoint: str
     """A URL: of the traces path with HTTP, of the host and port with gRPC."""
@@ -77,7 +77,7 @@ class Settings:
         environ: Mapping[str, str],
         say: Callable[[str], None],
     ) -> Settings:
-        """Put the settings together. Raises ConfigError for an argument; `log_event` is told of a variable."""
+        """Read the settings. Raises ConfigError for an invalid argument; reports an invalid variable to `log_event`."""
         sources = _Sources(arguments, environ, say)
         protocol = sources.protocol()
         endpoint = sources.endpoint(protocol)
@@ -135,7 +135,7 @@ class _Sources:
     def protocol(self) -> str:
         given = self.arguments.get("protocol")
         if given is not None and given not in _DEFAULTS:
-            raise ConfigError(f"protocol={given!r}: there are {_HTTP!r} and {_GRPC!r}.")
+            raise ConfigError(f"protocol={given!r}: use {_HTTP!r} or {_GRPC!r}.")
         if given is not None:
             return str(given)
         read = _one_of(tuple(_DEFAULTS))
@@ -146,7 +146,7 @@ class _Sources:
         if given is not None:
             text = str(given).strip()
             if urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).netloc:
-                raise ConfigError(f"endpoint={text!r}: a URL such as {_DEFAULTS[protocol]} is wanted.")
+                raise ConfigError(f"endpoint={text!r}: a URL such as {_DEFAULTS[protocol]} is expected.")
             return _with_path(text, path)
         if whole := self.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
             return whole.strip()
@@ -176,7 +176,7 @@ class _Sources:
         try:
             return read(text)
         except ValueError as error:
-            self.say(f"{variable}={text!r} cannot be used: {error}. Taken instead: {default!r}")
+            self.say(f"{variable}={text!r} is invalid: {error}. Used instead: {default!r}")
             return default
 
 
@@ -189,7 +189,7 @@ def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
     def read(value: object) -> str:
         word = str(value).strip().lower()
         if word not in words:
-            raise ValueError(f"there are {', '.join(words)}")
+            raise ValueError(f"use one of {', '.join(words)}")
         return word
 
     return read
@@ -205,7 +205,7 @@ def _seconds(value: object) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < 1e7:
-        raise ValueError("a number of seconds is wanted")
+        raise ValueError("a number of seconds is expected")
     return seconds
 
 
@@ -213,5 +213,5 @@ def _size(value: object) -> int:
     match = _SIZE.fullmatch(str(value).strip())
     size = int(float(match[1]) * _UNITS.get((match[2] or "").lower(), 1)) if match else 0
     if size < 1:
-        raise ValueError("a size is wanted, such as 64 MiB")
+        raise ValueError("a size is expected, such as 64 MiB")
     return size

@@ -1,8 +1,8 @@
 """What `opentelemetry-instrument` loads when `OTEL_TRACES_EXPORTER` names retrospan: no line of the agent changes.
 
-OpenTelemetry's configurator loads this module before it makes the tracer provider, and only when it was asked for by
-name. The limits of a provider that somebody else makes can be raised by variables alone, so they are set here, where
-nobody has set them.
+OpenTelemetry's configurator loads this module before it creates the tracer provider, and only if it was
+requested by name. The limits of a provider that someone else creates can be raised only by variables, so
+variables that are not set are set here.
 """
 
 from __future__ import annotations

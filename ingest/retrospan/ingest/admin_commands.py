@@ -74,12 +74,12 @@ def _read(arguments: Mapping[str, object]) -> dict[str, object]:
             raise BadRequest(f"retention knows no '{name}'. Known: {', '.join(_KNOWN)}.")
         if type(value) is not _KNOWN[name] or (isinstance(value, str) and len(value) > _LONGEST_POLICY):
             raise BadRequest(
-                f"retention: '{name}' is {str(value)[:80]!r}, which is of another type, or too long."
+                f"retention: '{name}' is {str(value)[:80]!r}, which has the wrong type, or is too long."
             )
     if arguments.get("action") not in ("plan", "apply"):
         raise BadRequest("retention needs 'action': plan or apply.")
     if arguments.get("action") == "apply" and "at" in arguments:
-        raise BadRequest("retention apply has no 'at': ages count until now. `retention plan` takes a time.")
+        raise BadRequest("retention apply does not take 'at': ages count until now. `retention plan` does.")
     at = arguments.get("at", 0)
     if isinstance(at, int) and not 0 <= at <= LAST:
         raise BadRequest("retention: 'at' is a time from 1970 to 2262.")

@@ -1,8 +1,8 @@
-"""What the receiving process and the process of the warehouse say to each other, over a pair of sockets.
+"""Messages between the receiving process and the process of the warehouse, over a pair of sockets.
 
-Messages are JSON, each with its length before it, of at most `LONGEST` bytes. A call is answered with a value or an error
-of `retrospan.schemas.errors`; a notice is not answered. Nothing that arrives is ever run or unpickled: the engine's
-process answers strangers' queries, and the other one keeps the log.
+Messages are JSON, prefixed with their length, of at most `LONGEST` bytes. A call is answered with a value or an error
+of `retrospan.schemas.errors`; a notice is not answered. Nothing that arrives is ever executed or unpickled: the
+engine's process answers strangers' queries, and the other one keeps the log.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Answer = Callable[[Arguments], object]
 
 
 class ChannelClosed(WarehouseUnavailable):
-    """The other process is gone, or does not answer."""
+    """The other process has ended, or does not answer."""
 
 
 class Channel:
@@ -85,7 +85,7 @@ class Channel:
         future: Future[object] = Future()
         with self._counting:
             if self._closed:
-                raise ChannelClosed("the collector's other process is gone; it is being started again")
+                raise ChannelClosed("the collector's other process has ended; it is being restarted")
             self._number += 1
             number = self._number
             self._waiting[number] = future
@@ -101,17 +101,17 @@ class Channel:
                 self._waiting.pop(number, None)
 
     def tell(self, name: str, arguments: Arguments) -> None:
-        """Say something that is not answered. Raises ChannelClosed when the other end is gone."""
+        """Send a notice. Raises ChannelClosed when the other end has closed."""
         self._send({"call": name, "with": arguments})
 
     def close(self) -> None:
-        """End it; whoever waits for an answer gets ChannelClosed. Harmless when repeated."""
+        """End it; pending calls raise ChannelClosed. Harmless when repeated."""
         with self._counting:
             self._closed = True
             waiting, self._waiting = list(self._waiting.values()), {}
         for future in waiting:
             if not future.done():
-                future.set_exception(ChannelClosed("the collector's other process is gone"))
+                future.set_exception(ChannelClosed("the collector's other process has ended"))
         self._pool.shutdown(wait=False)
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -128,7 +128,7 @@ class Channel:
             with self._sending:
                 self._connection.send_bytes(data)
         except (OSError, ValueError) as cause:
-            raise ChannelClosed("the collector's other process is gone") from cause
+            raise ChannelClosed("the collector's other process has ended") from cause
 
     def _read(self) -> None:
         try:
@@ -185,7 +185,7 @@ def _error_of(fails: Mapping[str, Any]) -> RetrospanError:
 
 
 def error_told(kind: str, message: str, known: Mapping[str, object]) -> RetrospanError:
-    """Return the error that the other end told of; of an unknown class, one that may go better next time."""
+    """Return the error that the other end reported; for an unknown class, a retryable one."""
     found = getattr(errors, kind, None)
     if not (isinstance(found, type) and issubclass(found, RetrospanError)):
         return WarehouseUnavailable(message)

@@ -1,12 +1,12 @@
 """The collector: receives, keeps, and has another process answer. One per data directory.
 
 DATA/lock         who owns the directory
-DATA/tenant       whose it is, once somebody has written
+DATA/tenant       its tenant, once data has arrived
 DATA/log/         the write-ahead log, its archive and the loader's ledger: the truth
 DATA/warehouse/   the embedded ClickHouse: derived, `rebuild` makes it anew; not there with a server
 
 This process has the receivers, the log and the probes, and never loads the engine. The process of the warehouse, its
-child, follows the log: engine, loader, interpreter, SQL port. Whatever becomes of that one, this one goes on.
+child, follows the log: engine, loader, interpreter, SQL port. Whatever happens to that one, this one continues.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from retrospan.ingest.supervisor import Supervisor
 GRACE_SECONDS = 10.0
 #: How long the process of the warehouse has to end, beyond the drain.
 CLOSING_SECONDS = 60.0
-#: What the process of the warehouse may have beside its engine: batches on their way in, pages of long runs.
+#: Memory of the process of the warehouse beside its engine: batches being loaded, pages of long runs.
 BESIDE_ENGINE_BYTES = 1 << 30
 _TELL_SECONDS = 0.01
 _LOOK_SECONDS = 0.5
@@ -124,15 +124,15 @@ class Collector:
         return self._addresses
 
     def start(self) -> Addresses:
-        """Open everything and return once every port answers; what is sent is acknowledged before that. What was
-        opened is closed again on an error.
+        """Open everything and return once every port answers; requests are acknowledged before that. On an error,
+        everything opened is closed again.
 
-        Raises:
-            ConfigError: the file of tokens, of rules, or one of TLS cannot be used, the process may have
-                too little memory, or metrics would go to the collector itself.
-            DirectoryInUse: another process owns the data directory.
-            PortInUse: another process listens on one of the addresses.
-            SchemaTooNew: a later release wrote the data.
+                Raises:
+                    ConfigError: the file of tokens, of rules, or one of TLS cannot be used, the process may have
+                        too little memory, or metrics would go to the collector itself.
+                    DirectoryInUse: another process owns the data directory.
+                    PortInUse: another process listens on one of the addresses.
+                    SchemaTooNew: a later release wrote the data.
         """
         with ExitStack() as stack:
             self._addresses = self._start(stack)
@@ -276,7 +276,7 @@ class Collector:
         if found < wanted:
             self._say(
                 f"the engine gets {found:,} bytes of memory instead of the {wanted:,} of loader.memory_bytes "
-                "and interpreter.memory_bytes: this process may not have more"
+                "and interpreter.memory_bytes: this process is not allowed more"
             )
         return found
 

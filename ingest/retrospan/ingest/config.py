@@ -1,7 +1,7 @@
-"""What a collector is told: one frozen tree, read once at the edge.
+"""The configuration of a collector: one frozen tree, read once at the edge.
 
 Order: flag, variable, file, default. Every key of the tree has a variable (`limits.request_bytes` is
-`RETROSPAN_LIMITS_REQUEST_BYTES`) and a place in the TOML file. A bad value names where it came from.
+`RETROSPAN_LIMITS_REQUEST_BYTES`) and a place in the TOML file. The error for an invalid value names its source.
 Standard library only: the command line reads this before it loads anything heavy.
 """
 
@@ -43,9 +43,9 @@ class Limits:
     request_bytes: int = 64 * MIB
     """One OTLP request, before and after decompression."""
     requests_bytes: int = 384 * MIB
-    """What all requests on their way in may hold in memory together, from arriving to the log."""
+    """The memory that all incoming requests may hold together, from arrival until they are in the log."""
     log_bytes: int = 64 * GIB
-    """The whole write-ahead log. At the limit receivers answer UNAVAILABLE."""
+    """The whole write-ahead log. When it is full, receivers answer UNAVAILABLE."""
     segment_bytes: int = 64 * MIB
     """One file of the log."""
     low_water_bytes: int = 2 * GIB
@@ -53,19 +53,19 @@ class Limits:
     queries: int = 8
     """Queries that run at the same time; further ones wait a moment, then get 503."""
     queries_per_token: int = 6
-    """Of these, those with the same token."""
+    """Of these, queries with the same token."""
     query_seconds: float = 60.0
     """How long one query may run; then it is stopped."""
     query_memory_bytes: int = 2 * GIB
-    """What one query may hold in memory."""
+    """The memory that one query may use."""
     query_threads: int = 2
-    """On how many threads one query runs."""
+    """The threads that one query may use."""
     query_result_bytes: int = 512 * MIB
-    """The most that one query answers."""
+    """The largest answer of one query."""
     query_result_rows: int = 50_000_000
-    """The most rows that one query answers."""
+    """The most rows in the answer of one query."""
     query_text_bytes: int = 256 * KIB
-    """The text of one query: as much as the engine reads by default."""
+    """The longest text of a query: the engine's own default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class LoaderSettings:
     wait_seconds: float = 0.2
     """How long a batch waits for more records."""
     memory_bytes: int = 4 * GIB
-    """What one statement of the loader may take in the embedded engine, and no more than the container leaves."""
+    """The memory that one statement of the loader may use in the embedded engine, within the container's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +87,24 @@ class InterpreterSettings:
     """How rows become runs."""
 
     quiet_seconds: float = 1.0
-    """How long a run must be quiet before it is read."""
+    """How long a run must be quiet before it is interpreted."""
     memory_bytes: int = 2 * GIB
-    """What the interpreter's statements may take in the embedded engine, beside the loader's."""
+    """The memory that the interpreter's statements may use in the embedded engine, in addition to the loader's."""
     rules: Path | None = None
-    """A file of mutation rules: which tool calls change which entity. Read at the start and by every rebuild."""
+    """A file of mutation rules: which tool calls change which entity. Read at startup and by every rebuild."""
     run_bytes: int = 2 * GIB
-    """The most memory of each of the two processes that read runs, and no more than a quarter of what the container
-    allows. A run that takes more is listed as not interpreted."""
+    """The most memory of each of the two interpreting processes, and no more than a quarter of what the container
+    allows. A run that needs more is listed as not interpreted."""
     run_seconds: float = 1800.0
-    """How long the reading of one run may take; one that takes longer is listed as not interpreted."""
+    """How long interpreting one run may take; a run that takes longer is listed as not interpreted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RedactionSettings:
-    """What is taken out of requests before anything is stored."""
+    """What is removed from requests before anything is stored."""
 
     enabled: bool = False
-    """Whether anything is taken out."""
+    """Whether anything is removed."""
     rules: Path | None = None
     """A file of rules. Without it, all built-in ones."""
 
@@ -114,11 +114,11 @@ class TlsSettings:
     """Files in PEM. With certificate and key, every port speaks TLS and nothing else."""
 
     certificate: Path | None = None
-    """The collector's certificate, then those that lead to its authority."""
+    """The collector's certificate, followed by its chain."""
     key: Path | None = None
     """The certificate's private key."""
     client_ca: Path | None = None
-    """Authorities: only clients with a certificate of one of them are let in."""
+    """Certificate authorities: only clients with a certificate from one of them are let in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +130,26 @@ class ServerSettings:
     password: str = field(default="", repr=False)
     """Its password."""
     cluster: str = ""
-    """On all nodes of which tables are made: replicated, and spread over its shards."""
+    """A cluster: tables are created on all its nodes, replicated, and spread over its shards."""
     timeout_seconds: float = 120.0
-    """After this a statement counts as lost."""
+    """How long to wait for a statement before it counts as lost."""
     ca: Path | None = None
-    """Authorities to trust, for `clickhouses://`."""
+    """Certificate authorities to trust, for `clickhouses://`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionSettings:
-    """How long runs are kept, and when the collector sees to that by itself."""
+    """How long runs are kept, and how often the collector applies the policy."""
 
     policy: Path | None = None
     """A file of rules, read each time. Without it, the defaults."""
     every_seconds: float = 0.0
-    """How often what is due goes. 0: only when `retrospan retention apply` says so."""
+    """How often the collector deletes what is due. 0: only `retrospan retention apply` does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything `retrospan serve` can be told."""
+    """All settings of `retrospan serve`."""
 
     data: Path = Path("retrospan-data")
     """The directory where everything is kept."""
@@ -160,23 +160,23 @@ class Config:
     sql: Address = field(default_factory=lambda: Address("127.0.0.1", 8123))
     """Where SQL over HTTP is answered."""
     warehouse: str | None = field(default=None, repr=False)
-    """A ClickHouse server, as clickhouse://user:password@host:8123/retrospan. Without it, the embedded one."""
+    """A ClickHouse server, as clickhouse://user:password@host:8123/retrospan. Without it, the embedded engine."""
     role: Role = "all"
     """receive: no run is interpreted here; interpret: nothing is received here. Both take a `warehouse`."""
     tokens: Path | None = None
-    """The file of tokens. Without it, whoever reaches a port may do everything."""
+    """The file of tokens. Without it, anyone who can reach a port may do everything."""
     open: bool = False
-    """Whether addresses that other machines reach may be listened on without tokens."""
+    """Whether to listen without tokens on addresses that other machines can reach."""
     host_names: tuple[str, ...] = ()
-    """Further names under which it is asked: without tokens others are refused. `*.` stands for all below a name."""
+    """Further host names of this collector; without tokens others are refused. `*.` stands for every name below."""
     origins: tuple[str, ...] = ()
-    """Pages that may send and ask from a browser, as https://app.example. Without it, none."""
+    """Web pages that may send and query from a browser, as https://app.example. Without it, none."""
     metrics_to: str | None = None
-    """Where the collector's own metrics go as OTLP over HTTP: a URL. Without it nowhere."""
+    """A URL to send the collector's own metrics to, as OTLP over HTTP. Without it they are not sent."""
     metrics_seconds: float = 60.0
-    """How often they go there."""
+    """How often they are sent."""
     drain_seconds: float = 60.0
-    """How long a stop waits for what is accepted to be loaded and interpreted. The rest stays in the log."""
+    """How long shutdown waits until accepted records are loaded and interpreted. The rest stays in the log."""
     tls: TlsSettings = field(default_factory=TlsSettings)
     redaction: RedactionSettings = field(default_factory=RedactionSettings)
     limits: Limits = field(default_factory=Limits)
@@ -185,7 +185,7 @@ class Config:
     server: ServerSettings = field(default_factory=ServerSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """Where each setting that is given was given, by its key. Not a setting itself."""
+    """Where each setting was given, by its key. Not a setting itself."""
 
     @classmethod
     def read(
@@ -194,7 +194,7 @@ class Config:
         environ: Mapping[str, str] | None = None,
         file: Path | None = None,
     ) -> Config:
-        """Put the tree together.
+        """Build the configuration.
 
         Args:
             arguments: flags by key (`grpc`, `limits.request_bytes`); None means not given.
@@ -234,7 +234,7 @@ class Config:
         }
 
     def validate(self) -> None:
-        """Refuse what cannot work together.
+        """Refuse settings that cannot work together.
 
         Raises:
             ConfigError: says which setting and what to do.
@@ -243,17 +243,17 @@ class Config:
             parse_server(self.warehouse)
         elif self.role != "all":
             raise ConfigError(
-                f"role: {self.role} needs a ClickHouse server that others reach as well: one process owns an "
-                "embedded warehouse. Name one (--warehouse clickhouse://…), or use --role all."
+                f"role: {self.role} needs a ClickHouse server, because an embedded warehouse belongs "
+                "to one process. Name one (--warehouse clickhouse://…), or use --role all."
             )
         if self.server.cluster and not _CLUSTER.fullmatch(self.server.cluster):
-            raise ConfigError(f"server.cluster: {self.server.cluster!r} is not a name of a cluster.")
+            raise ConfigError(f"server.cluster: {self.server.cluster!r} is not a cluster name.")
         if self.server != ServerSettings() and self.warehouse is None:
-            raise ConfigError("server: there are settings of a server, and warehouse names none.")
+            raise ConfigError("server: there are settings for a server, but `warehouse` does not name one.")
         if self.redaction.rules is not None and not self.redaction.enabled:
             raise ConfigError(
-                f"redaction.rules: {self.redaction.rules} is named, but nothing is redacted. Set redaction.enabled = "
-                "true, or leave the file out."
+                f"redaction.rules: {self.redaction.rules} is set, but redaction is off. Set redaction.enabled = "
+                "true, or remove the file."
             )
         self._validate_access()
 
@@ -265,14 +265,14 @@ class Config:
         ]
         if reached and self.tokens is None and not self.open:
             raise ConfigError(
-                f"{', '.join(reached)}: reachable from other machines, and there are no tokens, so that anybody "
-                "there could send and read everything. Name a file of tokens (--tokens FILE), or listen at "
-                "127.0.0.1, or say that you mean it: --open (open = true)."
+                f"{', '.join(reached)}: reachable from other machines without tokens: anyone there could "
+                "send and read everything. Name a file of tokens (--tokens FILE), or listen on 127.0.0.1, or "
+                "allow this with --open (open = true)."
             )
         if (self.tls.certificate is None) != (self.tls.key is None):
-            raise ConfigError("tls: tls.certificate and tls.key belong together, and one of them is missing.")
+            raise ConfigError("tls: tls.certificate and tls.key belong together, but one of them is missing.")
         if self.tls.client_ca is not None and self.tls.certificate is None:
-            raise ConfigError("tls: tls.client_ca asks for tls.certificate and tls.key.")
+            raise ConfigError("tls: tls.client_ca needs tls.certificate and tls.key.")
 
 
 def is_setting(part: Field[Any]) -> bool:
@@ -347,9 +347,7 @@ def _value(key: str, given: Given) -> object:
     try:
         return _reader(key)(given.value)
     except ValueError as error:
-        raise ConfigError(
-            f"{key} = {given.value!r} (from {given.source}): {error}. {PAGE} says what it takes."
-        ) from error
+        raise ConfigError(f"{key} = {given.value!r} (from {given.source}): {error}. See {PAGE}.") from error
 
 
 def _built(config: Config, told: Mapping[str, object]) -> Config:

@@ -1,8 +1,8 @@
-"""What the process of the engine may reach, whatever it is told to do: held by the kernel (Landlock), not by us.
+"""What the engine's process may reach, whatever it executes: enforced by the kernel (Landlock), not by us.
 
-A statement that got past the guard, or a fault of the engine itself, then opens no file beyond the places given here,
-connects nowhere, and signals nobody outside. Without Landlock in the kernel nothing is held, and `Confinement` says so.
-It cannot be taken back; child processes have it as well.
+A statement that got past the guard, or a bug in the engine itself, then cannot open files outside the places given
+here, connect anywhere, or signal outside processes. Without Landlock in the kernel nothing is enforced, and
+`Confinement` says so. It cannot be undone; child processes inherit it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _held: list[Confinement] = []
 
 
 def held() -> str:
-    """Return what this process is held to, in words; '' when nobody confined it."""
+    """Describe how this process is confined; '' if it is not."""
     return str(_held[-1]) if _held else ""
 
 
@@ -101,12 +101,11 @@ def confine(
     """Confine this thread and every thread and process it starts from now on. Call it before any is started.
 
     Args:
-        readable: files, and directories with all that is below them. What is not there is left out. The rule is the
-            file's, not its name's: another file moved into its place cannot be read.
-        writable: directories in which files are made, changed and removed; they can be read.
-        executable: programs that may be started, the loader of dynamic programs among them.
-        listed: directories whose names may be read, and which can be made durable.
-        network: whether connections may be made. Sockets that are open or bound already can be used either way.
+        readable: files, and directories with all that is below them. Missing ones are left out. The rule applies to the
+        file, not its name: another file moved into its place cannot be read. writable: directories in which files are
+        made, changed and removed; they can be read. executable: programs that may be started, the loader of dynamic
+        programs among them. listed: directories whose names may be read, and which can be made durable. network:
+        whether connections may be made. Sockets that are open or bound already can be used either way.
     Raises:
         OSError: the kernel has Landlock and refused; nothing is confined then.
     """
@@ -138,7 +137,7 @@ def confine(
 
 
 def python_places() -> list[Path]:
-    """Where this Python and its packages lie, to be read: not the directory it was started in."""
+    """Return where this Python and its packages lie, to be read: not the directory it was started in."""
     paths = sysconfig.get_paths()
     found = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     found += [Path(entry) for entry in sys.path if entry and Path(entry) != Path.cwd()]

@@ -1,6 +1,7 @@
-"""What follows the log: loader, interpreter, archive, retention, commands and the SQL port, over one warehouse.
+"""Everything that follows the log: loader, interpreter, archive, retention, commands and the SQL port, over one
+warehouse.
 
-They live in a process of their own (`warehouse_process`); the log is written in another, and they read it.
+It runs in its own process (`warehouse_process`); another process writes the log that this one reads.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ class Following:
         except WarehouseUnavailable as cause:
             if not self._opened.shared:
                 raise
-            self._say(f"the warehouse does not answer, and what arrives is kept in the log: {cause}")
+            self._say(f"the warehouse does not answer; arrivals stay in the log: {cause}")
 
     def _retention(self) -> Retention:
         opened = self._opened
@@ -236,11 +237,11 @@ class Following:
         deadline = time.monotonic() + seconds
         while not self._is_done(wanted):
             if self._hurry.is_set() or time.monotonic() > deadline:
-                self._say("stopping before everything is loaded and interpreted; the next start goes on")
+                self._say("stopping before everything is loaded and interpreted; the next start continues")
                 break
 
     def _is_done(self, wanted: int) -> bool:
-        """Whether everything up to this record is interpreted; waits a moment for it."""
+        """Return whether everything up to this record is interpreted; waits a moment for it."""
         if not self._loader.wait_loaded(wanted, 0.2):
             return False
         # Loaded is known a moment before the interpreter hears of it.

@@ -1,6 +1,6 @@
 """A process that interprets and receives nothing: `retrospan serve --role interpret`.
 
-It has no log and no data directory. Its SQL port answers as a collector's does; `/health` tells what it has to do.
+It has no log and no data directory. Its SQL port answers like a collector's; `/health` shows its backlog.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from retrospan.schemas.errors import WarehouseUnavailable
 
 @dataclass(frozen=True, slots=True)
 class ShareOfRuns:
-    """What such a process has to do, as numbers. Times in seconds."""
+    """The backlog of such a process, as numbers. Times in seconds."""
 
     parts: int
     lag_traces: int

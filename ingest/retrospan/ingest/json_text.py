@@ -1,4 +1,4 @@
-"""Reading JSON that travels as text, never failing: what cannot be read says why."""
+"""Reading JSON sent as text, without failing: for invalid text the reason is returned."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 #: Deeper values are left as text: they cannot be meant as messages, arguments or state.
 MAX_DEPTH = 200
 #: What stands in the place of deeper values that came as OTLP values instead of text.
-TOO_DEEP = f"(nested more than {MAX_DEPTH} deep: left out here, the log has it)"
+TOO_DEEP = f"(nested deeper than {MAX_DEPTH}: left out here, kept in the log)"
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 

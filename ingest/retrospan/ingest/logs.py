@@ -1,4 +1,4 @@
-"""What the collector says to whoever runs it: one line per event on standard error, in a form nobody can forge.
+"""The collector's log: one line per event on standard error, in a form that cannot be forged.
 
     time=2026-11-21T12:40:01.123Z level=info msg="data /var/lib/retrospan: 12.3 MB of log"
 

@@ -1,4 +1,4 @@
-"""How much memory this process may have, as its control group says, and what of that the engine gets.
+"""How much memory this process may use, according to its control group, and how much of it the engine gets.
 
 A process that outgrows its group is killed by the kernel, in the middle of whatever it does. The engine keeps to a
 limit of its own and gives an error instead, so that limit has to be the smaller one.
@@ -24,7 +24,7 @@ _PROCESS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def resident_bytes(pid: int | str = "self") -> int:
-    """How many bytes of memory a process holds, as the kernel counts them; 0 when it is gone."""
+    """Return how many bytes of memory a process holds, as the kernel counts them; 0 when it is gone."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):

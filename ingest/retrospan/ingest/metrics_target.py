@@ -32,8 +32,8 @@ def require_foreign(config: Config) -> None:
         both_here = here and (own.loopback or own.host in _ANY_HOST)
         if own.port == target.port and (both_here or own.host == target.host):
             raise ConfigError(
-                f"metrics_to: {config.metrics_to} is this collector's own port ({name}), and metrics are refused "
-                "there. Name another collector."
+                f"metrics_to: {config.metrics_to} is this collector's own port ({name}), which does not accept "
+                "metrics. Name another collector."
             )
     if not config.metrics_seconds:
         raise ConfigError("metrics_seconds: 0 is not an interval. Give a number of seconds above 0.")
@@ -48,6 +48,6 @@ def _address(url: str) -> Address:
     if parts.scheme not in ("http", "https") or not parts.hostname or not port or parts.username is not None:
         # Not shown: what stands there may be a password.
         raise ConfigError(
-            "metrics_to: what is given is not a URL like http://127.0.0.1:4318, without a user in it."
+            "metrics_to: the value is not a URL such as http://127.0.0.1:4318, without a user in it."
         )
     return Address(parts.hostname, port)

@@ -65,7 +65,7 @@ class OpenWarehouse(Warehouse, Protocol):
 
 
 def open_warehouse(config: Config, engine_bytes: int, *, guarded: bool) -> OpenWarehouse:
-    """Return the warehouse that the configuration means. `guarded`: whoever asks has a token, and so a tenant.
+    """Return the configured warehouse. `guarded`: every client has a token, and so a tenant.
 
     An embedded engine has `engine_bytes` of memory.
 
@@ -188,7 +188,7 @@ def _prepare(warehouse: Warehouse) -> None:
 
 
 def _restore(store: Store, form: Form) -> None:
-    """Create again what somebody dropped: the log fills it, so a missing table loses nothing."""
+    """Recreate dropped tables: they are filled from the log, so nothing is lost."""
     statements = [statement for _, _, statement in shipped()]
     wanted = {name for statement in statements for name in _CREATED.findall(statement)}
     there = {

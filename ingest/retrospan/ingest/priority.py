@@ -1,4 +1,4 @@
-"""Who goes first when the processor is short: receiving, then loading, then interpreting, then archiving.
+"""What goes first when processor time is scarce: receiving, then loading, then interpreting, then archiving.
 
 What is acknowledged is safe, so a sender's request comes before everything that can be done a moment later. The
 kernel keeps the order: on Linux a niceness belongs to a thread, and costs nothing while a core is free.

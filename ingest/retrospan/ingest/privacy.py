@@ -1,7 +1,7 @@
-"""What a process of ours does first, so that nothing of it can be read by other users of the machine.
+"""What each of our processes does first, so that other users of the machine cannot read any of its data.
 
 Each process that may write a data directory calls `close_to_others` before it opens anything: the collector and the
-processes below it, `demo`, `doctor` and `torture`. Commands that only ask do not: what they write is their user's own.
+processes below it, `demo`, `doctor` and `torture`. Commands that only query do not: their output belongs to their user.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PR_SET_DUMPABLE = 4
 
 
 def close_to_others() -> None:
-    """From here on, what this process writes is its user's alone, and what it holds in memory is nobody else's.
+    """Close this process to others: from now on, only its user can read what it writes, and nobody its memory.
 
     Files and directories are made 0600 and 0700, whoever makes them: the engine has no modes of its own. There is
     no core dump, which would hold everything in plain text. And no other process, not even of the same user, can

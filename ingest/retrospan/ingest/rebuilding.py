@@ -63,7 +63,7 @@ class Rebuilding:
     def _reinterpret(self, selection: Selection, report: Report) -> int:
         """Read runs again from the raw rows; return how many traces there were."""
         if self._role == "receive":
-            raise ConfigError("this collector only receives (--role receive): ask one that interprets.")
+            raise ConfigError("this collector only receives (--role receive): use one that interprets.")
         return self._interpreter.rebuild(
             lambda done, total: report(
                 {"phase": "interpreting", "done": done, "total": total, "unit": "traces"}

@@ -47,7 +47,7 @@ def parse_server(text: str, *, user: str = "", password: str = "") -> ServerAddr
     if parts.scheme not in _PORTS:
         raise ConfigError(_refusal(f"it does not begin with {' or '.join(f'{name}://' for name in _PORTS)}"))
     if not host:
-        raise ConfigError(_refusal("it names no host"))
+        raise ConfigError(_refusal("it has no host"))
     if parts.query or parts.fragment:
         raise ConfigError(_refusal("nothing may follow the database"))
     if parts.path.strip("/") not in ("", DATABASE):
@@ -64,5 +64,5 @@ def parse_server(text: str, *, user: str = "", password: str = "") -> ServerAddr
 def _refusal(reason: str) -> str:
     return (
         f"warehouse: this is not an address of a ClickHouse server: {reason}. Write {_FORM}; in a user or password "
-        "percent-encode what is not a letter or digit, or give them apart (server.user, server.password)."
+        "percent-encode what is not a letter or digit, or give them separately (server.user, server.password)."
     )

@@ -1,6 +1,6 @@
-"""What runs in a thread of its own: one turn after another, until it is stopped.
+"""A loop in its own thread: one turn after another, until it is stopped.
 
-Every loop of the collector that works by itself is one of these, so that all of them are named, end, and fail alike.
+Every background loop of the collector is one of these, so that all of them are named, end, and fail alike.
 """
 
 from __future__ import annotations

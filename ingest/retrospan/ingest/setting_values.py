@@ -1,7 +1,7 @@
-"""What the text of a setting means: addresses, sizes, times, counts, paths.
+"""Parsing the text of settings: addresses, sizes, times, counts, paths.
 
-Each function takes what a flag, a variable or a TOML file holds and raises ValueError with what is wrong with it; who
-calls says where it came from. Standard library only.
+Each function takes the value of a flag, a variable or a TOML key and raises ValueError if it is invalid; the caller
+adds its source. Standard library only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, without brackets, is this machine's own and nobody else reaches it there.
+    """Return whether a host, without brackets, is this machine's own and nobody else reaches it there.
 
     It is an address that is written out, or `localhost` where that leads to such addresses only. No other name is:
     whoever answers for it may say something else the next time. Neither is an address in a shortened form, such as
@@ -81,7 +81,7 @@ def parse_bytes(value: object) -> int:
     else:
         raise ValueError("not a size such as 64 MiB")
     if size < 0:
-        raise ValueError("a size is not negative")
+        raise ValueError("a size cannot be negative")
     return size
 
 
@@ -100,7 +100,7 @@ def parse_count(value: object) -> int:
     """Read a whole number from 1."""
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
-        raise ValueError("not a whole number from 1")
+        raise ValueError("not a whole number of at least 1")
     return int(text)
 
 

@@ -1,8 +1,8 @@
-"""Starts the process of the warehouse, watches it, and starts it again: whatever becomes of it, receiving goes on.
+"""Starts the process of the warehouse, watches it, and restarts it: whatever happens to it, receiving continues.
 
-It is killed when it says that a query cannot be stopped, when it has said nothing for too long, and when it has more
-memory than it may. The pair of sockets, the socket of the SQL port and the claim on the directory are handed to each
-process in turn; as long as it lives, no other collector can open the directory.
+It is killed when it reports that a query cannot be stopped, when it has not reported for too long, and when it uses
+more memory than allowed. The pair of sockets, the socket of the SQL port and the claim on the directory are handed to
+each process in turn; as long as it lives, no other collector can open the directory.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Supervisor:
         if self._answering:
             return ""
         last = self._ends[-1][1] if self._ends else ""
-        return f"{last}; the warehouse is starting again" if last else "the warehouse is starting"
+        return f"{last}; the warehouse is restarting" if last else "the warehouse is starting"
 
     @property
     def last_end(self) -> str:
@@ -228,10 +228,10 @@ class Supervisor:
             return f"its process ended with exit code {code}"
 
     def _fault(self) -> str:
-        """Why the process must not live on; '' when nothing is wrong with it."""
+        """Return why the process must not live on; '' when nothing is wrong with it."""
         silent = SILENT_SECONDS if self._answering else 10 * SILENT_SECONDS
         if self.report_age > silent:
-            return f"its process has said nothing for {self.report_age:.0f} s and was killed"
+            return f"its process had not reported for {self.report_age:.0f} s and was killed"
         held = resident_bytes(self.pid)
         if self._most_bytes and held > self._most_bytes:
             return f"its process had {held:,} bytes of memory where {self._most_bytes:,} are its limit, and was killed"
@@ -251,9 +251,7 @@ class Supervisor:
                     self._error = WarehouseUnavailable(f"the warehouse did not start: {reason}")
             self._state.notify_all()
         if was_answering and not self._stopping:
-            self._say(
-                f"the warehouse: {reason}. It is started again; what arrives meanwhile is kept in the log"
-            )
+            self._say(f"the warehouse: {reason}. It is being restarted; meanwhile arrivals stay in the log")
             self._changed(False)
         return was_answering
 

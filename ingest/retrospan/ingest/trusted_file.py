@@ -1,7 +1,7 @@
-"""Which files may steer a collector: those that nobody can change but root and the user it runs as.
+"""Which files may control a collector: those that nobody but root and its own user can change.
 
-Tokens say who may do what, rules what is redacted, a policy what is deleted: whoever can write such a file, or put
-another in its place, has the collector. As for sshd, every directory on the way to the file counts as well.
+Tokens say who may do what, rules what is redacted, a policy what is deleted: anyone who can write or replace such a
+file controls the collector. As with sshd, every directory on the path to the file counts too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def readable_by_others(path: Path) -> str | None:
 
 
 def _is_handed_over(path: Path) -> bool:
-    """Whether it is a pipe that this process got from whoever started it, as the shell does for `<(…)`."""
+    """Return whether it is a pipe that this process got from whoever started it, as the shell does for `<(…)`."""
     if path.parent not in (Path("/dev/fd"), Path("/proc/self/fd")):
         return False
     found = os.stat(path)

@@ -3,7 +3,7 @@
     python -m retrospan.ingest.warehouse_process PARENT CHANNEL LISTENER CLAIM
 
 PARENT is the process that receives, the others are descriptors it hands over. The process ends with its parent, however
-that ends. It is told to stop; signals from a terminal or a service manager are for its parent.
+that ends. Its parent tells it to stop; signals from a terminal or a service manager are for the parent.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class WarehouseProcess:
 
 
 def _confine(data: Path) -> None:
-    """Hold this process and its children to what the engine needs: it could be told to read or write anything else.
+    """Confine this process and its children to what the engine needs, whatever a query makes it do.
 
     Called before any thread is there.
     """
@@ -193,7 +193,7 @@ def _confine(data: Path) -> None:
             place.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
         raise WarehouseUnavailable(
-            f"{data} has no room for the warehouse: {cause.filename}: {cause.strerror}"
+            f"{data} has no space for the warehouse: {cause.filename}: {cause.strerror}"
         ) from cause
     # The engine puts what it needs for a moment there, and reads a configuration from its home and from where it is.
     os.environ |= {"HOME": "/nonexistent", "TMPDIR": str(temporary)}

@@ -69,7 +69,7 @@ class View:
 
     @property
     def definition(self) -> str:
-        """The statement that creates it."""
+        """Return the statement that creates it."""
         comment = self.comment.replace("\\", "\\\\").replace("'", "\\'")
         return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.statement}\nCOMMENT '{comment}'"
 
@@ -114,7 +114,7 @@ def read_view(name: str, text: str) -> View:
 
 @cache
 def views() -> tuple[View, ...]:
-    """Every view, each after the views it reads from; by name where that leaves a choice."""
+    """Return every view, each after the views it reads from; otherwise by name."""
     folder = files("retrospan.queries") / "views"
     found = {
         entry.name.removesuffix(".sql"): read_view(entry.name.removesuffix(".sql"), entry.read_text("utf-8"))
@@ -143,13 +143,11 @@ def load(name: str) -> View:
     for view in views():
         if view.name == name:
             return view
-    raise NotFound(
-        f"no view is called {name!r}; there are {', '.join(sorted(view.name for view in views()))}"
-    )
+    raise NotFound(f"there is no view {name!r}; there are {', '.join(sorted(view.name for view in views()))}")
 
 
 def install(store: Store, form: Form = PLAIN) -> None:
-    """Create every view in the store's database, replacing what an earlier release left. The tables must exist.
+    """Create every view in the store's database, replacing those of an earlier release. The tables must exist.
 
     Safe to repeat, and safe while readers query: each view is replaced as a whole. Its comment is its title and a hash
     of how it was made. A single server's view that is there just so is left as it is; elsewhere a replica may lack it.

@@ -49,7 +49,7 @@ def connect(
 def connect(
     url: str | None = None, *, pandas: bool = False, timeout: float = 300.0, token: str | None = None
 ) -> Views[pl.DataFrame] | Views[pd.DataFrame]:
-    """Name the collector to ask. Nothing is sent before the first question.
+    """Name the collector to query. Nothing is sent before the first query.
 
     Args:
         url: its SQL port; without it RETROSPAN_URL, else this machine's.
@@ -81,7 +81,7 @@ class Views(Generic[Frame]):
         self._frame = frame
 
     def sql(self, query: str, /, **parameters: Value) -> Frame:
-        """Any read-only SQL; `{name:Type}` in it is bound to the argument of that name."""
+        """Run any read-only SQL; `{name:Type}` in it is bound to the argument of that name."""
         return self._frame(lambda strings: self._client.ask(query, parameters, strings))
 
     def runs(
@@ -110,25 +110,25 @@ class Views(Generic[Frame]):
         span_id: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """Spans as they were sent, by start."""
+        """Return spans as they were sent, by start."""
         filters = {"run_id": run_id, "trace_id": trace_id, "span_id": span_id}
         return self._list("SELECT * FROM spans", filters, "ORDER BY started_at, span_id", limit)
 
     def model_calls(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Return requests to models, in order within their run."""
+        """Return model calls, in order within their run."""
         return self._list("SELECT * FROM model_calls", {"run_id": run_id}, "ORDER BY run_id, ordinal", limit)
 
     def tool_calls(
         self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Return executions of tools, and calls that were asked for but not executed, in order within their run."""
+        """Return tool executions, and requested calls that were not executed, in order within their run."""
         filters = {"run_id": run_id, "tool_name": tool_name}
         return self._list("SELECT * FROM tool_calls", filters, "ORDER BY run_id, ordinal", limit)
 
     def messages(
         self, *, run_id: str | None = None, role: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Messages of the model calls' inputs and outputs, in order."""
+        """Return messages of the model calls' inputs and outputs, in order."""
         filters = {"run_id": run_id, "role": role}
         order = "ORDER BY run_id, model_call, direction, position"
         return self._list("SELECT * FROM messages", filters, order, limit)
@@ -145,7 +145,7 @@ class Views(Generic[Frame]):
         object: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """Return what used, generated, informed what."""
+        """Return provenance edges: what used, generated or informed what."""
         filters = {"run_id": run_id, "subject": subject, "object": object}
         order = "ORDER BY run_id, step, subject, relation, object"
         return self._list("SELECT * FROM provenance_edges", filters, order, limit)
@@ -153,26 +153,26 @@ class Views(Generic[Frame]):
     def loops(
         self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Three or more equal tool calls in a row."""
+        """Return loops: three or more equal tool calls in a row."""
         filters = {"run_id": run_id, "tool_name": tool_name}
         return self._list("SELECT * FROM loops", filters, "ORDER BY started_at, run_id, first_step", limit)
 
     def context_use(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Return what each model call's prompt holds, and what left it since the call before, in order."""
+        """Return what each model call's prompt holds, and what it lost since the previous call, in order."""
         filters = {"run_id": run_id}
         return self._list("SELECT * FROM context_use", filters, "ORDER BY run_id, model_call", limit)
 
     def failures(
         self, *, run_id: str | None = None, origin: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Errors, each once and where it began, by time."""
+        """Return errors, each once and where it began, by time."""
         filters = {"run_id": run_id, "origin": origin}
         return self._list("SELECT * FROM failures", filters, "ORDER BY at, run_id, span_id", limit)
 
     def retries(
         self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Return tries of what was tried more than once, tied together by the step of the first."""
+        """Return attempts at what was tried more than once, linked by the step of the first."""
         filters = {"run_id": run_id, "tool_name": tool_name}
         return self._list("SELECT * FROM retries", filters, "ORDER BY run_id, of_step, step", limit)
 
@@ -185,7 +185,7 @@ class Views(Generic[Frame]):
         run_id: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """Statements about fields of entities, by the time since when they hold."""
+        """Return statements about fields of entities, by the time from which they hold."""
         filters = {"entity_type": entity_type, "entity_id": entity_id, "field": field, "run_id": run_id}
         order = "ORDER BY valid_from, known_from, observation_id, field"
         return self._list("SELECT * FROM observations", filters, order, limit)
@@ -211,7 +211,7 @@ class Views(Generic[Frame]):
         run_id: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """Values that one run put in the place of another run's, by time."""
+        """Return values of another run that a run replaced, by time."""
         filters = {"entity_type": entity_type, "entity_id": entity_id, "run_id": run_id}
         return self._list("SELECT * FROM overwrites", filters, "ORDER BY at, field", limit)
 
@@ -223,49 +223,49 @@ class Views(Generic[Frame]):
         run_id: str | None = None,
         limit: int | None = None,
     ) -> Frame:
-        """Who relied on values that other runs later overwrote, by the time of reading."""
+        """Return uses of values that other runs later overwrote, by the time of reading."""
         filters = {"entity_type": entity_type, "entity_id": entity_id, "run_id": run_id}
         return self._list("SELECT * FROM stale_reads", filters, "ORDER BY read_at, run_id, field", limit)
 
     def decisions(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Choices that agents stated, by time."""
+        """Return decisions that agents stated, by time."""
         return self._list("SELECT * FROM decisions", {"run_id": run_id}, "ORDER BY at, run_id", limit)
 
     def effects(
         self, *, run_id: str | None = None, problem: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Return calls that say what they do to the world, and what is wrong with them, by time."""
+        """Return calls that state their effect on the world, with any problems, by time."""
         filters = {"run_id": run_id, "problem": problem}
         return self._list("SELECT * FROM effects", filters, "ORDER BY at, run_id, span_id", limit)
 
     def checkpoints(
         self, *, run_id: str | None = None, conversation_id: str | None = None, limit: int | None = None
     ) -> Frame:
-        """Points that runs can be resumed from, by time."""
+        """Return points that runs can be resumed from, by time."""
         filters = {"run_id": run_id, "conversation_id": conversation_id}
         return self._list("SELECT * FROM checkpoints", filters, "ORDER BY at, checkpoint_id", limit)
 
     def approvals(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Return what somebody decided about acts of agents, by time."""
+        """Return people's decisions about acts of agents, by time."""
         return self._list("SELECT * FROM approvals", {"run_id": run_id}, "ORDER BY at, run_id", limit)
 
     def missing_layers(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Return what the records of runs leave in the dark."""
+        """Return which layers of a run's record are missing."""
         return self._list("SELECT * FROM missing_layers", {"run_id": run_id}, "ORDER BY run_id", limit)
 
     def rejects(self, *, signal: str | None = None, limit: int | None = None) -> Frame:
-        """Return what was sent and could not be kept, with the reason."""
+        """Return what was sent but could not be stored, with the reason."""
         return self._list("SELECT * FROM rejects", {"signal": signal}, "ORDER BY arrived_at", limit)
 
     def interpretation_problems(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
-        """Return what could not be read as its producer meant it."""
+        """Return values that could not be read as their producer meant them."""
         filters = {"run_id": run_id}
         return self._list(
             "SELECT * FROM interpretation_problems", filters, "ORDER BY run_id, span_id, field", limit
         )
 
     def batches(self, *, limit: int | None = None) -> Frame:
-        """Return what was loaded together, in the order of its chain."""
+        """Return the batches of loaded records, in the order of their chain."""
         return self._list("SELECT * FROM batches", {}, "ORDER BY log, number", limit)
 
     def retention_log(self, *, what: str | None = None, limit: int | None = None) -> Frame:
@@ -273,7 +273,7 @@ class Views(Generic[Frame]):
         return self._list("SELECT * FROM retention_log", {"what": what}, "ORDER BY log, number", limit)
 
     def run_state(self, run_id: str, step: int = 0) -> Frame:
-        """Return what the agent knew as the step began; 0 means after the last step."""
+        """Return what the agent knew when the step began; 0 means after the last step."""
         return self.sql(
             "SELECT * FROM run_state(run_id = {run_id:String}, step = {step:UInt32}) ORDER BY key",
             run_id=run_id,
@@ -283,7 +283,7 @@ class Views(Generic[Frame]):
     def entity_state(
         self, entity_type: str, entity_id: str, *, at: str | datetime = "", known_at: str | datetime = ""
     ) -> Frame:
-        """Return the fields of an entity at a time, as known at a time; '' is any time, text without a zone UTC."""
+        """Return the fields of an entity at one time, as known at another; '' is any time, text without a zone UTC."""
         return self.sql(
             "SELECT * FROM entity_state(entity_type = {entity_type:String}, entity_id = {entity_id:String}, "
             "at = {at:String}, known_at = {known_at:String}) ORDER BY field",
@@ -294,7 +294,7 @@ class Views(Generic[Frame]):
         )
 
     def provenance(self, ref: str, depth: int = 20, direction: Literal["up", "down"] = "up") -> Frame:
-        """Where something came from (`up`), or what it led to (`down`)."""
+        """Return where something came from (`up`), or what it led to (`down`)."""
         return self.sql(
             "SELECT * FROM provenance(ref = {ref:String}, depth = {depth:UInt32}, direction = {direction:String})",
             ref=ref,
@@ -303,13 +303,13 @@ class Views(Generic[Frame]):
         )
 
     def run_diff(self, a: str, b: str) -> Frame:
-        """Two runs side by side: one row per position and aspect."""
+        """Compare two runs side by side: one row per position and aspect."""
         return self.sql(
             "SELECT * FROM run_diff(a = {a:String}, b = {b:String}) ORDER BY position, aspect", a=a, b=b
         )
 
     def run_divergence(self, a: str, b: str) -> Frame:
-        """Where two runs diverge, and why. One row."""
+        """Return where two runs diverge, and why: one row."""
         return self.sql("SELECT * FROM run_divergence(a = {a:String}, b = {b:String})", a=a, b=b)
 
     def drift(
@@ -323,7 +323,7 @@ class Views(Generic[Frame]):
         candidate_version: str = "",
         agent: str = "",
     ) -> Frame:
-        """Whether runs behave differently from those before: one row per metric. '' is open, or any."""
+        """Tell whether runs behave differently from earlier ones: one row per metric. '' is open, or any."""
         return self.sql(
             "SELECT * FROM drift(baseline_from = {baseline_from:String}, baseline_to = {baseline_to:String}, "
             "baseline_version = {baseline_version:String}, candidate_from = {candidate_from:String}, "

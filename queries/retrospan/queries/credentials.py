@@ -1,4 +1,4 @@
-"""How a client shows who it is and whom it trusts: a token, and for https:// the authority of the collector.
+"""How a client identifies itself and whom it trusts: a token, and for https:// the authority of the collector.
 
 RETROSPAN_TOKEN is the token, RETROSPAN_CA a file of authorities in PEM instead of the system's, and
 RETROSPAN_CERTIFICATE with RETROSPAN_KEY what the client shows to a collector that asks for a certificate.
@@ -29,7 +29,7 @@ class Credentials:
 
     @classmethod
     def read(cls, environ: Mapping[str, str], token: str | None = None) -> Credentials:
-        """Those of the variables; `token` stands before RETROSPAN_TOKEN.
+        """Read them from the variables; `token` takes precedence over RETROSPAN_TOKEN.
 
         Raises:
             ConfigError: the token cannot be sent in a header; the message does not show it.
@@ -43,7 +43,7 @@ class Credentials:
         return cls(text, *(environ.get(name, "").strip() for name in (CA, CERTIFICATE, KEY)))
 
     def headers(self) -> dict[str, str]:
-        """Return what goes with every request."""
+        """Return the headers of every request."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def context(self) -> ssl.SSLContext:

@@ -1,6 +1,6 @@
-"""The page about the views, made from their headers: `python -m retrospan.queries.document > docs/views.md`.
+"""The page about the views, generated from their headers: `python -m retrospan.queries.document > docs/views.md`.
 
-A test keeps the page in the repository equal to what `render` gives.
+A test checks that the page in the repository equals what `render` returns.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from retrospan.queries.catalogue import View, views
 _INTRODUCTION = """\
 # The views
 
-Everything Retrospan knows is asked for in SQL, over these views of the database `retrospan`. The command line, the
+Everything Retrospan knows can be queried in SQL, through these views of the database `retrospan`. The command line, the
 Python interface and dashboards read nothing else. Columns may be added; none is renamed or changes its meaning.
 
-- What is not known is NULL, never 0 and never an empty text.
+- Unknown values are NULL, never 0 and never an empty text.
 - Ids are lower-case hexadecimal text. Times are UTC with nanoseconds. JSON is text. Hashes have 32 hex digits.
 - Filter on `run_id` (or `trace_id` of `spans`) wherever you can: it leads the primary keys. Name the columns you need:
-  payloads are read only when asked for.
+  payloads are read only if you select them.
 - Views with parameters are called like functions, with all their parameters: `run_state(run_id = '…', step = 5)`.
-  Give them literals or parameters, in a SELECT without WITH: the port answers that in half the time of any other call.
-- In the examples `{run_id:String}` stands for a value that you pass along (`param_run_id` over HTTP).
+  Pass literals or parameters, in a SELECT without WITH: the port answers that twice as fast as any other call.
+- In the examples `{run_id:String}` stands for a value that you pass separately (`param_run_id` over HTTP).
 
 This page is generated from the headers of `queries/retrospan/queries/views/*.sql`.
 """

@@ -1,7 +1,7 @@
 """The names of the `retrospan.*` conventions, version 1: each lives here once.
 
-Agents say them with any OpenTelemetry SDK, or with `retrospan.exporter`; interpretation reads them. Values that
-are JSON travel as JSON text in a string attribute. What each name means is in docs/conventions.md.
+Agents set them with any OpenTelemetry SDK, or with `retrospan.exporter`; interpretation reads them. JSON values are
+sent as JSON text in a string attribute. docs/conventions.md explains each name.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class SpanRow:
 
 @dataclass(slots=True, kw_only=True)
 class ValueRow:
-    """A JSON value said in a run, once: a message, another value, or a list made of earlier values."""
+    """A JSON value of a run, stored once: a message, another value, or a list of earlier values."""
 
     tenant: str
     run_id: str

@@ -1,6 +1,6 @@
-"""The one place where a statement of ours becomes what a single server, a replicated database or a cluster needs.
+"""The one place that adapts our statements to a single server, a replicated database or a cluster.
 
-The files say what a table is on one server. From them follow:
+The files define tables for one server. From them the other forms are derived:
 
     plain                  as written: one server, or embedded
     replicated database    Replicated engines without a path; the database itself spreads every statement
@@ -133,7 +133,7 @@ def cluster(name: str, *, shards: int = 1) -> Form:
     Raises ValueError when the name is none that can be written as it is.
     """
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
-        raise ValueError(f"{name!r} is not a name of a cluster")
+        raise ValueError(f"{name!r} is not a cluster name")
     return Form(cluster=name, shards=shards, replicated=True)
 
 

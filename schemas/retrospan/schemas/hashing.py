@@ -18,8 +18,8 @@ _ENCODE = json.JSONEncoder(
 def canonical_json(value: object) -> bytes:
     """Return the canonical JSON of a JSON value (None, bool, int, float, str, list, dict) as UTF-8.
 
-    Raises RecursionError when the value is nested deeper than the interpreter's stack, TypeError when it holds
-    something that JSON has no form for.
+    Raises RecursionError when the value is nested deeper than the interpreter's stack, TypeError when it contains
+    something that JSON cannot represent.
     """
     text = _ENCODE(value) if _is_plain(value) else _spell(value)
     try:

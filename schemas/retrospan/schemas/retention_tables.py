@@ -1,8 +1,8 @@
-"""What is kept about keeping: receipts of deletions and the batches that were loaded, each chained by hash.
+"""Records of retention and loading: receipts of deletions and the loaded batches, each chained by hash.
 
-Each class mirrors its table, column for column. A link's hash covers every column before it, the hash of the link
-before included, so that a row that was changed, removed, added or moved no longer fits. The first link of a chain
-follows ''. A chain is that of one log, which numbers its links from 1.
+Each class mirrors its table, column for column. A link's hash covers every column before it, including the hash of the
+previous link, so that a changed, removed, added or moved row no longer fits. The first link of a chain follows ''. Each
+log has its own chain, with links numbered from 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Names of OpenTelemetry's conventions and of its forerunners that interpretation reads: each lives here once.
 
-A name of the GenAI conventions is called what follows `gen_ai.` in it, another one what it is in whole. What only one
-module knows of one vendor stays in that module. A test holds this against the registry that OpenTelemetry publishes.
+A constant for a GenAI name is called what follows `gen_ai.` in it; other constants are called after the whole name.
+Names of one vendor that only one module reads stay in that module. A test checks these against the registry that
+OpenTelemetry publishes.
 """
 
 from __future__ import annotations

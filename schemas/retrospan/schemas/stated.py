@@ -2,7 +2,7 @@
 
 Entities and what was observed and used of them, decisions, effects on the world, checkpoints, approvals and
 compactions. Conventions are those of `retrospan.schemas.canonical`: unknown is None, times are Unix nanoseconds.
-`step` is None where a thing was said outside of any step. The `at` of an event is the producer's time of it.
+`step` is None if something was stated outside any step. The `at` of an event is the producer's time of it.
 """
 
 from __future__ import annotations

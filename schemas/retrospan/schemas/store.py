@@ -1,4 +1,4 @@
-"""What the rest of Retrospan asks of a ClickHouse, embedded or not."""
+"""The interface of ClickHouse for the rest of Retrospan, embedded or not."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Store(Protocol):
     ) -> None:
         """Run one SELECT and write its result to the descriptor of a pipe, block by block as it is made.
 
-        Whoever reads the pipe must read on until its end: a writer that waits for a reader cannot be stopped.
+        The reader of the pipe must read until its end: a writer that waits for a reader cannot be stopped.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What of protobuf's wire format is needed by hand: varints, length-delimited fields, and the walk over a message."""
+"""The parts of protobuf's wire format that we read ourselves: varints, length-delimited fields, walking a message."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def fields(data: Buffer, at: int = 0, end: int = -1) -> Iterator[tuple[int, int,
         elif kind in (FIXED64, FIXED32):
             at += 8 if kind == FIXED64 else 4
         else:
-            raise NotAMessage("a group, or no field at all")
+            raise NotAMessage("a group, or not a field")
         if at > end:
             raise NotAMessage("a field is cut off")
         yield tag >> 3, kind, begin, start, at

@@ -46,13 +46,13 @@ def test_a_version_beside_itself_has_not_drifted(ask: Ask) -> None:
     assert said.err.startswith("no drift in ")
 
 
-def test_too_few_runs_are_no_verdict(ask: Ask) -> None:
+def test_too_few_runs_give_no_verdict(ask: Ask) -> None:
     said = ask("drift", "--baseline", "version=1.4.1", "--candidate", "version=1.4.3")
     assert said.code == 2
     assert "No verdict: the candidate has 7 runs, the baseline 120; 20 a side are needed." in said.err
     said = ask("drift", "--baseline", "version=0.1", "--candidate", "version=0.2")
     assert said.code == 2
-    assert "no run is in either span" in said.err
+    assert "there are no runs in either span" in said.err
 
 
 def test_times_choose_the_runs(ask: Ask) -> None:
@@ -70,8 +70,11 @@ def test_times_choose_the_runs(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("span", "complaint"),
     [
-        ("yesterday", "'yesterday' is not a SPAN: use FROM..TO, version=VERSION, or both with a comma"),
-        ("version=", "names no version after 'version='"),
+        (
+            "yesterday",
+            "'yesterday' is not a SPAN: use FROM..TO, version=VERSION, or both separated by a comma",
+        ),
+        ("version=", "lacks a version after 'version='"),
         ("1d..7d", "'1d..7d' ends before it begins"),
         ("soon..", "'soon' is not a time"),
     ],

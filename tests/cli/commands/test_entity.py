@@ -56,7 +56,7 @@ def test_the_state_at_a_time_and_as_known_at_a_time(ask: Ask) -> None:
     known = ask("entity", RECORD, "--known-at", "2026-09-21T14:00:30Z")
     assert [line.split()[:2] for line in known.lines[2:]] == [["status", '"open"']]
     nothing = ask("entity", RECORD, "--at", "2026-09-20T00:00:00Z", "--exit-code")
-    assert nothing.code == 1 and "had no fields then" in nothing.err
+    assert nothing.code == 1 and "had no known fields then" in nothing.err
 
 
 def test_json_has_the_columns_of_the_views(ask: Ask) -> None:
@@ -75,7 +75,7 @@ def test_an_id_may_hold_slashes(ask: Ask) -> None:
 
 def test_what_is_not_known_names_the_nearest(ask: Ask) -> None:
     said = ask("entity", "record/C-1024")
-    assert said.code == 2 and "nothing is known of record/C-1024 among 4 entities" in said.err
+    assert said.code == 2 and "nothing is known about record/C-1024 among 4 entities" in said.err
     assert said.err.splitlines()[1].strip() == "record/C-1042  4 statements"
     assert "give TYPE/ID, such as config/acme-config" in ask("entity", "acme").err
     assert ask("entity", "acme").code == 2
@@ -83,5 +83,5 @@ def test_what_is_not_known_names_the_nearest(ask: Ask) -> None:
     assert both.code == 2 and "give --since, or --at and --known-at" in both.err
 
 
-def test_without_any_run_the_way_to_one_is_said(ask_empty: Ask) -> None:
+def test_without_any_run_the_way_to_one_is_reported(ask_empty: Ask) -> None:
     assert "No runs yet" in ask_empty("entity", RECORD).err

@@ -87,7 +87,7 @@ def test_standard_output_takes_a_request_unless_it_is_a_terminal(played: Served)
     ],
     ids=["no file", "one file", "trace", "run or trace", "span", "run"],
 )
-def test_what_cannot_be_exported_is_said_and_nothing_is_written(
+def test_what_cannot_be_exported_is_reported_and_nothing_is_written(
     export: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

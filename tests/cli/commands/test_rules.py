@@ -58,11 +58,14 @@ def test_as_json_for_one_run(ask: Ask, tmp_path: Path) -> None:
     assert ask("rules", "test", _file(tmp_path), "--run", "91c0d7e2", "--json").out == ""
 
 
-def test_what_a_rule_misses_is_said(ask: Ask, tmp_path: Path) -> None:
+def test_what_a_rule_misses_is_reported(ask: Ask, tmp_path: Path) -> None:
     file = _file(tmp_path, id="arguments.record_id")
     said = ask("rules", "test", file, "--exit-code")
     assert said.code == 1
-    assert "rule records, 7f3e91d0/4: id: arguments.record_id leads to no text or whole number" in said.err
+    assert (
+        "rule records, 7f3e91d0/4: id: arguments.record_id does not lead to a text or whole number"
+        in said.err
+    )
     (row,) = map(json.loads, ask("rules", "test", file, "--json").lines)
     assert (row["problem"], row["reason"].partition(":")[0], row["tool_name"]) == (
         "rule:records",
@@ -71,7 +74,7 @@ def test_what_a_rule_misses_is_said(ask: Ask, tmp_path: Path) -> None:
     )
 
 
-def test_a_rule_that_fits_nothing_is_said(ask: Ask, tmp_path: Path) -> None:
+def test_a_rule_that_fits_nothing_is_reported(ask: Ask, tmp_path: Path) -> None:
     said = ask("rules", "test", _file(tmp_path, more='agent = "nobody"\nafter = "arguments"'), "--exit-code")
     assert (said.code, said.out) == (1, "") and "no call here fits rule records" in said.err
     services = ask("rules", "test", _file(tmp_path, more='service = "nowhere"\nafter = "arguments"'))
@@ -80,6 +83,8 @@ def test_a_rule_that_fits_nothing_is_said(ask: Ask, tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_used(ask: Ask, tmp_path: Path) -> None:
     said = ask("rules", "test", _file(tmp_path, more="aftr = 1"))
-    assert said.code == 2 and "records.toml line 7: aftr: no key of a rule; did you mean 'after'?" in said.err
+    assert (
+        said.code == 2 and "records.toml line 7: aftr: not a key of a rule; did you mean 'after'?" in said.err
+    )
     assert ask("rules", "test", str(tmp_path / "none.toml")).code == 2
     assert ask("rules", "try", "x").code == 2

@@ -72,7 +72,7 @@ def test_nothing_stored_says_where_to_send(ask_empty: Ask) -> None:
         assert said.code == 0 and said.out == ""
         assert "No runs yet" in said.err and "retrospan demo" in said.err
     said = ask_empty("show", "last")
-    assert said.code == 2 and "holds no run yet" in said.err
+    assert said.code == 2 and "has no runs yet" in said.err
     assert ask_empty("runs", "--json").out == ""
 
 
@@ -113,7 +113,7 @@ def test_sql_of_a_question_can_be_run_as_it_is_printed(ask: Ask) -> None:
         ({"durable_sequence": 0}, "No runs yet in host:1: nothing was received. Send OTLP"),
         (
             {"durable_sequence": 9, "load_lag_records": 1, "interpretation_lag_traces": 2},
-            "No runs yet in host:1: 1 request and 2 traces are still being read",
+            "No runs yet in host:1: 1 request and 2 traces are still being interpreted",
         ),
         ({"durable_sequence": 1204}, "1,204 requests arrived, but no trace with a model or tool call."),
         (

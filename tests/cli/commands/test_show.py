@@ -36,7 +36,7 @@ def test_a_run_that_is_incomplete_says_so_first(ask: Ask) -> None:
     said = ask("show", "d220")
     assert said.code == 0
     assert said.err == (
-        "! run d2209b6c is incomplete: the parent of some of its spans never came. Steps may be missing.\n"
+        "! run d2209b6c is incomplete: the parent of some of its spans never arrived. Steps may be missing.\n"
     )
     assert "! error ToolError: connection reset" in said.out
 

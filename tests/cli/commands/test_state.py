@@ -42,7 +42,7 @@ def test_the_state_at_a_time(ask: Ask) -> None:
     assert before.code == 2 and "had not begun at 2026-09-21 13:00:00" in before.err
 
 
-def test_a_state_that_is_not_known_is_said_in_words(ask: Ask) -> None:
+def test_a_state_that_is_not_known_is_reported_in_words(ask: Ask) -> None:
     said = ask("state", "d220")
     assert (said.code, said.out) == (0, "")
     assert "is incomplete" in said.err.splitlines()[0]

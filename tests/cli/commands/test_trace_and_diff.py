@@ -46,7 +46,7 @@ def test_down_goes_from_a_tool_to_the_answer(ask: Ask) -> None:
     assert "assistant: Refunds are possible" in said.lines[-1]
 
 
-def test_a_limited_depth_is_said(ask: Ask) -> None:
+def test_a_limited_depth_is_reported(ask: Ask) -> None:
     said = ask("trace", REFUND, "--depth", "2")
     assert "… goes on" in said.out
     assert "went deeper than shown: --depth 4" in said.err
@@ -111,7 +111,7 @@ def test_diff_as_json(ask: Ask) -> None:
     assert "same" not in {row["change"] for row in rows[1:]}
 
 
-def test_an_incomplete_side_is_said_first(ask: Ask) -> None:
+def test_an_incomplete_side_is_reported_first(ask: Ask) -> None:
     assert "! run d2209b6c is incomplete" in ask("diff", HELD, "d220").err
 
 

@@ -48,7 +48,7 @@ def test_times_as_people_type_them(typed: str, meant: str) -> None:
     "typed",
     ["", "25:00", "14:99", "yesterday", "2026-13-01", "99999999999d ago", "1969-01-01", "2h from now"],
 )
-def test_what_is_no_time_is_refused_with_what_is(typed: str) -> None:
+def test_what_is_not_a_time_is_refused_with_what_is(typed: str) -> None:
     with pytest.raises(ValueError, match="RFC 3339"):
         parse_time(typed, NOW)
 

@@ -101,7 +101,7 @@ def test_the_pager_shows_what_is_taller_than_the_terminal(terminal: Terminal) ->
     assert "run " in terminal("show", REFUND, lines=5, environ={"RETROSPAN_PAGER": "no-such-pager"}).out
 
 
-def test_the_zone_is_local_and_said_once(terminal: Terminal) -> None:
+def test_the_zone_is_local_and_named_once(terminal: Terminal) -> None:
     said = terminal("runs", "--color", "never", environ={"TZ": "Europe/Oslo"})
     assert said.out.count("times Europe/Oslo") == 1
     assert "2026-09-21 16:00" in said.out

@@ -34,5 +34,5 @@ def test_messages_of_a_framework_read_as_a_dialogue() -> None:
 @pytest.mark.parametrize(
     "value", [None, "[]", "{}", '"text"', "[1, 2]", '[{"id": 7}]', '[{"role": "user"}]', "not json"]
 )
-def test_what_is_no_list_of_messages_is_left_alone(value: str | None) -> None:
+def test_what_is_not_a_list_of_messages_is_left_alone(value: str | None) -> None:
     assert as_dialogue(value) is None

@@ -129,13 +129,13 @@ def test_an_agent_that_went_on_may_fail_by_itself_later() -> None:
     assert [each.error_class for each in run.failures] == ["transient", "architectural"]
 
 
-def test_an_error_that_stops_below_the_agent_is_no_second_one() -> None:
+def test_an_error_that_stops_below_the_agent_is_not_a_second_one() -> None:
     wrapper = span(2, 1, "plan", (5, 18), "Wrapped")
     run = run_of(span(1, 0, "invoke_agent", (1, 100)), wrapper, tool(3, 10, "Boom", above=2), tool(4, 20))
     assert [told(each) for each in run.failures] == [(1, "Boom", True)]
 
 
-def test_an_interruption_is_no_failure() -> None:
+def test_an_interruption_is_not_a_failure() -> None:
     run = run_of(span(1, 0, "invoke_agent", (1, 100), "Stopped"), tool(2, 10, "GraphInterrupt"))
     assert run.failures == []
     assert run.incomplete_because == "interrupted"
@@ -207,7 +207,7 @@ def test_equal_calls_after_a_failure_are_tries_of_one_thing() -> None:
     assert [each.error_class for each in failing.failures] == ["systematic", "systematic"]
 
 
-def test_other_arguments_and_what_went_well_are_no_tries() -> None:
+def test_other_arguments_and_what_succeeded_are_not_retries() -> None:
     agent = span(1, 0, "invoke_agent", (1, 100))
     other = tool(3, 20, gen_ai__tool__call__arguments='{"q": "b"}')
     assert attempts(run_of(agent, tool(2, 10, "Odd"), other)) == []

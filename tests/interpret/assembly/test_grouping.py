@@ -113,7 +113,7 @@ def test_an_agent_of_its_own_is_a_run_of_its_own_though_it_links(
     assert [run[:2] for run in _runs(store)] == [[1, [1, 3]], [2, [2]]]
 
 
-def test_links_to_what_is_no_run_merge_nothing(store: EmbeddedStore, interpreter: Interpreter) -> None:
+def test_links_to_what_is_not_a_run_merge_nothing(store: EmbeddedStore, interpreter: Interpreter) -> None:
     _load(store, interpreter, _request(1, 10, "POST /orders"))
     _load(store, interpreter, _request(2, 11, "consume", link=(1, 10), attributes=_CHAT))
     _load(store, interpreter, _request(3, 12, "consume", link=(1, 10), attributes=_CHAT))

@@ -53,12 +53,12 @@ def test_a_link_says_how_a_run_descends(kind: str, origin: str) -> None:
     assert (row.parent_run_id, row.parent_link, row.origin_run_id) == (_PARENT, kind, origin)
 
 
-def test_the_origin_that_is_said_holds() -> None:
+def test_a_stated_origin_holds() -> None:
     row = _row({"retrospan.link.type": "resumes"}, retrospan__run__origin="first")
     assert (row.parent_run_id, row.origin_run_id) == (_PARENT, "first")
 
 
-def test_a_parent_that_is_no_trace_is_named_by_the_link() -> None:
+def test_a_parent_that_is_not_a_trace_is_named_by_the_link() -> None:
     row = _row({"retrospan.link.type": "retries", "retrospan.run.id": "job-7"})
     assert (row.parent_run_id, row.origin_run_id) == ("job-7", "job-7")
 

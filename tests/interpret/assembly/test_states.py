@@ -212,7 +212,7 @@ def test_a_message_that_repeats_only_its_calls_is_the_fuller_one_said_before() -
     assert found.model_calls[1].input_values[1] == found.model_calls[0].output_values[0]
 
 
-def test_the_same_message_in_another_form_is_no_change() -> None:
+def test_the_same_message_in_another_form_is_not_a_change() -> None:
     plain = {"role": "user", "content": "Hi"}
     serialised = {"type": "human", "content": "Hi", "additional_kwargs": {}}
     assert changes(agent(), stated(1, {"m": plain}), stated(3, {"m": serialised})) == [(1, "m", plain, 0)]

@@ -125,7 +125,7 @@ def test_a_transcript_tells_the_model_calls_that_have_no_spans() -> None:
     assert [step.kind for step in run.steps] == ["model", "model"]
 
 
-def test_answers_of_earlier_turns_are_no_calls_of_this_run() -> None:
+def test_answers_of_earlier_turns_are_not_calls_of_this_run() -> None:
     earlier: list[object] = [
         {"role": "system", "content": "Be brief"},
         {"role": "user", "content": "Hi"},
@@ -146,7 +146,7 @@ def test_answers_of_earlier_turns_are_no_calls_of_this_run() -> None:
     ],
     ids=["an answer alone", "an answer that anything may have given", "no answer"],
 )
-def test_what_does_not_show_a_model_is_no_transcript(messages: list[object]) -> None:
+def test_what_does_not_show_a_model_is_not_a_transcript(messages: list[object]) -> None:
     assert _told(messages, {"query": "Hi"}).calls.models == []
 
 

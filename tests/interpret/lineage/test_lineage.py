@@ -123,7 +123,7 @@ def test_a_result_that_a_prompt_holds_as_text() -> None:
     assert ("message", "wasGeneratedBy", "1") in _without_messages(edges)
 
 
-def test_an_output_of_a_span_that_is_no_step_comes_from_the_steps_inside() -> None:
+def test_an_output_of_a_span_that_is_not_a_step_comes_from_the_steps_inside() -> None:
     spans = [
         _span(1, "task", retrospan__output__id="2841/a"),
         _tool(2, {"q": 1}, "x"),

@@ -185,7 +185,7 @@ def test_odd_json_never_breaks_reading(value: str) -> None:
         assert normalized.tokens.input is None
 
 
-def test_an_interrupt_is_no_error() -> None:
+def test_an_interrupt_is_not_an_error() -> None:
     event = Event(
         name="exception", time_ns=1, attributes={"exception.type": "langgraph.errors.GraphInterrupt"}
     )

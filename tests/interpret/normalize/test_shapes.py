@@ -57,7 +57,7 @@ def test_an_assistant_may_print_what_is_neither_message_nor_part(text: str) -> N
     assert read_messages([message]) == [message]
 
 
-def test_a_tool_s_text_beside_its_result_is_said_once() -> None:
+def test_a_tool_s_text_beside_its_result_counts_once() -> None:
     result = {"type": "tool_call_response", "id": "c1", "response": {"city": "Oslo"}}
     text = {"type": "text", "content": '{"city": "Oslo"}'}
     assert read_messages([{"role": "tool", "parts": [text, result]}]) == [{"role": "tool", "parts": [result]}]
@@ -76,7 +76,7 @@ def test_a_result_that_two_messages_in_a_row_tell_is_one() -> None:
     assert len(found.model_calls[1].input_values) == 5
 
 
-def test_a_text_that_stands_apart_from_its_calls_is_said_once() -> None:
+def test_a_text_that_stands_apart_from_its_calls_counts_once() -> None:
     call = asks("search", {"q": "a"}, "c1")
     answered = chat(1, [HI], TEXT, call)
     history = [HI, said("assistant", "I will look it up."), said("assistant", call), returned("c1", {"n": 1})]

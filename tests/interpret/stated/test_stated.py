@@ -117,7 +117,7 @@ def anything(draw: st.DrawFn) -> list[Span]:
 
 @settings(max_examples=60, deadline=None, database=None)
 @given(spans=anything(), seed=st.integers(0, 2**32))
-def test_whatever_is_said_gives_the_same_rows_in_any_order(spans: list[Span], seed: int) -> None:
+def test_any_statements_give_the_same_rows_in_any_order(spans: list[Span], seed: int) -> None:
     expected = told(*spans)
     shuffled = [*spans, *spans[: len(spans) // 2]]
     random.Random(seed).shuffle(shuffled)
@@ -175,7 +175,7 @@ def test_an_id_said_again_counts_once_and_with_other_content_is_a_problem() -> N
     assert problem.field == "retrospan.observation.id" and "x = 2 is left out" in problem.reason
 
 
-def test_what_is_said_belongs_to_the_step_around_it_or_the_last_inside() -> None:
+def test_a_statement_belongs_to_the_step_around_it_or_the_last_inside() -> None:
     said = event("decision", decision__name="d", decision__chosen="c")
     root = span(1, 0, 0, [said, replace(said, time_ns=25), replace(said, time_ns=45)])
     rows = told(root, tool(2, 20), replace(tool(3, 40), events=[said]))

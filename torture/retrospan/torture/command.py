@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         if code:
             kept = Path(tempfile.mkdtemp(prefix="retrospan-torture-broken-"))
             directory.rename(kept / "torture")
-            screen.line(f"everything is kept in {kept / 'torture'}")
+            screen.line(f"everything was kept in {kept / 'torture'}")
         return code
 
 
@@ -98,10 +98,10 @@ def summary(verdict: Verdict) -> list[str]:
         f"rejected {verdict.rejected:,}, refused {verdict.refused:,}"
     )
     if not verdict.broken:
-        lines.append("every promise held: no acknowledged span is missing, none is there twice")
+        lines.append("every promise held: no acknowledged span is missing, none is stored twice")
     lines += [f"BROKEN: {sentence}" for sentence in verdict.broken]
     if verdict.broken:
-        lines.append(f"the same again: retrospan torture --seed {verdict.seed}")
+        lines.append(f"to repeat: retrospan torture --seed {verdict.seed}")
     return lines
 
 

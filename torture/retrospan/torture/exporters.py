@@ -1,8 +1,8 @@
-"""Exporters that count: each sends numbered runs of numbered spans and writes down what it was told about each.
+"""Exporters that count: each sends numbered runs of numbered spans and records the answer about each.
 
-A request is sent again, byte for byte, until an answer settles it: stored, or refused for good. So at the end every
-span that was ever sent is acknowledged, rejected or refused, and nothing is open. Some requests hold a span without
-an id, which alone may be rejected; some are cut short, and only refused as a whole.
+A request is repeated, byte for byte, until an answer settles it: stored, or refused permanently. So at the end every
+span sent is acknowledged, rejected or refused, and none is undecided. Some requests hold a span without an id, the only
+kind that may be rejected; some are cut short, and must be refused as a whole.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Addresses(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What settled a request: taken, but for `rejected` spans; or refused as a whole."""
+    """The final answer to a request: accepted, except `rejected` spans; or refused as a whole."""
 
     taken: bool
     rejected: int
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """What one exporter sent and was told. Spans are keyed by (trace id, span id), in hex, with their name."""
+    """What one exporter sent, and the answers. Spans are keyed by (trace id, span id), in hex, with their name."""
 
     sent: int = 0
     acknowledged: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -1,10 +1,10 @@
-"""A collector that ends itself with SIGKILL at a named point, the given time it gets there.
+"""A collector that kills itself with SIGKILL when it reaches a named point for the given time.
 
     python -m retrospan.torture.failpoints POINT TIMES serve --data DIR …
 
-The points are wrapped around the collector's own code from outside, in a process that does nothing else; the code
-of a collector that is not tortured knows nothing of them. In the process of the warehouse they are armed as well: both
-processes end at whichever is reached, as they do when the machine does.
+The points are wrapped around the collector's own code from outside, in a separate process; the collector's code
+contains no trace of them. They are armed in the process of the warehouse too: both processes end at whichever is
+reached, as in a crash of the machine.
 """
 
 from __future__ import annotations

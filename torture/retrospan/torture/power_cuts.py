@@ -30,7 +30,7 @@ _PATIENCE_SECONDS = 30.0
 
 @dataclass(slots=True)
 class Outcome:
-    """What a life did, and the promises it broke."""
+    """The events of a life, and the promises it broke."""
 
     appended: int = 0
     acknowledged: int = 0
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def play_lives(directory: Path, seeds: Iterable[int]) -> Outcome:
-    """Play a life for each seed in an new directory; what was broken names its seed."""
+    """Play a life for each seed in a new directory; each broken promise names its seed."""
     total = Outcome()
     for seed in seeds:
         directory.mkdir(parents=True)

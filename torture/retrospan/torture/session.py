@@ -46,7 +46,7 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True)
 class Verdict:
-    """What a torture did and found. `broken` names the promises that did not hold; empty is the good end."""
+    """What a torture run did and found. `broken` lists the broken promises; empty if all held."""
 
     seed: int
     kills: int = 0
@@ -139,7 +139,7 @@ class Torture:
             self._say(f"kill {verdict.kills:>4}  {what:<32} {acknowledged:>10,} spans acknowledged")
 
     def _kill_at(self, point: str) -> str:
-        """Let a collector end itself at a point; says where it ended."""
+        """Let a collector kill itself at a point; return where it ended."""
         # What is written at a start is written once.
         times = 1 if point.startswith("summary") else self._chance.randint(1, _MOST_TIMES)
         victim = self._new_victim((point, times))
@@ -164,7 +164,7 @@ class Torture:
         """Return a collector that answers; None, and a broken promise, when it does not start."""
         victim = self._new_victim()
         if not victim.wait_ready():
-            self.verdict.broken.append(f"the collector does not start any more, see {self._log}")
+            self.verdict.broken.append(f"the collector no longer starts, see {self._log}")
             return None
         self._addresses = victim.addresses
         return victim
@@ -189,7 +189,7 @@ class Torture:
 
 
 def compare(accounts: Sequence[Account], rows: Callable[[str], list[list[object]]], verdict: Verdict) -> None:
-    """Compare what exporters were told with what the views hold, and write it into the verdict."""
+    """Compare the exporters' answers with the views, and write the result into the verdict."""
     acknowledged: dict[tuple[str, str], str] = {}
     hashes: set[str] = set()
     for account in accounts:

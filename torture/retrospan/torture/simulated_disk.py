@@ -1,4 +1,4 @@
-"""A disk that can lose power: what was not synced may be gone, in part, or in another order.
+"""A disk that can lose power: unsynced writes may be lost, in part or out of order.
 
 Readers see real files under a directory, as the kernel would show them. Beside them the disk remembers what is
 durable: of each file the bytes up to its last sync, of each directory the names up to its last sync. `cut_power`
@@ -98,7 +98,7 @@ class SimulatedDisk(Files):
         """Wait until a write waits, or the answer that it is for is there already; whether it waits."""
         deadline = time.monotonic() + 30
         while not self._held.wait(0.002) and not answer.done():
-            assert time.monotonic() < deadline, "the log does nothing"
+            assert time.monotonic() < deadline, "the log is idle"
         return not answer.done()
 
     def release(self) -> None:

@@ -72,7 +72,7 @@ class Victim:
         return self._process.pid
 
     def address(self, port: str) -> tuple[str, int]:
-        """Where `grpc`, `http` or `sql` listens, once it is ready."""
+        """Return where `grpc`, `http` or `sql` listens, once it is ready."""
         assert self.addresses is not None
         where = {"grpc": self.addresses.grpc, "http": self.addresses.http, "sql": self._sql}[port]
         host, _, number = where.rpartition(":")

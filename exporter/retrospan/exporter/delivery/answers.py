@@ -1,4 +1,4 @@
-"""What a receiver's answer to a request means for the request."""
+"""What a receiver's answer means for its request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_RETRY_AFTER = 100
 
 
 class Fate(Enum):
-    """What becomes of a request."""
+    """The outcome of a request."""
 
     DELIVERED = "delivered"
     LATER = "later"

@@ -1,8 +1,8 @@
-"""Spans that ended and wait to be encoded, within the memory that they share with requests that wait.
+"""Ended spans that wait to be encoded, within the memory that they share with waiting requests.
 
-`put` is called by the agent, on whatever thread ends a span, an event loop's included: it does no work but to weigh
-the span, waits for nothing, and is safe in a signal handler and in a finalizer. What does not fit is refused at the
-door, so that whatever was accepted before stays whole.
+`put` is called by the agent, on whatever thread ends a span, an event loop's included: it only measures the span, never
+blocks, and is safe in a signal handler and in a finalizer. A span that does not fit is refused, so that everything
+accepted before stays whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Backlog:
         self._asleep.acquire()
 
     def put(self, span: ReadableSpan) -> bool:
-        """Take a span; False when there is no room."""
+        """Accept a span; return False if there is no room."""
         cost = weight(span)
         with self._lock:
             # A span larger than everything is taken when nothing else waits: it is reduced, not lost.
@@ -65,7 +65,7 @@ class Backlog:
             self._used += size
 
     def crowded(self) -> bool:
-        """Whether more than half of the memory is in use."""
+        """Return whether more than half of the memory is in use."""
         return self._used * 2 > self._most
 
     def wait(self, seconds: float) -> None:

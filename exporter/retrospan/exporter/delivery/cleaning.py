@@ -1,4 +1,4 @@
-"""Secrets are taken out of spans, resources and scopes before they leave the process, by the collector's own rules.
+"""Removing secrets from spans, resources and scopes before they leave the process, by the collector's own rules.
 
 It fails closed: a span that cannot be searched to the end keeps its ids, times, kind and status code, and
 `retrospan.redacted` says that the rest is withheld.

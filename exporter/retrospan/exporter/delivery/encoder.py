@@ -45,7 +45,7 @@ class Encoder:
         losses: Losses,
         finished: Callable[[int], None],
     ) -> None:
-        """`finished` is told of spans that come to nothing here."""
+        """`finished` is told of spans that are lost here."""
         self._settings, self._cleaner = settings, cleaner
         self._backlog, self._outbox, self._losses = backlog, outbox, losses
         self._finished = finished
@@ -105,7 +105,7 @@ class Encoder:
             if not self.reduced:
                 notices.say(
                     f"span {span.name[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
-                    "values are described instead of sent. This is logged once; counts().reduced goes on counting."
+                    "values are described instead of sent. This is logged once; counts().reduced keeps counting."
                 )
             self.reduced += 1
             data = small

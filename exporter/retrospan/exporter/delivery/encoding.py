@@ -1,7 +1,7 @@
 """Spans of the OpenTelemetry SDK as the bytes of OTLP, one by one.
 
-Nothing that a span can hold makes this fail: text that UTF-8 cannot say is written with backslashes, integers beyond
-64 bits are written as text, and what OTLP has no form for is described. A batch is never lost for one bad value.
+No content of a span makes this fail: text that UTF-8 cannot represent is written with backslashes, integers beyond 64
+bits are written as text, and values that OTLP cannot represent are described. A batch is never lost for one bad value.
 """
 
 from __future__ import annotations

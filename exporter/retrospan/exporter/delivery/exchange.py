@@ -1,7 +1,7 @@
-"""What one request and its answer may take: one deadline from the connection to the answer's end, and so many bytes.
+"""Limits on one request and its answer: one deadline from the connection to the answer's end, and a number of bytes.
 
-Whoever answers is not trusted. Timeouts of sockets begin anew with each piece that arrives, so here each wait gets
-what is left; status line, interim answers, headers and body are counted together, as they come over the wire.
+The receiver is not trusted. Socket timeouts restart with each piece that arrives, so here each wait gets the remaining
+time; status line, interim answers, headers and body are counted together, as they come over the wire.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class AnswerTooLong(OSError):
 
 
 def attempt_seconds(timeout_seconds: float, request_bytes: int) -> float:
-    """How long an attempt to deliver may take: what is set, and the time that sending so much takes."""
+    """Return how long an attempt to deliver may take: what is set, and the time that sending so much takes."""
     return timeout_seconds + request_bytes / _SLOWEST_BYTES_PER_SECOND
 
 
 class Exchange:
-    """The deadline and the budget of one attempt. `spent` tells that one of them has been reached."""
+    """The deadline and the budget of one attempt. `spent` is true once one of them is reached."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

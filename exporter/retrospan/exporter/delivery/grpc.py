@@ -97,12 +97,12 @@ def _answer(error: Any) -> Answer:
     code, details = _code(error), error.details() or ""
     reason = shortened(f"gRPC {code}: {details}")
     if any(words in details for words in _TOO_LONG):
-        return Answer(Fate.BLOCKED, "an answer that is too long: that is not a receiver of OTLP")
+        return Answer(Fate.BLOCKED, "the answer is too long: this is not an OTLP receiver")
     wait = _wait(dict(error.trailing_metadata() or ()))
     if code == "RESOURCE_EXHAUSTED" and wait is None and any(word in details for word in _SIZE_WORDS):
         return Answer(Fate.TOO_LARGE, reason)
     if "http1.x server" in details or "HTTP/2" in details:
-        return Answer(Fate.BLOCKED, "what answers there speaks HTTP (4318); OTLP over gRPC is on 4317")
+        return Answer(Fate.BLOCKED, "the port speaks HTTP (4318); OTLP over gRPC is on 4317")
     if code in _BLOCKED:
         return Answer(Fate.BLOCKED, reason)
     return Answer(Fate.REFUSED, reason) if code in _REFUSED else Answer(Fate.LATER, reason, wait)

@@ -1,7 +1,7 @@
 """OTLP over HTTP, protobuf. The only module that knows HTTP's codes.
 
-An attempt has one deadline, and an answer so many bytes (exchange.py): whatever answers, delivery goes on. The
-status line decides what becomes of a request; the rest of the answer only says more about it.
+An attempt has one deadline, and an answer so many bytes (exchange.py): whatever the receiver does, delivery continues.
+The status line decides the outcome of a request; the rest of the answer only adds details.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _session(provider: str | None) -> requests.Session:
             raise LookupError(f"there is no OTLP credential provider {provider!r}")
         made = found[0].load()()
         if not isinstance(made, requests.Session):
-            raise TypeError(f"the credential provider {provider!r} makes no requests.Session")
+            raise TypeError(f"the credential provider {provider!r} does not return a requests.Session")
         return made
     # Otherwise ~/.netrc would be read for each request, and what it says put in the place of the token.
     session.auth = _as_it_is
@@ -182,9 +182,9 @@ def _innermost(error: BaseException) -> BaseException:
 def _unreachable(error: BaseException) -> Answer:
     inner = _innermost(error)
     if isinstance(inner, AnswerTooLong):
-        return Answer(Fate.BLOCKED, f"{inner}: that is not a receiver of OTLP")
+        return Answer(Fate.BLOCKED, f"{inner}: this is not an OTLP receiver")
     if isinstance(inner, BadStatusLine) and not isinstance(inner, RemoteDisconnected):
-        return Answer(Fate.BLOCKED, "what answers there does not speak HTTP/1: gRPC is on 4317, HTTP on 4318")
+        return Answer(Fate.BLOCKED, "the port does not speak HTTP/1: gRPC is on 4317, HTTP on 4318")
     return Answer(Fate.LATER, _said(error))
 
 

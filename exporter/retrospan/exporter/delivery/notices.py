@@ -1,4 +1,4 @@
-"""What the exporter tells: counts, and lines through `logging` (logger `retrospan.exporter`), each matter once."""
+"""What the exporter reports: counts, and log lines (logger `retrospan.exporter`), each matter once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Losses:
         for reason, spans in self._lost.copy().items():
             if reason not in self._said:
                 self._said.add(reason)
-                say(f"{spans} span(s) lost: {reason}. This is logged once; counts().lost goes on counting.")
+                say(f"{spans} span(s) lost: {reason}. This is logged once; counts().lost keeps counting.")
 
     def tell_all(self) -> None:
         """Say the sums, at the end."""

@@ -1,7 +1,7 @@
-"""Requests that wait for delivery, in order: in the spool where there is one, else in memory.
+"""Requests that wait for delivery, in order: in the spool if there is one, else in memory.
 
-Where the spool is full or cannot be written, a request waits in memory between those on disk, so that the order
-stays. What waits in memory counts against the memory for waiting spans.
+If the spool is full or cannot be written, a request waits in memory between those on disk, which keeps the order.
+Requests in memory count against the memory for waiting spans.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Outbox:
         except FileNotFoundError:
             return None
         except Damaged as error:
-            say(f"{error}. It is put aside, as .damaged.")
+            say(f"{error}. It was renamed to .damaged.")
             self._try(partial(self._spool.put_aside, item.spooled))
             return None
         except OSError as error:
@@ -95,7 +95,7 @@ class Outbox:
                     self._try(partial(self._spool.release, spooled.owner))
 
     def adopt(self) -> None:
-        """Put what processes that are gone left in the spool in front: it is older."""
+        """Put files in the spool from processes that have ended in front: they are older."""
         if self._spool is None:
             return
         try:
@@ -118,7 +118,7 @@ class Outbox:
                     item.spooled, item.request = spooled, None
 
     def left(self) -> tuple[int, int]:
-        """How many of this process's spans wait in memory, and in the spool."""
+        """Return how many of this process's spans wait in memory, and in the spool."""
         with self._filled:
             items = [item for item in self._items if item.own]
         kept = sum(item.spans for item in items if item.spooled is not None)
@@ -137,7 +137,7 @@ class Outbox:
             return spool.write(request.body, request.spans)
         except SpoolFull as error:
             if not self._said_full:
-                say(f"the spool is full: {error}. Spans wait in memory until it has room.")
+                say(f"the spool is full: {error}. Spans wait in memory until there is room.")
             self._said_full = True
         except OSError as error:
             if not self._said_broken:
@@ -150,4 +150,4 @@ class Outbox:
         try:
             do()
         except OSError as error:
-            say(f"the spool cannot be kept in order: {error}.")
+            say(f"the spool cannot be maintained: {error}.")

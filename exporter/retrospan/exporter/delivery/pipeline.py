@@ -109,7 +109,7 @@ class Pipeline:
             elif self._sender is None:
                 self.start()
         except Exception as error:  # noqa: BLE001
-            notices.logger.debug("a span was not taken", exc_info=error)
+            notices.logger.debug("a span could not be queued", exc_info=error)
             self._losses.add(notices.UNENCODABLE, 1)
 
     def flush(self, timeout: float = 30.0) -> bool:
@@ -152,7 +152,7 @@ class Pipeline:
         return self._finished >= self._backlog.accepted and not self._losses.total
 
     def _settle(self, outbox: Outbox, sender: Sender) -> None:
-        """Count and say what was not delivered."""
+        """Count and log what was not delivered."""
         # A sender that still waits for an answer is left to it; the process may end meanwhile.
         sender.ended.wait(0.05)
         outbox.persist()
@@ -160,7 +160,7 @@ class Pipeline:
         self._losses.add(notices.SHUT_DOWN, self._waiting() - kept)
         outbox.close()
         if kept:
-            say(f"{kept} span(s) wait in {self._settings.spool} for the next process that uses it.")
+            say(f"{kept} span(s) are left in {self._settings.spool} for the next process that uses it.")
         self._losses.tell_all()
 
     def counts(self) -> Counts:
@@ -246,6 +246,6 @@ def _shut_down(pipeline: weakref.ref[Pipeline]) -> None:
 
 
 def _suppressed(run: Callable[[], None]) -> None:
-    """Run with instrumentation off: the exporter's own requests are nobody's spans."""
+    """Run with instrumentation off, so that the exporter's own requests do not become spans."""
     context.attach(context.set_value(context._SUPPRESS_INSTRUMENTATION_KEY, True))
     run()

@@ -1,14 +1,13 @@
-"""A directory in which requests wait for the collector, and outlive the process.
+"""A directory in which requests wait for the collector, and survive the process.
 
 One file per request, written under another name and renamed, so that a file is there whole or not at all:
 
     <nanoseconds>-<number>-<owner>.otlp     b"RSP1", CRC-32, number of spans, the request
     <owner>.lock                            locked as long as its owner lives
 
-A process delivers its own files. Those of a process that is gone are adopted by whoever first gets its lock; so
-several processes may share a directory. What is written survives the death of the process, `kill -9` included; it is
-not forced to the disk, so that a power cut may take the newest files. They are for this user's eyes only, and only
-this user's are sent.
+A process delivers its own files. Files of a process that has ended are adopted by the first process to get its lock; so
+several processes may share a directory. Files survive the death of the process, `kill -9` included; they are not
+synced, so a power cut may lose the newest ones. Only this user can read them, and only this user's files are sent.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class Spool:
         self._owner = f"{os.getpid()}-{uuid4().hex[:8]}"
         self._locks: dict[str, int] = {}
         if not self._lock(self._owner):
-            raise OSError(f"{self._lock_path(self._owner)} is locked already")
+            raise OSError(f"{self._lock_path(self._owner)} is already locked")
 
     def write(self, body: bytes, spans: int) -> Spooled:
         """Keep a request. Raises SpoolFull, OSError."""
@@ -103,11 +102,11 @@ class Spool:
             pass
 
     def put_aside(self, spooled: Spooled) -> None:
-        """Keep a damaged file under another name, so that nobody tries it again."""
+        """Rename a damaged file, so that it is not tried again."""
         spooled.path.rename(spooled.path.with_suffix(".damaged"))
 
     def adopt(self) -> list[Spooled]:
-        """Return the files of processes that are gone, oldest first; this process delivers them from now on."""
+        """Return the files of processes that have ended, oldest first; this process delivers them from now on."""
         adopted: list[Spooled] = []
         names = self._names()
         for owner in sorted({match[1] for name in names if (match := _NAME.fullmatch(name))}):

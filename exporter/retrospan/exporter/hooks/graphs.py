@@ -42,7 +42,7 @@ _FOREIGN = (
 
 
 class Graph(Spanning):
-    """One invocation of a graph. It is a run of its own unless the program or a graph around it is in one."""
+    """One invocation of a graph. It is a separate run unless the program or an enclosing graph is already in one."""
 
     def __init__(self, graph: Any, config: Mapping[str, Any] | None) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Graph(Spanning):
         return str(RunReference(self.run_id, self.origin, at.trace_id, at.span_id))
 
     def descend(self, kind: str, parent: RunReference, step: object = None, patch: object = NOTHING) -> None:
-        """Say that this run goes on from a checkpoint of another one."""
+        """Record that this run continues from a checkpoint of another one."""
         if not self._begins_run or parent.run_id == self.run_id:
             return
         link(self.span, kind, parent)
@@ -121,7 +121,7 @@ class Graph(Spanning):
         self.span.add_event(CHECKPOINT, {key: text for key, text in said.items() if text is not None})
 
     def answered(self, answer: object, asked: object) -> None:
-        """Say what somebody answered to the interrupt that the graph waited at."""
+        """Record the answer to the interrupt that the graph waited at."""
         decision = answer if isinstance(answer, str) else json_text(answer)
         said = {APPROVAL_DECISION: decision}
         if asked is not None:
@@ -208,18 +208,18 @@ class Node(Spanning):
 
 
 def current_graph() -> Graph | None:
-    """Return the graph that runs here; None where nobody records it."""
+    """Return the running graph; None if it is not recorded."""
     found = context.get_value(_GRAPH)
     return found if isinstance(found, Graph) and found.span.is_recording() else None
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tell whether an exception only ends a node early, to wait for somebody."""
+    """Tell whether an exception only ends a node early, to wait for a person."""
     return any(kind.__name__ in ("GraphInterrupt", "NodeInterrupt") for kind in type(error).__mro__)
 
 
 def mark_interrupted(span: Span, error: BaseException) -> None:
-    """Say on a span that it waits for somebody, and what it asks."""
+    """Mark a span as waiting for a person, with the question."""
     kind = type(error)
     asked = [getattr(item, "value", None) for item in (error.args[0] if error.args else ())]
     said = {"exception.type": f"{kind.__module__}.{kind.__qualname__}", "exception.message": json_text(asked)}

@@ -1,8 +1,8 @@
 """LangGraph: the full state before and after each node, checkpoints and their parents, interrupts, resumes and forks.
 
-Around each invocation of a graph lies a span, and around each try of a node one, unless another instrumentation makes
-spans of the nodes already; then only what it lacks is added. Which run made a checkpoint is written into the
-checkpoint's metadata (`retrospan_run`), so that a resume in another process, days later, finds its parent.
+Each invocation of a graph gets a span, and so does each attempt of a node, unless another instrumentation already
+creates spans for nodes; then only what it lacks is added. The run is written into the checkpoint's metadata
+(`retrospan_run`), so that a resume in another process, days later, finds its parent.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Tries:
 
 
 class _Loaded:
-    """The checkpoint that an invocation goes on from, as it was before the invocation touched it."""
+    """The checkpoint that an invocation continues from, as it was before the invocation touched it."""
 
     def __init__(self, loop: Any, graph: Graph) -> None:
         self.id: str = loop.checkpoint["id"]
@@ -207,7 +207,7 @@ async def _alook_up(loop: Any) -> None:
 
 
 def _descend(loop: Any) -> None:
-    """Link the run to the one whose checkpoint it goes on from; a new input on a thread is a turn of its own."""
+    """Link the run to the one whose checkpoint it continues from; a new input on a thread is a new turn."""
     graph, loaded = current_graph(), cast("_Loaded | None", getattr(loop, "_retrospan_loaded", None))
     if graph is None or loaded is None or not loaded.exists:
         return

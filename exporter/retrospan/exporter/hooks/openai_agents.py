@@ -1,7 +1,7 @@
 """OpenAI Agents: the state before and after each run and each tool, approvals, interruptions and resumes.
 
-The state is the context object that the program gives to `Runner.run`. Around each run lies a span. A tool's state goes
-onto the tool's span where another instrumentation has made one current, else onto a span of our own.
+The state is the context object that the program passes to `Runner.run`. Each run gets a span. A tool's state goes on
+the tool's span if another instrumentation has made one current, else on a span of our own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pydantic AI: the state before and after each run and each tool, and approvals; its own instrumentation does the rest.
 
-The state is the object that the program gives as `deps`. It goes onto the spans of Pydantic AI's own instrumentation,
-which installing the hook turns on for every agent that does not say otherwise itself.
+The state is the object that the program passes as `deps`. It goes on the spans of Pydantic AI's own instrumentation,
+which installing the hook turns on for every agent that does not turn it off itself.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def when_imported(name: str, call: Callable[[], object]) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds nothing by itself: it lets the others find, and stands in front of the loader they found."""
+    """Finds nothing itself: it lets the other finders work, and wraps the loader that they find."""
 
     def __init__(self) -> None:
         self.calls: dict[str, list[Callable[[], object]]] = {}

@@ -1,8 +1,8 @@
-"""Recording: what an agent says of itself, one line each, on whatever span is current.
+"""Recording: what an agent states about itself, one line each, on the current span.
 
-`run`, `step` and `effect` open spans: context managers and decorators, for plain, async and generator functions. The
-others add to the span that is there, whoever opened it. With no OpenTelemetry SDK set up all of them do nothing, at
-little cost. None raises into the agent.
+`run`, `step` and `effect` open spans: context managers and decorators, for plain, async and generator
+functions. The others add to the current span, whoever opened it. Without an OpenTelemetry SDK all of them do
+nothing, at little cost. None raises into the agent.
 """
 
 from retrospan.exporter.recording.effects import Effect, effect, idempotency_key

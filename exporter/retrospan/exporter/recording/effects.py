@@ -1,4 +1,4 @@
-"""What a tool does to the world, with the key that tells a second doing from a first."""
+"""What a tool does to the world, with the key that distinguishes a repeat from the first time."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _NAMES = ("gen_ai.tool.name", "tool.name", "traceloop.entity.name")
 def idempotency_key(tool: str, arguments: object = None) -> str:
     """Return the key of a tool's effect here: `{origin run}:{task step}:{tool}:{hash of the arguments}`.
 
-    It is the same when the step is tried again, and when the run is resumed or retried, for the origin stays. Outside
-    of a run its place is taken by the trace, which does not outlive it.
+    It is the same when the step is retried, and when the run is resumed or retried, because the origin stays.
+    Outside a run the trace takes its place, so it does not survive a restart.
     """
     scope = scope_in()
     origin = scope.origin if scope else ""
@@ -50,7 +50,7 @@ def idempotency_key(tool: str, arguments: object = None) -> str:
 
 
 class Effect(Spanning):
-    """An effect that is being recorded; what `effect(...)` gives."""
+    """An effect that is being recorded; what `effect(...)` returns."""
 
     key: str = ""
     """The idempotency key, once the block has begun."""
@@ -85,20 +85,20 @@ class Effect(Spanning):
         self.begun()
 
     def result(self, value: object) -> None:
-        """Say what the tool returned."""
+        """Record what the tool returned."""
         self._result = value
 
     def skip(self, result: object = NOTHING) -> None:
-        """Say that it was not done, for it was done before; with the result of then, if that is known."""
+        """Record that the effect was skipped because it happened before; with the earlier result, if known."""
         self._status, self._result = "skipped", result
 
     def status(self, status: Literal["planned", "executed", "skipped", "failed", "unknown"]) -> None:
-        """Say how it stands with the effect, where the end of the block does not tell."""
+        """Record the status of the effect, if the end of the block does not show it."""
         self._status = status
 
     @property
     def _changes_something(self) -> bool:
-        """Whether doing it twice matters, as far as is said: only then the span carries the key."""
+        """Tell whether repeating it matters, as far as stated: only then does the span carry the key."""
         return self._said.get(EFFECT) in ("write", "destructive") or bool(self._said.get(IDEMPOTENCY_KEY))
 
     def named(self) -> str:
@@ -185,14 +185,11 @@ def effect(
     from another instrumentation, that span is annotated instead of a second one being opened.
 
     Args:
-        tool: The tool's name; a decorated function's name by default.
-        arguments: What it is called with; a decorated function's own arguments by default.
-        effect: `none`, `read`, `write` or `destructive`. The key is sent with the last two only: reading twice is
-            no matter.
-        key: The idempotency key, where the program has one of its own; else see `idempotency_key`.
-        call_id: The id under which the model asked for the call.
-        compensates: The id of the span whose effect this undoes.
-        attempt: Which try this is, from 1.
+        tool: The tool's name; a decorated function's name by default. arguments: What it is called with; a decorated
+        function's own arguments by default. effect: `none`, `read`, `write` or `destructive`. The key is sent with the
+        last two only: reading twice does not matter. key: The idempotency key, where the program has one of its own;
+        else see `idempotency_key`. call_id: The id under which the model asked for the call. compensates: The id of the
+        span whose effect this undoes. attempt: Which try this is, from 1.
     """
     said = {
         EFFECT: effect,

@@ -1,6 +1,6 @@
-"""JSON text of what an agent knows, fast for what is JSON already, and within a limit of bytes.
+"""JSON text of an agent's values, fast for values that are JSON already, and within a limit of bytes.
 
-The form of each type is in `forms`. What is larger than the limit keeps its shape: its largest parts are replaced by
+The form of each type is in `forms`. A larger value keeps its shape: its largest parts are replaced by
 `{"$cut": …}` with their size, their hash and their beginning, and the first cut of a process is logged.
 """
 
@@ -101,7 +101,7 @@ def _slow(value: object, ascii_only: bool = False) -> str:
 
 
 def _cut(text: str, size: int) -> str:
-    """Return the JSON with its largest parts replaced, within the limit; say so once."""
+    """Return the JSON with its largest parts replaced, within the limit; log this once."""
     if not _Limit.said:
         _Limit.said = True
         _LOG.warning(

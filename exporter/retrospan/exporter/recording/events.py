@@ -1,7 +1,8 @@
-"""Statements of one moment: what was decided, learned, relied on, made, saved, forgotten, approved.
+"""Events: what was decided, learned, relied on, produced, saved, forgotten, approved.
 
-Each is an event on the span that is current. Where none is, and a provider is set, it gets a span of its own: what
-was said outside of every block is not lost. Nothing raises; each returns what the program may want to keep.
+Each is an event on the span that is current. Without a current span, but with a provider, the event gets its
+own span, so statements outside any block are not lost. Nothing raises; each returns what the program may want
+to keep.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from retrospan.schemas import attributes as names
 
 
 def _say(event: str, said: Callable[[], Mapping[str, Any]]) -> None:
-    """Put an event on the current span, without what is None; outside of every span on one of its own.
+    """Put an event on the current span, without attributes that are None; outside any span, on a new one.
 
-    What is said is put together only where somebody keeps it.
+    The attributes are built only if the span is recorded.
     """
     span = trace.get_current_span()
     at = span.get_span_context()
@@ -66,7 +67,7 @@ def decide(
     rationale: str | None = None,
     confidence: float | None = None,
 ) -> None:
-    """Record a choice: what it was about, what was chosen, among what, why, and how sure (0 to 1)."""
+    """Record a choice: its subject, what was chosen, the options, the reason, and the confidence (0 to 1)."""
     _say(
         names.DECISION,
         lambda: {
@@ -113,7 +114,8 @@ def correct(
     valid_from: datetime | date | str | None = None,
     reason: str | None = None,
 ) -> str:
-    """Record that what was believed of an entity was wrong: this holds until it is corrected itself. Returns its id."""
+    """Record that an earlier statement about an entity was wrong: this one holds until it is itself corrected. Returns
+    its id."""
     return _observe(entity, changes, id, source, None, valid_from, None, reason, correction=True)
 
 
@@ -205,7 +207,7 @@ def compaction(type: str, *, tokens_before: int | None = None, tokens_after: int
 
 @guest(None)
 def approve(decision: str, *, approver: str | None = None, explanation: str | None = None) -> None:
-    """Record what somebody said when asked: `approved`, `rejected`, `modified` … who it was, and why."""
+    """Record a person's answer to a question: `approved`, `rejected`, `modified` …, who it was, and why."""
     _say(
         names.APPROVAL,
         lambda: {

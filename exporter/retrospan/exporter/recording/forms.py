@@ -1,4 +1,4 @@
-"""What an agent's values look like as JSON: one canonical form, and a description of what has none.
+"""How an agent's values look as JSON: one canonical form, and a description of values that have none.
 
 | value | form |
 |---|---|
@@ -48,7 +48,7 @@ _AS_TEXT = (Decimal, UUID, PurePath, IPv4Address, IPv6Address)
 
 
 def describe(value: object, note: str = "") -> dict[str, object]:
-    """Return what can be said of a value that has no form of its own: type, bounded repr, and why it is described."""
+    """Describe a value that has no JSON form: type, bounded repr, and the reason."""
     found: dict[str, object] = {"$type": type_name(value)}
     try:
         # Where it lies in memory differs from run to run, and says nothing.
@@ -174,7 +174,7 @@ def _walk(value: object, above: tuple[int, ...], depth: int) -> object:
             return str.__str__(value)
         return _walk(int.__int__(value) if isinstance(value, int) else float.__float__(value), above, depth)
     if id(value) in above:
-        return {"$type": type_name(value), "$note": "a cycle: holds itself"}
+        return {"$type": type_name(value), "$note": "a cycle: contains itself"}
     if depth >= MAX_DEPTH:
         return {"$type": type_name(value), "$note": f"deeper than {MAX_DEPTH} levels"}
     inside = (*above, id(value))

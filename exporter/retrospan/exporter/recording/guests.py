@@ -1,4 +1,4 @@
-"""Manners of a guest: what goes wrong while recording is logged once and never reaches the agent."""
+"""A guest's manners: errors while recording are logged once and never reach the agent."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _SAID: set[str] = set()
 
 
 def say_once(where: str, error: BaseException) -> None:
-    """Log what went wrong while recording, once for each place and kind of error in a process."""
+    """Log an error while recording, once for each place and kind of error in a process."""
     key = f"{where}: {type(error).__name__}"
     if key not in _SAID and len(_SAID) < 1000:
         _SAID.add(key)
         _LOG.warning(
-            "%s could not be recorded and the agent goes on; this is logged once", where, exc_info=error
+            "%s could not be recorded; the agent continues; this is logged once", where, exc_info=error
         )
 
 
 def guest(instead: S) -> Callable[[Callable[P, R]], Callable[P, R | S]]:
-    """Make a function return `instead` where it would raise an exception."""
+    """Make a function return `instead` where it would raise."""
 
     def around(function: Callable[P, R]) -> Callable[P, R | S]:
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""How a run descends from another: the link on its span, and the text by which a run is named beyond its process."""
+"""How a run descends from another: the link on its span, and the text that identifies a run outside its process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEEPS_ORIGIN = ("resumes", "retries")
 
 @dataclass(frozen=True, slots=True)
 class RunReference:
-    """A run as another process can name it: its id, its origin, and the span that it is under."""
+    """A run as another process can name it: its id, its origin, and its span."""
 
     run_id: str
     origin: str

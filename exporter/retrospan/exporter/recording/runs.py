@@ -26,7 +26,7 @@ from retrospan.schemas.attributes import (
 
 
 class Run(Spanning):
-    """A run that is being recorded; what `run(...)` gives."""
+    """A run that is being recorded; what `run(...)` returns."""
 
     id: str = ""
     """The id of the run: by default that of its trace."""
@@ -50,7 +50,7 @@ class Run(Spanning):
 
     @property
     def reference(self) -> str:
-        """Text that names this run beyond its process: store it with a checkpoint, and give it to `run(resumes=…)`."""
+        """Text that identifies this run elsewhere: store it with a checkpoint, and pass it to `run(resumes=…)`."""
         at = self.span.get_span_context()
         return str(RunReference(self.id, self.origin, at.trace_id, at.span_id))
 
@@ -59,7 +59,7 @@ class Run(Spanning):
         self.span.set_attribute(RUN_FLAGGED, True)
 
     def answer(self, text: object) -> None:
-        """Say what the run answers."""
+        """Record the run's answer."""
         if self.span.is_recording():
             self.span.set_attribute("gen_ai.output.messages", _message("assistant", text))
 
@@ -165,8 +165,8 @@ def run(
 ) -> Run:
     """Record one execution of an agent, as a context manager or a decorator.
 
-    Inside, everything recorded belongs to the run, also in other processes that baggage reaches. Within a run of
-    which the context knows, `run` without `id` and without a parent is a part of that run: another agent of it.
+    Everything recorded inside belongs to the run, also in other processes that baggage reaches. Inside a run
+    that the context knows, `run` without `id` and without a parent is part of that run: another agent of it.
 
     Args:
         agent: The agent's name.
@@ -198,7 +198,7 @@ def run(
 
 
 def current_run() -> str | None:
-    """Return the id of the run that the program is in, None outside of one."""
+    """Return the id of the current run, None outside a run."""
     scope = scope_in()
     return scope.run_id or None if scope else None
 

@@ -1,8 +1,8 @@
 """Which run and which task step the program is in: carried by the OpenTelemetry context and, between processes, by baggage.
 
-The context is what OpenTelemetry hands to tasks of asyncio by itself. Threads and processes get it from a *carrier*,
-a dict of text that the one side makes and the other joins; its names are those of environment variables, so that it
-can be given to a child process as its environment.
+OpenTelemetry passes the context to asyncio tasks automatically. Threads and processes get it from a *carrier*, a dict
+of text that one side creates and the other joins; its names are those of environment variables, so that it can be
+passed to a child process as its environment.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def scope_in(at: Context | None = None) -> Scope | None:
 
 
 def with_run(at: Context, run_id: str, origin: str) -> Context:
-    """Return the context of a run that begins: known here, and to whom baggage is sent."""
+    """Return the context of a new run: known in this process, and wherever baggage is sent."""
     at = context.set_value(_SCOPE, Scope(run_id, origin, checkpoints=([],)), at)
     return baggage.set_baggage(RUN_ORIGIN, origin, baggage.set_baggage(RUN_ID, run_id, at))
 
@@ -82,7 +82,7 @@ def carrier() -> dict[str, str]:
 
 @contextmanager
 def joined(given: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Go on, inside the block, under the span and in the run that a carrier names; default: the process's environment.
+    """Continue, inside the block, in a carrier's span and run; by default the process's environment.
 
     A carrier that is empty or unreadable changes nothing.
     """

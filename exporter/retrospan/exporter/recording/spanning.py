@@ -42,7 +42,7 @@ def tracer() -> Tracer:
 
 
 def fail(span: Span, error: BaseException) -> None:
-    """Mark a span as failed by an exception, with its message and traceback; an exception that has none is named."""
+    """Mark a span as failed by an exception, with its message and traceback; without a message, its name is used."""
     try:
         span.record_exception(error)
         span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
@@ -54,8 +54,8 @@ def fail(span: Span, error: BaseException) -> None:
 class Spanning(ABC):
     """Opens a span, makes it the current one, and ends it. Each use is a new object; as a decorator, each call is.
 
-    Subclasses say what the span is called, what it carries as it begins, and what more as it ends. Nothing they do
-    raises into the block.
+    Subclasses provide the span's name, its attributes at the start, and further ones at the end. Nothing they do raises
+    into the block.
     """
 
     kind: ClassVar[SpanKind] = SpanKind.INTERNAL
@@ -70,7 +70,7 @@ class Spanning(ABC):
         """Return what the span is called."""
 
     def attributes(self) -> dict[str, Any]:
-        """Return what the span carries as it begins. Called only when somebody keeps it."""
+        """Return the span's attributes at its start. Called only if the span is recorded."""
         return {}
 
     def inside(self, at: Context) -> Context:
@@ -78,7 +78,7 @@ class Spanning(ABC):
         return at
 
     def begun(self) -> None:  # noqa: B027 (most have nothing to do here)
-        """Note that the span is there. Called before the block."""
+        """Note that the span has started. Called before the block."""
 
     def ended(self, error: BaseException | None) -> None:  # noqa: B027 (most have nothing to do here)
         """Note that the block has ended. Called before the span ends."""

@@ -1,4 +1,4 @@
-"""The state around a step: said by the program, or taken from an object before and after."""
+"""The state around a step: stated by the program, or taken from an object before and after."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NOTHING = _Nothing()
 def state(
     before: object = NOTHING, after: object = NOTHING, *, patch: object = NOTHING, schema: str | None = None
 ) -> None:
-    """Say the state around the current span: an object with fields, before it and after it.
+    """Record the state around the current span: an object with fields, before it and after it.
 
     Instead of `after`, `patch` is the list of changes (RFC 6902). `schema` is the name and version of the state's
-    schema. Outside of every span nothing is recorded: a state is the state around something.
+    schema. Outside any span nothing is recorded: a state belongs to a span.
     """
     put(trace.get_current_span(), before, after, patch=patch, schema=schema)
 
@@ -60,13 +60,13 @@ def put(
 
 
 def state_text(value: object) -> str:
-    """Return the JSON object that a state is; what is none becomes one with the single key `value`."""
+    """Return a state as a JSON object; anything else becomes one with the single key `value`."""
     text = json_text(value)
     return text if text.startswith("{") else f'{{"value":{text}}}'
 
 
 class Around:
-    """Takes a state before and after a block. What it is told in between by `before` and `after` counts instead."""
+    """Takes a state before and after a block. Values set in between by `before` and `after` take precedence."""
 
     def __init__(self, what: StateOf, returns: Returns = "", schema: str | None = None) -> None:
         self.what = what

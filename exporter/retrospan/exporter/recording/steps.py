@@ -15,7 +15,7 @@ from retrospan.schemas.attributes import ATTEMPT, BACKOFF_MS, STEP_INDEX, STEP_N
 
 
 class Step(Spanning):
-    """A step that is being recorded; what `step(...)` gives."""
+    """A step that is being recorded; what `step(...)` returns."""
 
     def __init__(self, name: str, numbers: Mapping[str, int | None], around: Around) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Step(Spanning):
         patch: object = NOTHING,
         schema: str | None = None,
     ) -> None:
-        """Say the state around this step, also when another span is the current one."""
+        """Record the state around this step, even if another span is current."""
         put(self.span, before, after, patch=patch, schema=schema)
 
     def named(self) -> str:

@@ -1,1 +1,1 @@
-"""Who may send and ask: tokens and their rights, tenants, quotas, turns, TLS."""
+"""Who may send and query: tokens and their rights, tenants, quotas, turns, TLS."""

@@ -20,7 +20,7 @@ _Work = Callable[[], None]
 
 
 class FairQueue:
-    """What waits, by lane. Lanes must not be prefixes of each other. Not shared between threads without a lock."""
+    """Waiting tasks, by lane. Lanes must not be prefixes of each other. Not shared between threads without a lock."""
 
     def __init__(self) -> None:
         self._lanes: dict[str, FairQueue] = {}
@@ -113,7 +113,7 @@ class FairExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more work; what waits is still done, whatever `cancel_futures` says. Harmless when repeated."""
+        """Accept no more work; waiting tasks are still done, whatever `cancel_futures` says. Harmless when repeated."""
         with self._taking:
             if not self._closed:
                 self._closed = True

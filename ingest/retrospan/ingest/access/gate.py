@@ -1,7 +1,7 @@
-"""The one place that says who may come in. Every port asks it before it does anything for a request.
+"""The one place that decides who is let in. Every port asks it before it does anything for a request.
 
-The tenant of a request is that of its token and nothing else: no header and no attribute can name another. Without
-a file of tokens everybody who reaches a port may do everything, as the tenant whose data the directory holds.
+The tenant of a request is that of its token and nothing else: no header and no attribute can name another. Without a
+file of tokens anyone who can reach a port may do everything, as the tenant whose data the directory holds.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Gate:
             )
         grant = self._tokens.current().find(token) if len(token) <= _LONGEST_TOKEN else None
         if grant is None:
-            raise Unauthenticated("this token is not known here")
+            raise Unauthenticated("this token is not known")
         if grant.expires is not None and grant.expires <= self._now():
             raise Unauthenticated(f"the token {grant.name!r} expired at {grant.expires:%Y-%m-%dT%H:%M:%SZ}")
         if right not in grant.rights:
@@ -129,7 +129,7 @@ def bearer(authorization: str | None) -> str | None:
 def clickhouse_token(headers: Mapping[str, str]) -> str | None:
     """Return the token in any of the ways in which clients of ClickHouse send a password; header names are folded.
 
-    The user's name means nothing: the token says who it is.
+    The user name is ignored: the token identifies the client.
     """
     authorization = headers.get("authorization", "")
     scheme, _, value = authorization.strip().partition(" ")

@@ -27,7 +27,7 @@ class Bucket:
         self._at = clock()
 
     def is_open(self) -> bool:
-        """Whether another request may come in now."""
+        """Return whether another request may come in now."""
         now = self._clock()
         self._level = min(self.rate, self._level + (now - self._at) * self.rate)
         self._at = now

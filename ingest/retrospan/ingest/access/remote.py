@@ -27,7 +27,7 @@ class RemoteGate:
         Raises:
             Unauthenticated: no token, or none that is in force.
             Forbidden: the token may not do this here.
-            WarehouseUnavailable: the other process is gone, and this one will be soon.
+            WarehouseUnavailable: the other process has ended, and this one soon will.
         """
         found = self._channel.call("admit", {"token": token, "right": right})
         until = found["expires"]
@@ -43,7 +43,7 @@ def admitted(gate: Gate, asked: Arguments) -> dict[str, object]:
     """Return what the process that receives answers to `RemoteGate.admit`."""
     token = asked["token"]
     if asked["right"] not in ("read", "admin") or not isinstance(token, str | None):
-        raise ValueError("not a question of the SQL port")
+        raise ValueError("not a request of the SQL port")
     grant = gate.admit(token, cast(Right, asked["right"]))
     return {
         "name": grant.name,

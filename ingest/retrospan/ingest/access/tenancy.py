@@ -16,7 +16,7 @@ NAME = "tenant"
 
 
 class Tenancy:
-    """The tenant of one data directory, or of none: then whoever comes first, for the life of the process."""
+    """The tenant of one data directory; without a directory, the first to come, for the life of the process."""
 
     def __init__(
         self, directory: Path | None = None, *, has_records: bool = False, shared: bool = False
@@ -50,8 +50,8 @@ class Tenancy:
         """
         if self._tenant is not None and self._tenant != tenant and not self._shared:
             raise Forbidden(
-                f"this collector keeps one tenant in its data directory, and that is not {tenant!r}. "
-                "Run a collector with a directory of its own for each tenant."
+                f"this collector keeps one tenant in its data directory, which is not {tenant!r}. "
+                "Run one collector per tenant, each with its own directory."
             )
 
     def claim(self, tenant: str) -> None:

@@ -1,4 +1,4 @@
-"""The file of tokens: whose each one is, what it may do, until when; and how much a tenant may send.
+"""The file of tokens: the owner, rights and expiry of each; and how much a tenant may send.
 
     [[token]]
     name = "agents"             # what messages call it
@@ -11,8 +11,9 @@
     spans_per_second = 5000
     bytes_per_second = "20 MiB"
 
-The file is looked at with every request, so a change holds from the next one on. A file that cannot be used leaves
-what was there before in force, and says so once; one that others could have written cannot be used. No message names a value of the file other than a token's name.
+The file is checked at every request, so a change takes effect with the next one. If it cannot be used, the previous
+tokens stay in force, which is logged once; a file that others could have written cannot be used. Messages never name a
+value of the file other than a token's name.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What a tenant may send per second; None is without limit."""
+    """What a tenant may send per second; None means no limit."""
 
     spans_per_second: float | None = None
     bytes_per_second: float | None = None
@@ -107,7 +108,7 @@ class TokenFile:
         try:
             tokens = read_tokens(self.path)
         except ConfigError as error:
-            self._say(f"the tokens that were in force stay: {error}")
+            self._say(f"the previous tokens stay in force: {error}")
         else:
             self._tokens = tokens
             self._say(f"tokens in force from {self.path}: {len(tokens.entries)}")
@@ -137,7 +138,7 @@ def read_tokens(path: Path) -> TokenTable:
     if not isinstance(tables, list) or not tables:
         raise ConfigError(f"{path} has no [[token]].")
     if len(tables) > MOST_TOKENS:
-        raise ConfigError(f"{path} has {len(tables):,} tokens; {MOST_TOKENS:,} are the most.")
+        raise ConfigError(f"{path} has {len(tables):,} tokens; {MOST_TOKENS:,} are the maximum.")
     entries = tuple(_entry(table, f"{path}: token {number}") for number, table in enumerate(tables, start=1))
     for what, values in (
         ("name", [grant.name for _, grant in entries]),

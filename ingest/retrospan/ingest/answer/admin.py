@@ -1,8 +1,8 @@
 """`POST /admin/v1/<command>`: the commands that change the warehouse, one at a time.
 
-A command reports its progress as mappings; they go out as JSON lines as they come. The last line says
-`{"done": true}` or `{"error": …}`. A command runs to its end even when the client goes away. A second command is
-refused while one runs; what the collector does by itself, a command waits for.
+A command reports its progress as mappings; they go out as JSON lines as they come. The last line says `{"done": true}`
+or `{"error": …}`. A command runs to its end even if the client disconnects. A second command is refused while one runs;
+a command waits for the collector's own work to end.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Admin:
         self, command: Command, arguments: Mapping[str, object], lines: queue.SimpleQueue[bytes]
     ) -> None:
         if not self._changing.acquire(timeout=_SAY_WAITING_SECONDS):
-            lines.put(_line({"phase": "waiting for what the collector does by itself"}))
+            lines.put(_line({"phase": "waiting for the collector's own work to end"}))
             self._changing.acquire()
         try:
             command(arguments, lambda progress: lines.put(_line(progress)))
@@ -87,7 +87,7 @@ class Admin:
         except RetrospanError as error:
             last = {"error": str(error)}
         except Exception as error:  # noqa: BLE001
-            # The boundary of a thread: whoever waits for lines must hear that no more will come.
+            # The boundary of a thread: the reader of the lines must learn that no more will come.
             log_failure("an admin command", error)
             last = {"error": f"{type(error).__name__}: {error}"}
         finally:

@@ -156,14 +156,14 @@ class Vocabulary:
         )
 
     def callable(self, name: str) -> bool:
-        """Whether a statement may write `name(`; the name is folded."""
+        """Return whether a statement may write `name(`; the name is folded."""
         if _refused(name) or len(name) > LONGEST_NAME:
             return False
         known = name in self.functions or name in SPECIAL_FORMS or name in self.types
         return known or name in TABLE_FUNCTIONS or self._combined(name)
 
     def _combined(self, name: str) -> bool:
-        """Whether this is an aggregate function with combinators: `sumIf`, `argMaxOrNullIf`."""
+        """Return whether this is an aggregate function with combinators: `sumIf`, `argMaxOrNullIf`."""
         for combinator in self.combinators:
             stem = name.removesuffix(combinator)
             if stem == name or _refused(stem):

@@ -68,11 +68,11 @@ def split_tail(found: Sequence[Token], text: str) -> Tail:
 def check_value(name: str, value: str) -> None:
     """Raise SqlError unless the value of a setting is plain text: no path, no control character."""
     if len(value) > 200 or not _VALUE.fullmatch(value):
-        raise SqlError(f"{value[:60]!r} is not a value for {name}.", code=UNKNOWN_SETTING)
+        raise SqlError(f"{value[:60]!r} is not a valid value for {name}.", code=UNKNOWN_SETTING)
 
 
 def _is_tail(found: Sequence[Token], begin: int) -> bool:
-    """Whether nothing but FORMAT and SETTINGS follows from here to the end."""
+    """Return whether nothing but FORMAT and SETTINGS follows from here to the end."""
     at = begin
     for _ in range(_MOST_CLAUSES):
         if at < len(found) and _is_format(found, at):
@@ -90,7 +90,7 @@ def _is_format(found: Sequence[Token], at: int) -> bool:
 
 
 def _begins_settings(found: Sequence[Token], at: int) -> bool:
-    """Whether this word is SETTINGS of a clause, or cannot be told from one."""
+    """Return whether this word is SETTINGS of a clause, or cannot be told from one."""
     if not found[at].is_word("settings") or at == 0 or at + 1 == len(found):
         return False
     before, after = found[at - 1], found[at + 1]
@@ -102,7 +102,7 @@ def _begins_settings(found: Sequence[Token], at: int) -> bool:
 
 
 def _end_of_settings(found: Sequence[Token], begin: int) -> int:
-    """Where the list of `name` and `name = value` behind SETTINGS ends; `begin` itself never."""
+    """Return where the list of `name` and `name = value` behind SETTINGS ends; `begin` itself never."""
     at = begin + 1
     while at < len(found) and found[at].kind in ("word", "name"):
         at += 1
@@ -133,7 +133,7 @@ def _settings(found: Sequence[Token], begin: int, text: str) -> tuple[dict[Token
             if told.kind not in ("word", "string", "number"):
                 raise _unreadable(told, text)
             if "\\" in told.value:
-                raise _refusal(f"the value of {name.text} may hold no backslash", told, text)
+                raise _refusal(f"the value of {name.text} may not contain a backslash", told, text)
             value = int(told.text) if told.text.isdecimal() else told.value
             at += 2
         read[name] = value

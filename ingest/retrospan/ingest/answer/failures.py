@@ -57,7 +57,7 @@ def failure(error: SqlError) -> Response:
 
 
 def last_words(error: SqlError, tag: str) -> bytes:
-    """Return what ends an answer that has begun and cannot be finished. After it the connection breaks off.
+    """Return the end of an answer that has begun and cannot be finished. After it the connection is cut.
 
     Clients look for `tag`, which the header X-ClickHouse-Exception-Tag told them.
     """

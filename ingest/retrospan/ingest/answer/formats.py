@@ -72,7 +72,7 @@ def checked_format(name: str) -> str:
             if near
             else " Use one such as JSONEachRow, CSV or Parquet."
         )
-        raise SqlError(f"the format {name[:40]!r} is not served.{hint}", code=UNKNOWN_FORMAT)
+        raise SqlError(f"the format {name[:40]!r} is not supported.{hint}", code=UNKNOWN_FORMAT)
     return found[0]
 
 

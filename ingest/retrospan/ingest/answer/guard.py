@@ -37,9 +37,7 @@ ACCESS_DENIED = 497
 HEADS = ("select", "with", "show", "describe", "desc", "explain", "exists")
 _UNEXPLAINABLE = ("run_diff", "run_divergence")
 _EXPLAINED = frozenset({"ast", "syntax", "query", "tree", "plan", "pipeline", "estimate"})
-_REMEDY = (
-    "What is stored comes in over OTLP; commands that change the warehouse go to POST /admin/v1/<command>"
-)
+_REMEDY = "Data comes in over OTLP; commands that change the warehouse go to POST /admin/v1/<command>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ class Guard:
             if token.folded and (token.folded == "default" or token.folded in self.vocabulary.databases):
                 rule = f"database {token.value[:60]} is not open: leave the name out or write {DATABASE}.…"
                 if token.folded == "default":
-                    rule = f"database default holds nothing: leave the name out or write {DATABASE}.…"
+                    rule = f"database default is empty: leave the name out or write {DATABASE}.…"
                 raise _refusal(rule, token, text, UNKNOWN_DATABASE)
             if token.folded == "system":
                 _system_table(found[index + 2] if index + 2 < len(found) else token, token, text)
@@ -123,19 +121,17 @@ class Guard:
             value = parameters.get(found[index + 1].value, "")
             if not re.fullmatch(r"[A-Za-z0-9_]+", value) or value.casefold() in closed:
                 raise SqlError(
-                    f"parameter {found[index + 1].text}: {value[:60]!r} is not a name to read.",
+                    f"parameter {found[index + 1].text}: {value[:60]!r} is not a name that can be read.",
                     code=ACCESS_DENIED,
                 )
 
     def _unknown_call(self, token: Token, text: str) -> SqlError:
         words = self.vocabulary
         if token.folded in ENDLESS_FUNCTIONS:
-            rule = f"{token.value}() is refused: its time grows with the product of its arguments and no limit ends it"
+            rule = f"{token.value}() is refused: its time grows with the product of its arguments, and no limit can stop it"
             return _refusal(rule, token, text, ACCESS_DENIED)
         if token.folded in words.functions | words.table_functions | TABLE_FUNCTIONS:
-            rule = (
-                f"8123 reads the warehouse only: {token.value}() is refused, no files, networks or processes"
-            )
+            rule = f"8123 only reads the warehouse: {token.value}() is refused; there is no access to files, networks or processes"
             return _refusal(rule, token, text, ACCESS_DENIED)
         offered = [name for name in words.functions | TABLE_FUNCTIONS if words.callable(name)]
         near = get_close_matches(token.value, [*words.views, *offered], 1, 0.8)
@@ -309,7 +305,7 @@ def _bounded_call(found: Sequence[Token], index: int, text: str) -> None:
 
 
 def _closes(piece: Sequence[Token]) -> bool:
-    """Whether the bracket that the second token opens is closed by the last one and no earlier."""
+    """Return whether the bracket that the second token opens is closed by the last one and no earlier."""
     depth = 0
     for token in piece[1:-1]:
         depth += token.is_mark("(") - token.is_mark(")")

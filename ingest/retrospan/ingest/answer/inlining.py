@@ -181,7 +181,7 @@ def _is_literal(value: Token) -> bool:
 
 
 def _is_placeholder(value: Sequence[Token]) -> bool:
-    """Whether this is `{name:Type}` of a value. One of type Identifier would be a name inside the view."""
+    """Return whether this is `{name:Type}` of a value. One of type Identifier would be a name inside the view."""
     return (
         len(value) == 5
         and value[0].is_mark("{")

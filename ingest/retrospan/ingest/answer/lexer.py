@@ -40,11 +40,11 @@ class Token:
         return self.value.casefold() if self.kind in ("word", "name") else ""
 
     def is_word(self, *words: str) -> bool:
-        """Whether this is one of these keywords (lower case), unquoted."""
+        """Return whether this is one of these keywords (lower case), unquoted."""
         return self.kind == "word" and self.folded in words
 
     def is_mark(self, mark: str) -> bool:
-        """Whether this is this punctuation character."""
+        """Return whether this is this punctuation character."""
         return self.kind == "mark" and self.text == mark
 
 
@@ -83,7 +83,7 @@ def written(found: Sequence[Token]) -> str:
     text = "".join(token.text for token in found)
     again = [(token.kind, token.text) for token in tokens(text) if token.kind != "blank"]
     if again != [(token.kind, token.text) for token in found if token.kind != "blank"]:
-        raise SqlError("two words or strings touch. Put a blank between them.", code=SYNTAX_ERROR)
+        raise SqlError("two words or strings touch. Put a space between them.", code=SYNTAX_ERROR)
     return text
 
 
@@ -123,7 +123,7 @@ def _plain(kind: Kind, text: str, position: int) -> Token:
 
 
 def _comment_end(text: str, start: int) -> int | None:
-    """Where the comment at this place ends; None when none begins here."""
+    """Return where the comment at this place ends; None when none begins here."""
     if text.startswith(_LINE_COMMENTS, start) or (text[start] == "#" and start == len(text) - 1):
         end = text.find("\n", start)
         return len(text) if end < 0 else end
@@ -163,7 +163,9 @@ def _quotation(text: str, start: int) -> tuple[Token, int]:
         return Token("string", whole, body, start), position + 1
     if "\\" in body:
         # `\x74` in a name would let a name be spelled in ways the guard does not compare.
-        raise SqlError(f"SQL, {where(text, start)}: no backslash in a quoted name.", code=SYNTAX_ERROR)
+        raise SqlError(
+            f"SQL, {where(text, start)}: a quoted name may not contain a backslash.", code=SYNTAX_ERROR
+        )
     return Token("name", whole, body.replace(quote * 2, quote), start), position + 1
 
 

@@ -12,7 +12,7 @@ _HELLO = "select displayname(), version(), revision(), timezone()"
 
 
 def is_hello(sql: str) -> bool:
-    """Whether this is the question by which the client learns what it talks to."""
+    """Return whether this is the question by which the client learns what it talks to."""
     return " ".join(sql.split()).casefold() == _HELLO
 
 

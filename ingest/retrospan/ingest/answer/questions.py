@@ -1,6 +1,6 @@
-"""What a request to the SQL port asks: one statement that may be executed, and everything that it is executed with.
+"""A request to the SQL port: one statement that may be executed, and everything that it is executed with.
 
-What the engine gets is what the guard judged last: views are put in place before, and the guard sees the statement again.
+The engine gets exactly what the guard checked last: views are inlined first, and the guard checks the statement again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Understanding:
             return None
         database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
         if database not in (DATABASE, "default"):
-            raise SqlError(f"database {database[:60]} is not served. Use {DATABASE}.", code=UNKNOWN_DATABASE)
+            raise SqlError(f"there is no database {database[:60]}. Use {DATABASE}.", code=UNKNOWN_DATABASE)
         parameters = _parameters(request.query)
         statement = self._executed(sql, parameters)
         output_format = checked_format(
@@ -111,7 +111,9 @@ class Understanding:
             raise SqlError("the query is not UTF-8.", code=SYNTAX_ERROR) from error
         if request.overlong:
             self._checked(asked or "SELECT")
-            raise SqlError(f"a query may have {self._limits.query_text_bytes:,} bytes.", code=QUERY_TOO_LARGE)
+            raise SqlError(
+                f"a query may have at most {self._limits.query_text_bytes:,} bytes.", code=QUERY_TOO_LARGE
+            )
         return f"{asked}\n{body}" if asked and body else asked or body
 
     def _executed(self, sql: str, parameters: Mapping[str, str]) -> CheckedStatement:
@@ -172,6 +174,6 @@ def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
         if key.startswith("param_"):
             name = key.removeprefix("param_")
             if not _PARAMETER.fullmatch(name):
-                raise SqlError(f"{name[:60]!r} is not a name of a parameter.", code=UNKNOWN_PARAMETER)
+                raise SqlError(f"{name[:60]!r} is not a parameter name.", code=UNKNOWN_PARAMETER)
             found[name] = Escaped(value)
     return found

@@ -1,6 +1,6 @@
-"""What holds for every reader's connection, whatever it asks: the engine's own walls behind the guard.
+"""Settings of every reader's connection: the engine's own limits behind the guard.
 
-docs/decisions/0005-walls-around-sql.md says what was measured.
+docs/decisions/0005-walls-around-sql.md has the measurements.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One query while it runs: its answer comes through a pipe, and it can be stopped.
 
-The engine works in a thread of the pool and writes into the pipe; the event loop reads it. What lies in between is
-bounded: a client that reads slowly makes the engine wait. A query is stopped when its client is gone, when it runs on
-after its own limit, or when others wait for its place while its client takes nothing. One that cannot be stopped is
-reported: only the end of the process ends it.
+The engine works in a thread of the pool and writes into the pipe; the event loop reads it. The pipe is bounded: a
+client that reads slowly makes the engine wait. A query is stopped when its client has disconnected, when it exceeds its
+limit, or when others wait for its slot while its client reads nothing. A query that cannot be stopped is reported: only
+the end of the process ends it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Write = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a running query has to do with others."""
+    """How a running query relates to others."""
 
     connection: Connection | None
     wanted: Callable[[], bool]
@@ -115,7 +115,7 @@ class RunningQuery:
         await asyncio.wrap_future(self._work)
 
     def stop(self, why: str) -> None:
-        """Have it stopped; what it still writes is dropped."""
+        """Have it stopped; its further output is dropped."""
         if self._stopping_since is not None or self._is_done():
             return
         self._stopping_since = self._loop.time()
@@ -129,7 +129,7 @@ class RunningQuery:
             self.stop("hung_up")
 
     def abandon(self) -> None:
-        """Note that the loop has ended: whoever still writes into the pipe must not wait for a reader."""
+        """Note that the loop has ended: writers to the pipe must no longer wait for a reader."""
         if not self._ended:
             self._ended = True
             os.close(self._reader)

@@ -12,7 +12,7 @@ WAIT_SECONDS = 2.0
 
 
 class Slots:
-    """A query waits a moment for its place, first come first served; a token that has all of its own waits for those."""
+    """A query waits a moment for a slot, first come, first served; a token that uses all its slots waits for its own."""
 
     def __init__(self, most: int, most_of_a_token: int) -> None:
         self._most = most
@@ -21,7 +21,7 @@ class Slots:
         self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
     def wanted_from(self, token: str) -> bool:
-        """Whether somebody waits for a place that a query of this token has."""
+        """Return whether somebody waits for a place that a query of this token has."""
         full = self._taken.total() >= self._most
         return any(full or waiting == token for waiting, _ in self._waiting)
 
@@ -49,7 +49,7 @@ class Slots:
             ) from cause
 
     def give_back(self, token: str) -> None:
-        """Free the place of a query that has ended, in the engine as well."""
+        """Free the slot of a query that has ended, in the engine too."""
         self._taken[token] -= 1
         if not self._taken[token]:
             del self._taken[token]

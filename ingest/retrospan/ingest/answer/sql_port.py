@@ -1,9 +1,9 @@
 """Port 8123: SQL over HTTP as ClickHouse speaks it, and the collector's health, metrics and commands.
 
-Each query passes the guard and runs on a connection of its own, under limits of time, memory and threads that
-no request can lift, with `readonly=1`; the connection is closed after it. Where there are tokens, asking needs the
-right `read` and commands need `admin`; `/ping` and the status of `/health` are for everybody. Nothing here touches the
-connections of loader and interpreter, so a query cannot hold up intake.
+Each query passes the guard and runs on its own connection, under limits of time, memory and threads that no request can
+lift, with `readonly=1`; the connection is closed afterwards. If there are tokens, queries need the right `read` and
+commands need `admin`; `/ping` and the status of `/health` are open to everyone. Nothing here touches the connections of
+loader and interpreter, so a query cannot delay intake.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class SqlPort:
         self._body_seconds = body_seconds
         self._slots = Slots(limits.queries, limits.queries_per_token)
         self._running: set[RunningQuery] = set()
-        # Queries have as many threads as places; what they wait for cannot hold up what follows.
+        # Queries have as many threads as slots, so a waiting query cannot delay the next one.
         self._queries = FairExecutor(limits.queries, "retrospan-query")
         self._checks = FairExecutor(4, "retrospan-check")
         self._pages = FairExecutor(4, "retrospan-page")
@@ -147,11 +147,11 @@ class SqlPort:
 
     @property
     def counters(self) -> QueryCounters:
-        """What it has answered since it was made."""
+        """What it has answered since it was created."""
         return self._counting.counters
 
     def start(self) -> int:
-        """Learn what the engine offers, listen, and return the port. An engine that is away is learned from later.
+        """Learn what the engine offers, listen, and return the port. If the engine is away, that is learned later.
 
         Raises:
             PortInUse: somebody else listens there.
@@ -218,7 +218,7 @@ class SqlPort:
             await _within(self._checks, self._admit, request, "admin")
             return self._admin.answer(request, path.removeprefix("/admin/v1/"))
         if request.method not in ("GET", "HEAD", "POST"):
-            return text(405, f"{request.method} is not spoken here. Use GET or POST.\n")
+            return text(405, f"{request.method} is not supported. Use GET or POST.\n")
         if path == "/ping":
             return text(200, "Ok.\n")
         if path == "/health/live":
@@ -256,7 +256,7 @@ class SqlPort:
         return self._gate.admit(clickhouse_token(request.headers), right)
 
     def _may_read(self, request: Request) -> bool:
-        """Whether details may be shown; a probe without a token is not a failure to count."""
+        """Return whether details may be shown; a probe without a token is not a failure to count."""
         if self._gate.guarded and clickhouse_token(request.headers) is None:
             return False
         try:
@@ -351,7 +351,7 @@ class SqlPort:
         self._stuck(query)
 
     def _admitted(self, request: Request) -> tuple[Grant, Question | None]:
-        """Who asks, and what. Raises Unauthenticated, Forbidden, SqlError."""
+        """Return who asks, and what. Raises Unauthenticated, Forbidden, SqlError."""
         grant = self._admit(request, "read")
         self._understanding.prepare()
         return grant, self._understanding.understood(request)
@@ -378,7 +378,7 @@ class _Asked:
 
 
 class _BrokenOff(RetrospanError):
-    """An answer that ended with an error: the connection breaks off, so that nobody takes it for whole."""
+    """An answer that ended with an error: the connection is cut, so that nobody takes the answer for complete."""
 
 
 async def _refuse(scope: Scope, send: Send, status: int, message: str) -> None:

@@ -13,7 +13,7 @@ from retrospan.schemas.errors import MissingExtra
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the top help says of a command. Its module is imported only when the command is run."""
+    """A command in the top help. Its module is imported only when the command is run."""
 
     group: str
     job: str

@@ -1,1 +1,1 @@
-"""The demo: real recorded agent runs, played through real OTLP into a collector of its own."""
+"""The demo: real recorded agent runs, replayed through real OTLP into a temporary collector."""

@@ -1,1 +1,1 @@
-"""What `retrospan doctor` looks at: the machine, the settings, a running collector, or the directory of one."""
+"""What `retrospan doctor` checks: the machine, the settings, a running collector, or the directory of one."""

@@ -41,7 +41,7 @@ def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
         holder = f"pid {error.pid}" if error.pid else "another process"
         yield warning(
             "data",
-            f"{data.absolute()} is in use by {holder}, and was left alone",
+            f"{data.absolute()} is in use by {holder}, and was not opened",
             "set RETROSPAN_URL to the sql= address of its ready line, as http://HOST:PORT",
         )
         return
@@ -51,14 +51,14 @@ def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
         )
         return
     with claimed:
-        yield ok("data", f"{data.absolute()} is in use by nobody")
+        yield ok("data", f"{data.absolute()} is not in use")
         yield from _log(data / "log")
         ledger = Ledger.look(data / "log" / "batches.jsonl")
         if ledger.damaged_lines:
             yield warning(
                 "ledger",
                 f"{ledger.damaged_lines:,} lines are damaged",
-                "nothing: the next start loads the log again",
+                "nothing to do: the next start loads the log again",
             )
         yield check_quarantine(len(ledger.quarantined))
         if engine and (data / "warehouse").is_dir():
@@ -90,13 +90,13 @@ def _log(directory: Path) -> Iterator[Finding]:
         yield warning(
             "log",
             f"{said}; {damaged:,} bytes are damaged and will be skipped",
-            "look at the disk; the rest is loaded",
+            "check the disk; the rest is loaded",
         )
     elif cut:
         yield warning(
             "log",
-            f"{said}; {cut:,} bytes at the end are not a whole record and will be cut off",
-            "nothing, if the machine or the collector was killed: no sender had been answered for them",
+            f"{said}; {cut:,} bytes at the end are an incomplete record and will be cut off",
+            "nothing to do if the machine or the collector was killed: these bytes were never acknowledged",
         )
     else:
         yield ok("log", said)

@@ -29,7 +29,7 @@ def ok(check: str, said: str) -> Finding:
 
 
 def warning(check: str, said: str, todo: str) -> Finding:
-    """Return a finding that it works, and that somebody should look at it."""
+    """Return a finding that it works but needs attention."""
     return Finding(check, "warning", said, todo)
 
 

@@ -32,7 +32,7 @@ def nearest(directory: Path) -> Path:
 
 
 def check_disk(directory: Path, low_water_bytes: int, files: Files | None = None) -> Finding:
-    """Whether there is room, and whether it is a disk at all."""
+    """Return whether there is room, and whether it is a disk at all."""
     place = nearest(directory)
     free = (files or Files()).free_bytes(place)
     said = f"{free / 1e9:,.1f} GB free in {place}"
@@ -45,13 +45,13 @@ def check_disk(directory: Path, low_water_bytes: int, files: Files | None = None
     kind = _file_system(place)
     if kind in _MEMORY:
         return warning(
-            "disk", f"{said}, which is memory ({kind}): gone after a restart", "choose a disk: --data DIR"
+            "disk", f"{said}, which is memory ({kind}): lost at a restart", "choose a disk: --data DIR"
         )
     if kind.startswith(_REMOTE):
         return warning(
             "disk",
-            f"{said}, over the network ({kind}): locks and syncs may not hold what they promise",
-            "choose a disk of this machine: --data DIR",
+            f"{said}, over the network ({kind}): locks and syncs may not be reliable",
+            "choose a local disk: --data DIR",
         )
     if free < 2 * low_water_bytes:
         return warning(
@@ -61,7 +61,7 @@ def check_disk(directory: Path, low_water_bytes: int, files: Files | None = None
 
 
 def check_private(directory: Path) -> Finding | None:
-    """Whether nobody but its owner can enter a data directory; None when there is none to look at."""
+    """Return whether nobody but its owner can enter a data directory; None when there is none to look at."""
     try:
         opened = open_to_others(directory)
         owner = directory.stat().st_uid
@@ -77,7 +77,7 @@ def check_private(directory: Path) -> Finding | None:
 
 
 def check_sync(directory: Path, files: Files | None = None) -> Finding:
-    """How long the disk takes to make 4 KiB durable, in a file of its own that is removed."""
+    """Return how long the disk takes to make 4 KiB durable, in a file of its own that is removed."""
     files = files or Files()
     place = nearest(directory)
     path = place / f".retrospan-doctor-{os.getpid()}"
@@ -111,7 +111,7 @@ def check_sync(directory: Path, files: Files | None = None) -> Finding:
 
 
 def check_engine() -> Finding:
-    """Whether the embedded ClickHouse is installed. It is not started."""
+    """Return whether the embedded ClickHouse is installed. It is not started."""
     try:
         return ok("engine", f"chDB {version('chdb-core')} is installed")
     except PackageNotFoundError:
@@ -123,46 +123,48 @@ def check_engine() -> Finding:
 
 
 def check_confinement() -> Finding:
-    """Whether the kernel can hold the engine's process to its directory."""
+    """Return whether the kernel can hold the engine's process to its directory."""
     abi = landlock_abi()
     if not abi:
         return warning(
             "confinement",
-            "the kernel has no Landlock: what gets past the guard of the SQL port reads what the collector's user may",
-            "use a kernel with Landlock (5.13 or later, `lsm=landlock,…`), or a user of its own",
+            "the kernel has no Landlock: a query that got past the guard of the SQL port could read whatever the collector's user can",
+            "use a kernel with Landlock (5.13 or later, `lsm=landlock,…`), or a separate user",
         )
     if abi < 4:
         return warning(
             "confinement",
             f"Landlock ABI {abi} keeps the engine from other files, and not from connecting",
-            "use a kernel of 6.7 or later, or shut what leaves the machine",
+            "use a kernel of 6.7 or later, or block outgoing connections",
         )
     return ok("confinement", f"the kernel has Landlock ABI {abi}")
 
 
 def check_clock(theirs: str) -> Finding:
-    """Whether a collector's clock and this one agree. `theirs` is RFC 3339."""
+    """Return whether a collector's clock and this one agree. `theirs` is RFC 3339."""
     try:
         apart = (datetime.now(UTC) - datetime.fromisoformat(theirs)).total_seconds()
     except ValueError:
-        return warning("clock", "the collector does not say what time it is", "use one release on both sides")
+        return warning(
+            "clock", "the collector does not report its time", "use the same release on both sides"
+        )
     if abs(apart) > CLOCK_SECONDS:
         return warning(
             "clock",
             f"the collector's clock is {abs(apart):,.0f} s {'behind' if apart > 0 else 'ahead of'} this one",
-            "set both by NTP: times of one run come from several clocks",
+            "synchronise both by NTP: times of one run come from several clocks",
         )
     return ok("clock", "the collector's clock and this one agree")
 
 
 def check_arrival(last_arrived_ns: int) -> Finding:
-    """Whether the clock has gone on since the last record."""
+    """Return whether the clock has gone on since the last record."""
     ahead = last_arrived_ns / 1e9 - time.time()
     if ahead > CLOCK_SECONDS:
         return warning(
             "clock",
             f"the last record arrived {ahead:,.0f} s from now: the clock went back",
-            "set it by NTP; arrivals go on from the last record meanwhile",
+            "synchronise it by NTP; meanwhile arrivals continue from the last record",
         )
     return ok("clock", "later than the last record" if last_arrived_ns else "nothing to compare it with")
 

@@ -1,4 +1,4 @@
-"""What a running collector says of itself on `/health`, check by check."""
+"""What a running collector reports about itself on `/health`, check by check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_running(page: Mapping[str, object], url: str) -> Iterator[Finding]:
     yield from (_quarantine(page), _tables(page), _migrations(page))
     if page.get("engine_failure"):
         yield failed(
-            "engine", f"does not answer: {page['engine_failure']}", "look at memory and disk, then restart"
+            "engine", f"does not answer: {page['engine_failure']}", "check memory and disk, then restart"
         )
     else:
         yield ok("engine", f"ClickHouse {page['engine']}")
@@ -53,7 +53,7 @@ def _log(page: Mapping[str, object]) -> Finding:
         return failed(
             "log",
             f"nothing is accepted: {page['log_failure']}",
-            "look at the disk, then restart the collector",
+            "check the disk, then restart the collector",
         )
     if limit and used >= limit:
         return failed("log", f"{said}: nothing is accepted", "raise limits.log_bytes")
@@ -69,7 +69,7 @@ def _log(page: Mapping[str, object]) -> Finding:
         return warning(
             "log",
             f"{said}; {cut:,} bytes were cut off its end at the start",
-            "nothing, if the machine or the collector was killed: no sender had been answered for them",
+            "nothing to do if the machine or the collector was killed: these bytes were never acknowledged",
         )
     if limit and used > 0.9 * limit:
         return warning("log", f"{said}: nearly full", "raise limits.log_bytes")
@@ -82,7 +82,7 @@ def _intake(page: Mapping[str, object]) -> Finding:
     if not requests and turned_away:
         return failed(
             "intake",
-            f"{turned_away:,} requests were turned away for their token, none was let in",
+            f"{turned_away:,} requests were refused for their token, none was accepted",
             "docs/access.md shows what exporters must send",
         )
     if not requests and not _whole(page, "durable_sequence"):
@@ -100,7 +100,7 @@ def _intake(page: Mapping[str, object]) -> Finding:
 def _loading(page: Mapping[str, object]) -> Finding:
     if page["load_failure"]:
         return failed(
-            "loading", f"stopped: {page['load_failure']}", "what arrives stays in the log; look at the cause"
+            "loading", f"stopped: {page['load_failure']}", "arrivals stay in the log; fix the cause"
         )
     records, seconds = _whole(page, "load_lag_records"), _number(page, "load_lag_seconds")
     said = f"{records:,} records ({_whole(page, 'load_lag_bytes') / 1e6:,.1f} MB) behind"
@@ -108,7 +108,7 @@ def _loading(page: Mapping[str, object]) -> Finding:
         return warning(
             "loading",
             f"{said}, for {seconds:,.0f} s",
-            "it catches up when less is sent; give it more processor",
+            "it catches up when less is sent; give it more CPU",
         )
     return ok("loading", said if records else "up to date")
 
@@ -119,20 +119,20 @@ def _interpretation(page: Mapping[str, object]) -> Finding:
     if page.get("interpretation_failure"):
         return failed(
             "interpretation",
-            f"stopped, and is tried again: {page['interpretation_failure']}",
+            f"stopped, and is retried: {page['interpretation_failure']}",
             "the collector's log says more",
         )
     if broken := _whole(page, "interpretation_broken"):
         return warning(
             "interpretation",
-            f"{broken:,} times since the start a run could not be interpreted",
+            f"{broken:,} times since startup a run could not be interpreted",
             "retrospan sql \"SELECT run_id, reason FROM interpretation_problems WHERE field = ''\"",
         )
     if seconds > LAG_SECONDS:
         return warning(
             "interpretation",
             f"{said}, the first for {seconds:,.0f} s",
-            "it catches up when less is sent; give it more processor",
+            "it catches up when less is sent; give it more CPU",
         )
     return ok("interpretation", said if traces else "up to date")
 
@@ -144,7 +144,7 @@ def _confinement(said: str) -> Finding:
     return warning(
         "confinement",
         f"the engine is {said}",
-        "use a kernel of 6.7 or later with Landlock, or a user of its own",
+        "use a kernel of 6.7 or later with Landlock, or a separate user",
     )
 
 
@@ -153,7 +153,7 @@ def _quarantine(page: Mapping[str, object]) -> Finding:
 
 
 def check_quarantine(records: int) -> Finding:
-    """Whether records were left aside because they cannot be loaded."""
+    """Return whether records were left aside because they cannot be loaded."""
     if records:
         return warning(
             "quarantine",
@@ -168,7 +168,7 @@ def _tables(page: Mapping[str, object]) -> Finding:
 
 
 def check_tables(complaint: str, detached: int) -> Finding:
-    """Whether the tables hold what was loaded. `complaint` is one sentence, '' when nothing is wrong."""
+    """Return whether the tables hold what was loaded. `complaint` is one sentence, '' when nothing is wrong."""
     if complaint or detached:
         said = (
             complaint.removesuffix(": run `retrospan rebuild`")
@@ -183,7 +183,7 @@ def _migrations(page: Mapping[str, object]) -> Finding:
 
 
 def check_migrations(pending: int) -> Finding:
-    """Whether the tables are those of the release that reads them."""
+    """Return whether the tables are those of the release that reads them."""
     if pending:
         return warning(
             "migrations", f"{pending:,} pending", "start a collector of this release, or: retrospan migrate"

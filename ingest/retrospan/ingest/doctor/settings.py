@@ -1,4 +1,4 @@
-"""What a collector is told: its addresses, the file of tokens, TLS; and where exporters of this environment send."""
+"""A collector's settings: its addresses, the file of tokens, TLS; and where exporters in this environment send."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PORTS = ("grpc", "http", "sql")
 
 
 def check_free_ports(config: Config) -> Finding:
-    """Whether a collector with these settings could listen."""
+    """Return whether a collector with these settings could listen."""
     for name in _PORTS:
         address: Address = getattr(config, name)
         try:
@@ -43,19 +43,19 @@ def check_free_ports(config: Config) -> Finding:
 
 
 def check_open_ports(page: Mapping[str, object]) -> Finding:
-    """Whether the ports of a collector on this machine answer."""
+    """Return whether the ports of a collector on this machine answer."""
     told = {name: str(page[name]) for name in _PORTS if page.get(name)}
     for name, text in told.items():
         address = parse_address(text)
         if not _answers("127.0.0.1" if address.host in ("0.0.0.0", "::") else address.host, address.port):
             return failed(
-                "ports", f"{name}={text} does not answer", "restart the collector, or look at the firewall"
+                "ports", f"{name}={text} does not answer", "restart the collector, or check the firewall"
             )
     return ok("ports", "answer: " + " ".join(f"{name}={text}" for name, text in told.items()))
 
 
 def check_exporters(environ: Mapping[str, str], page: Mapping[str, object]) -> Finding | None:
-    """Whether what exporters here would use leads somewhere; None when no variable names an endpoint."""
+    """Return whether what exporters here would use leads somewhere; None when no variable names an endpoint."""
     name = next(
         (
             name
@@ -98,15 +98,15 @@ def check_exporters(environ: Mapping[str, str], page: Mapping[str, object]) -> F
 
 
 def check_tokens(config: Config) -> Finding:
-    """Whether the file of tokens can be used and only its owner can change it."""
+    """Return whether the file of tokens can be used and only its owner can change it."""
     if config.tokens is None:
         if config.open:
             return warning(
                 "tokens",
-                "none, and --open: whoever reaches a port may send and read everything",
+                "none, and --open: anyone who can reach a port may send and read everything",
                 "name a file: --tokens FILE",
             )
-        return ok("tokens", "none: whoever is on this machine may send and ask")
+        return ok("tokens", "none: anyone on this machine may send and query")
     try:
         found = read_tokens(config.tokens)
         readable = readable_by_others(config.tokens)
@@ -115,7 +115,7 @@ def check_tokens(config: Config) -> Finding:
     if readable:
         return warning(
             "tokens",
-            f"{config.tokens} can be read by others (mode {readable}): it holds hashes, and says who sends how much",
+            f"{config.tokens} can be read by others (mode {readable}): it holds hashes and quotas",
             f"chmod 600 {config.tokens}",
         )
     now = datetime.now(UTC)
@@ -133,7 +133,7 @@ def check_tokens(config: Config) -> Finding:
 
 
 def check_tls(config: Config) -> Finding | None:
-    """Whether certificate and key can be used; None without TLS."""
+    """Return whether certificate and key can be used; None without TLS."""
     if config.tls.key is None:
         return None
     try:
@@ -167,7 +167,7 @@ def check_settings(
         require_foreign(config)
     except ConfigError as error:
         config = Config()
-        found = failed("settings", str(error), "mend them; until then no collector starts")
+        found = failed("settings", str(error), "fix them; until then no collector starts")
     else:
         if unknown := unknown_variables(environ, KEYS):
             said = f"nothing reads {', '.join(unknown)}"
@@ -190,5 +190,5 @@ def _answers(host: str, port: int) -> bool:
 
 
 def is_here(url: str) -> bool:
-    """Whether a URL leads to this machine by a loopback address."""
+    """Return whether a URL leads to this machine by a loopback address."""
     return is_loopback(urlsplit(url).hostname or "")

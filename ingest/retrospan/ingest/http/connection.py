@@ -1,9 +1,9 @@
-"""A connection to an HTTP port that does not wait for ever.
+"""A connection to an HTTP port that does not wait forever.
 
 uvicorn waits as long as a client likes: for the first line and the headers of a request, for its body, and for the
-client to take the answer. Some hundred silent clients then hold every place there is. Here headers have a deadline,
-and so has an answer that nobody takes; and when there are too many connections, the one that has kept the port
-waiting longest is closed: whoever comes new gets in. Some places are kept for probes.
+client to take the answer. A few hundred silent clients could then occupy every slot. Here headers have a deadline, and
+so has an answer that is not read; and when there are too many connections, the one that has kept the port waiting
+longest is closed, so new clients get in. Some slots are reserved for probes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Crowd:
             pass
 
     def has_place(self, connection: Connection) -> bool:
-        """Whether a request of this connection may be worked on; somebody slower goes for it."""
+        """Return whether a request of this connection may be worked on; somebody slower goes for it."""
         while len(self.everybody) - len(self.silent) > self.most:
             if not self._close_slowest(spared=connection, silent=False):
                 return False
@@ -167,7 +167,7 @@ class Connection(H11Protocol):
             self.transport.abort()
 
     def has_stalled(self, seconds: float) -> bool:
-        """Whether the client has taken nothing worth mentioning of its answer for so long."""
+        """Return whether the client has taken nothing worth mentioning of its answer for so long."""
         return self.unread_since is not None and self.loop.time() - self.unread_since > seconds
 
     def read_behind(self) -> None:
@@ -193,7 +193,7 @@ class Connection(H11Protocol):
         return bool(poll.poll(0))
 
     def enter(self) -> bool:
-        """Whether there is a place for the request at hand."""
+        """Return whether there is a place for the request at hand."""
         return self._crowd.has_place(self)
 
     def give_up(self) -> None:

@@ -1,7 +1,7 @@
-"""What counts as the frame of a request: stricter than h11, which forgives what proxies read in two ways.
+"""The framing of requests: stricter than h11, which tolerates what proxies may read in two ways.
 
 Where a proxy and this server disagree about where a request ends, one client's bytes become another's request. So
-nothing is guessed: a line ends in CR LF, a length is given once and in one way, no header goes on in the next line.
+nothing is guessed: a line ends in CR LF, a length is given once and in one way, no header continues on the next line.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class StrictBuffer(ReceiveBuffer):
         if line is not None:
             digits = line[:-2].partition(b";")[0]
             if len(digits) > _MOST_CHUNK_DIGITS or any(byte < 0x20 for byte in line[:-2]):
-                raise h11.RemoteProtocolError("the line before a chunk is not one")
+                raise h11.RemoteProtocolError("the line before a chunk is invalid")
         return line
 
 
 def has_bare_newline(data: bytearray, start: int, end: int) -> bool:
-    """Whether a LF stands between these places without a CR before it."""
+    """Return whether a LF stands between these places without a CR before it."""
     at = data.find(b"\n", start, end)
     while at >= 0:
         if at == 0 or data[at - 1] != 0x0D:
@@ -71,7 +71,7 @@ def _check(lines: list[bytearray]) -> None:
     if len(lines) > MOST_HEADERS + 1:
         raise h11.RemoteProtocolError("there are too many headers", error_status_hint=431)
     if any(line.startswith((b" ", b"\t")) for line in lines):
-        raise h11.RemoteProtocolError("a header goes on in the next line")
+        raise h11.RemoteProtocolError("a header continues on the next line")
     names = [bytes(line.partition(b":")[0]).lower() for line in lines]
     lengths = [bytes(line) for name, line in zip(names, lines, strict=True) if name == b"content-length"]
     codings = names.count(b"transfer-encoding")
@@ -80,4 +80,4 @@ def _check(lines: list[bytearray]) -> None:
     if codings and lengths:
         raise h11.RemoteProtocolError("there are both Content-Length and Transfer-Encoding")
     if codings and lines[0].endswith(b"HTTP/1.0"):
-        raise h11.RemoteProtocolError("HTTP/1.0 knows no Transfer-Encoding")
+        raise h11.RemoteProtocolError("HTTP/1.0 does not have Transfer-Encoding")

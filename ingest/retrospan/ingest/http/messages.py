@@ -119,7 +119,7 @@ def path_of(scope: Scope) -> str:
 async def send_response(
     scope: Scope, send: Send, response: Response, extra: Iterable[tuple[bytes, bytes]] = ()
 ) -> None:
-    """Send a whole response; a stream that breaks off breaks the connection off, so that nobody takes it for whole."""
+    """Send a whole response; if a stream fails the connection is cut, so that nobody takes the answer for complete."""
     headers = [
         (b"content-type", response.content_type.encode("latin-1")),
         (b"x-content-type-options", b"nosniff"),

@@ -1,8 +1,8 @@
-"""The server of every HTTP port: ASGI under uvicorn with h11, in a thread of its own.
+"""The server of every HTTP port: ASGI under uvicorn with h11, in its own thread.
 
-It listens on an address, or on a socket that somebody else bound. Each request passes here before the application sees
-it: probes have places of their own, a request of a page that is not listed is refused, and a listed page's question
-what it may send is answered.
+It listens on an address, or on a socket that is already bound. Each request passes here before the application sees it:
+probes have reserved slots, requests from pages that are not listed are refused, and preflight requests of listed pages
+are answered.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Whose requests an HTTP port answers: a page in a visitor's browser is not one of its clients.
 
-A page that rebinds a name of its own to this machine's address sends that name as the Host; a page that posts here
-from elsewhere sends its Origin. Both are refused, unless the name or the origin is listed. Where a token is asked
-for, any Host will do: a page that rebinds a name has no token.
+A page that rebinds its own name to this machine's address sends that name as the Host; a page that posts here from
+elsewhere sends its Origin. Both are refused, unless the name or the origin is listed. If a token is required, any Host
+is accepted: a page that rebinds a name has no token.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ class Visitors:
         )
 
     def refusal(self, headers: Headers) -> str | None:
-        """Why this request may not be answered at all; None when it may."""
+        """Return why this request may not be answered at all; None when it may."""
         # Every browser names the host it asks; who names none (HTTP/1.0, a gRPC client on the wrong port) is not a page.
         host = headers.get("host")
         if host is not None and not self.any_host and not self._is_ours(host):
             return (
-                f"host {host[:100]!r} is not a name of this collector. Use 127.0.0.1, localhost or the address it was "
-                "told to listen on, or name it: host_names (--host-names)."
+                f"host {host[:100]!r} is not a name of this collector. Use 127.0.0.1, localhost or its listening "
+                "address, or add the name to host_names (--host-names)."
             )
         if self.is_listed(headers):
             return None
         origin = headers.get("origin")
         if origin is not None and not _is_own_page(origin, host or ""):
             return (
-                f"requests from pages of {origin[:100]!r} are refused. Where that page is meant to send or ask, list "
-                "it: origins."
+                f"requests from pages of {origin[:100]!r} are refused. If that page is meant to send or query, list "
+                "it in: origins."
             )
         if headers.get("sec-fetch-site", "none").strip().casefold() not in ("none", "same-origin"):
-            return "requests from other pages are refused. Where a page is meant to send or ask, list it: origins."
+            return "requests from other pages are refused. If a page is meant to send or query, list it in: origins."
         return None
 
     def is_listed(self, headers: Headers) -> bool:
-        """Whether the request is of a page that may send and ask."""
+        """Return whether the request is of a page that may send and ask."""
         origin = headers.get("origin")
         return origin is not None and origin.casefold() in self._listed
 
@@ -124,7 +124,7 @@ def _name_of(host: str) -> str | None:
 
 
 def _is_own_page(origin: str, host: str) -> bool:
-    """Whether a page of this very port asks: it has the name and the port by which it was asked."""
+    """Return whether a page of this very port asks: it has the name and the port by which it was asked."""
     try:
         parts = urlsplit(origin)
     except ValueError:

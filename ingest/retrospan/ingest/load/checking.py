@@ -1,4 +1,4 @@
-"""Whether the tables still hold what was loaded. ClickHouse drops a part it cannot read without an error."""
+"""Checks that the tables still hold what was loaded: ClickHouse silently drops a part that it cannot read."""
 
 from __future__ import annotations
 

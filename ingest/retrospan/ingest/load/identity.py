@@ -43,7 +43,7 @@ class LogIdentity:
         number, _, name = path.read_text(encoding="utf-8").strip().partition(" ")
         if not number.isdecimal() or not 0 < int(number) < MOST_LOGS or not name:
             raise ConfigError(
-                f"{path} holds no number of a log: {number[:40]!r}. Put back the file that was there."
+                f"{path} does not hold the number of a log: {number[:40]!r}. Restore the original file."
             )
         return cls(int(number), name)
 
@@ -56,7 +56,7 @@ class LogIdentity:
         rows = store.rows(load("read_log_names"), {"number": self.number})
         if others := {str(name) for (name,) in rows} - {self.name}:
             raise ConfigError(
-                f"the log {min(others)} has the number {self.number} in this warehouse as well. Stop this "
+                f"the log {min(others)} has the number {self.number} in this warehouse too. Stop this "
                 f"collector, remove the file {NAME} in its directory, start it again, and run `retrospan rebuild`."
             )
         if not rows:

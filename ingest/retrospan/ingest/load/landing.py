@@ -42,5 +42,5 @@ def insert_records(store: Store, data: bytes, token: str) -> None:
 
 @cache
 def schema_path() -> str:
-    """Where the installed schema of the log's records lies; absolute, as the engine wants it."""
+    """Return where the installed schema of the log's records lies; absolute, as the engine wants it."""
     return str(resources.files("retrospan.schemas").joinpath("otlp_log.proto"))

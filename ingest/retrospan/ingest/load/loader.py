@@ -1,4 +1,4 @@
-"""The loader: a thread that brings what is durable in the log into the raw tables, batch by batch, exactly.
+"""The loader: a thread that brings durable records of the log into the raw tables, batch by batch, exactly once.
 
     cut a batch → write it into the ledger (fsync) → insert with its token → mark it loaded → tell the interpreter
 
@@ -66,7 +66,7 @@ class LoaderCounters:
 class Loader(Service):
     """One per data directory. `start` and `stop` belong to the collector; everything else may be called from any thread.
 
-    `failure` says why nothing is loaded just now.
+    `failure` is the reason why nothing is loaded at the moment.
     """
 
     thread_name = "retrospan-loader"
@@ -210,7 +210,7 @@ class Loader(Service):
                 progress(self.loaded_sequence, target)
             if self.is_stopping:
                 raise WarehouseUnavailable(
-                    f"The collector is stopping; {self.loaded_sequence} of {target} records are loaded again. "
+                    f"The collector is stopping; {self.loaded_sequence} of {target} records were loaded again. "
                     "The rest follows at the next start."
                 )
         if progress is not None:
@@ -262,7 +262,7 @@ class Loader(Service):
         )
 
     def _patience(self) -> float:
-        """How long a batch that is not full waits for more, in seconds."""
+        """Return how long a batch that is not full waits for more, in seconds."""
         if self.is_stopping or not self._settings.wait_seconds:
             return 0.0
         return max(self._settings.wait_seconds, self._rests_until - time.monotonic())

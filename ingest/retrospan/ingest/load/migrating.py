@@ -1,4 +1,4 @@
-"""Brings tables and views to this release as a command: what a collector does at its start, said step by step."""
+"""Migrates tables and views to this release as a command: what a collector does at startup, reported step by step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retrospan.schemas.migrate import Migrations
 
 
 def migrate(warehouse: Warehouse, report: Callable[[Mapping[str, object]], None], *, dry_run: bool) -> None:
-    """Apply what is pending and install the views; with `dry_run` only say what is pending.
+    """Apply pending migrations and install the views; with `dry_run` only list what is pending.
 
     `report` gets each migration, and last how many there were.
 

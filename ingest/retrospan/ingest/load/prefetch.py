@@ -1,4 +1,4 @@
-"""Reads the batch that follows while one is inserted: in a flood the engine need not wait for Python.
+"""Reads the next batch while one is inserted, so that in a flood the engine does not wait for Python.
 
 Reading, joining and hashing a full batch takes a fifth of the time that its insert takes. What is read is used once
 everything before it is loaded, and dropped when the loader has gone elsewhere meanwhile.

@@ -1,8 +1,9 @@
 """Finds the records of a refused batch that ClickHouse cannot read, and gets everything else in.
 
-A batch is halved until single records remain, or until the engine's memory suffices. A record that is refused alone
-is written anew without what the engine stumbles over (unknown groups, fields of another wire type, enum numbers beyond 32 bits). Is it still refused,
-only what it says about rejects is inserted, with one more that says why; its bytes stay in the log.
+A batch is halved until single records remain, or until the engine's memory suffices. A record that is refused alone is
+rewritten without what the engine cannot read (unknown groups, fields of another wire type, enum numbers beyond 32
+bits). If it is still refused, only its rejects are inserted, with one more that gives the reason; its bytes stay in the
+log.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _OPTIONS: dict[int, int] = {
 
 
 class ArchiveDiffers(OSError):
-    """What was read back is not what was compressed: the disk, or the memory, is not to be trusted."""
+    """The data read back differs from what was compressed: the disk or the memory cannot be trusted."""
 
 
 def archived_in(directory: Path) -> list[Segment]:

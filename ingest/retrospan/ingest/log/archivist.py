@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 class Archivist(Service):
-    """One per log. What could not be archived stays as it is, and what a stop leaves waits for the next start."""
+    """One per log. Segments that could not be archived stay as they are; those left at a stop wait for the next start."""
 
     thread_name = "retrospan-archivist"
     work = "archiving a segment"

@@ -22,7 +22,7 @@ class CommitFuture:
         self._failure: Exception | None = None
 
     def done(self) -> bool:
-        """Whether the outcome is known."""
+        """Return whether the outcome is known."""
         return self._known
 
     def result(self, timeout: float = -1) -> int:

@@ -53,7 +53,7 @@ def require_own(directory: Path) -> None:
     owner = directory.stat().st_uid
     if os.geteuid() == 0 and owner != 0:
         raise ConfigError(
-            f"{directory} belongs to uid {owner}, who could not read what root makes in it. Run this as that user."
+            f"{directory} belongs to uid {owner}, who could not read files that root creates in it. Run this as that user."
         )
 
 

@@ -67,6 +67,6 @@ class DiskBudget:
         self.measure(waiting)
         if self.free - size < low_water:
             raise LogFull(
-                f"the disk of {self._directory} has {self.free} bytes free, and {low_water} are kept back: free some "
+                f"the disk of {self._directory} has {self.free} bytes free, and {low_water} are reserved: free some "
                 "space, or delete runs (`retrospan retention plan`)"
             )

@@ -1,7 +1,7 @@
-"""The log as the process of the warehouse has it: it reads and archives segments that another process writes.
+"""The log as the process of the warehouse sees it: it reads and archives segments that another process writes.
 
-It is told how far the log is durable, and reads no byte beyond. What it says itself (flags, holds, receipts) goes to the
-one writer and is on disk when `append` returns.
+It is told how far the log is durable, and never reads beyond. Its own records (flags, holds, receipts) go to the single
+writer and are on disk when `append` returns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the log held when it was loaded first: a hash for each batch, kept beside the log and never written again.
+"""The content of the log when it was first loaded: a hash for each batch, kept beside the log and never rewritten.
 
     DATA/log/hashes      last record of the batch, how many records, SHA-256 of their bytes (hex), a newline
 
@@ -137,12 +137,12 @@ class KnownHashes:
 
 
 def has_records(directory: Path) -> bool:
-    """Whether a log directory holds any record, archived or not."""
+    """Return whether a log directory holds any record, archived or not."""
     return has_archive(directory) or any(path.stat().st_size for path in directory.glob("*.seg"))
 
 
 def has_archive(directory: Path) -> bool:
-    """Whether any of the log's records were archived, and so loaded."""
+    """Return whether any of the log's records were archived, and so loaded."""
     return next((directory / DIRECTORY).glob("*.seg.zst"), None) is not None
 
 

@@ -130,7 +130,7 @@ def seal(parts: list[bytes]) -> None:
 
 
 def checksum_holds(data: Buffer, start: int, end: int) -> bool:
-    """Whether the record in `data[start:end]` (without its length) ends in the checksum of its bytes."""
+    """Return whether the record in `data[start:end]` (without its length) ends in the checksum of its bytes."""
     at = end - TRAILER_BYTES
     if at <= start or data[at] != _CHECKSUM_TAG:
         return False
@@ -158,7 +158,7 @@ def tenant_at(data: Buffer, start: int, end: int) -> str:
 
 
 def items_at(data: Buffer, start: int, end: int) -> int:
-    """How many spans or log records the record that starts at `start` holds, by its own account."""
+    """Return how many spans or log records the record that starts at `start` holds, by its own account."""
     sequence = read_varint(data, start + 10, end)
     length = read_varint(data, sequence[1] + 1, end) if sequence is not None else None
     if length is None:

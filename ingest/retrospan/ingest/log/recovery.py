@@ -1,4 +1,4 @@
-"""What a log finds in its directory when it is opened, and what it does about damage.
+"""Opening a log: what its directory holds, and what is done about damage.
 
 - A tail without any whole record behind it is cut off the last segment and put aside as `<segment>.<offset>.torn`:
   it was most likely never acknowledged, but nobody can be sure, so its bytes are kept.

@@ -22,7 +22,7 @@ _AT_ONCE = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What became of a segment's content. `path` is the plain file with it; None when nothing is left."""
+    """The rewritten content of a segment. `path` is the plain file with it; None if nothing is left."""
 
     segment: Segment
     path: Path | None

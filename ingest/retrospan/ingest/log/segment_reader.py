@@ -111,7 +111,7 @@ class SegmentReader:
         yield self._unpacked[1]
 
     def _offset_behind(self, descriptor: int, part: Readable, after: int) -> int:
-        """Where the first record following `after` starts, by the records' own account."""
+        """Return where the first record following `after` starts, by the records' own account."""
         known = self._cursors.get(after)
         at = known[1] if known is not None and known[0] is part.segment else 0
         at = _past(part.segment.bad, at)

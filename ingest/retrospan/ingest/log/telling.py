@@ -37,7 +37,7 @@ def segments_of(told: Sequence[Mapping[str, Any]], directory: Path) -> list[Segm
 
 
 def archived_path(told: object, directory: Path) -> Path | None:
-    """Where the process that follows says that a segment lies now; None when it says that it is gone.
+    """Return where the process that follows says that a segment lies now; None when it says that it is gone.
 
     Raises ValueError for anything but a name directly below the log's directory or its archive.
     """

@@ -1,4 +1,4 @@
-"""A data directory is its owner's alone: one that others may enter is closed when a collector starts.
+"""Only its owner may enter a data directory: an open one is closed when a collector starts.
 
 Releases before this one made it as the umask said, and a copy or a volume may come with any modes.
 """
@@ -34,13 +34,13 @@ def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> 
     found = place.stat()
     if found.st_mode & OTHERS:
         say(
-            f"{directory} is open to others (mode {mode:04o}) and this process may not close it; what it makes in "
-            "there is closed to them"
+            f"{directory} is open to others (mode {mode:04o}) and this process cannot close it; files that it "
+            "creates there are closed to them"
         )
     elif found.st_uid not in (0, os.geteuid()):
-        say(f"{directory} belongs to uid {found.st_uid}, who can open it to others at any time")
+        say(f"{directory} belongs to uid {found.st_uid}, who can make it accessible to others at any time")
     elif changed:
-        what = f"was open to others (mode {mode:04o})" if mode & OTHERS else "held what was open to others"
+        what = f"was open to others (mode {mode:04o})" if mode & OTHERS else "contained files open to others"
         say(f"{directory} {what}: {changed:,} files and directories are closed to them now")
     return changed
 

@@ -1,4 +1,4 @@
-"""Which segments of the archive were removed on purpose, so that nobody takes their records for lost.
+"""Segments of the archive that were removed on purpose, so that their records do not count as lost.
 
     DATA/log/archive/removed      one line for each range of records: its first and its last sequence
 
@@ -46,11 +46,11 @@ class Tombstones:
         files.replace(folder / NAME, lines.encode())
 
     def holds(self, first: int, last: int) -> bool:
-        """Whether a whole range was removed."""
+        """Return whether a whole range was removed."""
         return any(a <= first and last <= b for a, b in self.ranges)
 
     def missing(self, after: int, before: int) -> int:
-        """How many sequences between two that are there are gone without having been removed.
+        """Return how many sequences between two that are there are gone without having been removed.
 
         `after` 0 is the beginning of the log: what is not there was never known.
         """

@@ -194,7 +194,7 @@ def _url(value: object) -> bytes:
 def _objects(value: object, name: str) -> Iterator[Large]:
     for each in _elements(value, name, opened=True):
         if not (isinstance(each, Large) and each.kind == "{"):
-            raise BadRequest(f"{name} holds {kind_of(each)} where an object belongs")
+            raise BadRequest(f"{name} holds {kind_of(each)} instead of an object")
         yield each
 
 
@@ -202,7 +202,7 @@ def _elements(value: object, name: str, *, opened: bool = False) -> Iterator[obj
     if isinstance(value, Large) and value.kind == "[":
         return value.elements(opened=opened)
     if value is not None:
-        raise BadRequest(f"{name} is {kind_of(value)} where a list belongs")
+        raise BadRequest(f"{name} is {kind_of(value)} instead of a list")
     return iter(())
 
 

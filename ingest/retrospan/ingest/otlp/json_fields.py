@@ -108,7 +108,7 @@ def kind_of(value: object) -> str:
 
 
 def _misfit(value: object, wanted: str) -> ValueError:
-    return ValueError(f"{kind_of(value)} where {wanted} belongs")
+    return ValueError(f"{kind_of(value)} instead of {wanted}")
 
 
 def _list(value: object) -> Iterable[object]:

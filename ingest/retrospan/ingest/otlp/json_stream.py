@@ -100,7 +100,7 @@ class Reader:
             raise self._fault("something follows the end")
 
     def mark(self) -> tuple[int, str, int, int]:
-        """Where the reader is, for `back_to`."""
+        """Return where the reader is, for `back_to`."""
         return self._next, self._text, self._at, self._depth
 
     def back_to(self, mark: tuple[int, str, int, int]) -> None:
@@ -120,7 +120,7 @@ class Reader:
                 if len(self._text) - self._at >= WINDOW:
                     if first and first in '{["':
                         return Large(self, first)
-                    raise self._fault("a number or word of that length") from cause
+                    raise self._fault("a number or word that is too long") from cause
                 if not self._more():
                     raise self._fault(
                         str(cause) if isinstance(cause, ValueError) else "a value is missing"
@@ -130,7 +130,7 @@ class Reader:
             if end < len(self._text) or first in '{["' or not self._more():
                 break
             if len(self._text) - self._at > 2 * WINDOW:
-                raise self._fault("a number of that length")
+                raise self._fault("a number that is too long")
         if self._is_dense(end):
             brackets = self._text.count("{", self._at, end) + self._text.count("[", self._at, end)
             self._tally.take(max(0, brackets - (end - self._at) // _USUAL_CHARACTERS))
@@ -145,7 +145,7 @@ class Reader:
         while True:
             name = self.value() if self._peek() == '"' else None
             if not isinstance(name, str):
-                raise self._fault("a name is missing, or as long as no name is")
+                raise self._fault("a name is missing or too long")
             if self._peek() != ":":
                 raise self._fault("a colon is missing")
             self._at += 1
@@ -172,7 +172,7 @@ class Reader:
             end = self._at if found is None else found.end()
             closed = self._text[end : end + 1] == '"'
             if not closed and len(self._text) - end > _LONGEST_ESCAPE:
-                raise self._fault("a character that no string holds")
+                raise self._fault("a character that is not allowed in a string")
             part = self._text[self._at : end]
             if not closed and (half := _HALF.search(part)) is not None and _is_escape(part, half.start()):
                 part = part[: half.start()]
@@ -183,7 +183,7 @@ class Reader:
                 self._at += 1
                 return
             if not self._more():
-                raise self._fault("a string does not end")
+                raise self._fault("a string is not closed")
 
     def _is_dense(self, end: int) -> bool:
         """Whether a value seems to hold many objects and lists for its length, by a place of it drawn by lot: to count
@@ -246,5 +246,5 @@ class Reader:
 
 
 def _is_escape(text: str, at: int) -> bool:
-    """Whether the backslash at `at` begins an escape, and is not itself escaped."""
+    """Return whether the backslash at `at` begins an escape, and is not itself escaped."""
     return (at - len(text[:at].rstrip("\\"))) % 2 == 0

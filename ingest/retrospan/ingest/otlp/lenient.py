@@ -32,7 +32,7 @@ _ENVELOPE_KEEPS = ("resource_spans", "scope_spans", "resource_logs", "scope_logs
 
 
 class LeanSpan(Protocol):
-    """What the receiver looks at in a span."""
+    """The parts of a span that the receiver checks."""
 
     trace_id: bytes
     span_id: bytes

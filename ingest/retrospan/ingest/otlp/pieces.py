@@ -1,4 +1,4 @@
-"""Protobuf in pieces: what is read at a time is small, whatever the whole is, and elements are counted on the way.
+"""Protobuf in pieces: only a small part is parsed at a time, whatever the total size, and elements are counted.
 
 Two bytes on the wire may become a hundred and more in memory. So only the envelope of a request is walked here, from
 length to length; what lies between is parsed in runs of whole fields, each forgotten before the next. A slice of
@@ -51,7 +51,7 @@ class Tally:
 
 
 def run_bytes(size: int) -> int:
-    """How long a run of a request of `size` bytes may be."""
+    """Return how long a run of a request of `size` bytes may be."""
     return max(_LEAST_RUN, min(_LONGEST_RUN, ((8 << 20) + 2 * size) // _WORST))
 
 
@@ -135,7 +135,7 @@ def pieces(message: Any, data: bytes, at: int, end: int, most: int, tally: Tally
 
 
 def _beyond(data: bytes, at: int, end: int, tag: int) -> int:
-    """Where a field that is not delimited ends."""
+    """Return where a field that is not delimited ends."""
     kind = tag & 7
     if kind == 0:
         return expect_varint(data, at, end)[1]
@@ -143,4 +143,4 @@ def _beyond(data: bytes, at: int, end: int, tag: int) -> int:
         return at + 8
     if kind == 5:
         return at + 4
-    raise DecodeError("a group, or no field at all")
+    raise DecodeError("a group, or not a field")

@@ -1,7 +1,7 @@
 """Salvage: a request with a bad span or log record keeps its good ones.
 
-A request is first read as a whole, piece by piece. If anything in it cannot stand, each member is read by itself, and
-those that cannot be read, carry no valid ids or hold too much are taken out. What stays keeps its bytes exactly.
+A request is first read as a whole, piece by piece. If anything in it is invalid, each member is read by itself, and
+those that cannot be parsed, have invalid ids or hold too much are removed. The rest keeps its bytes exactly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SAMPLE = 4096
 
 @dataclass(slots=True)
 class Faults:
-    """What was left out of a request: per reason, how many members and the first one's bytes."""
+    """The members removed from a request: per reason, how many and the first one's bytes."""
 
     counts: dict[str, int] = field(default_factory=dict)
     samples: dict[str, bytes] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What is left of a request: its bytes ('' when nothing is), how many members, and what was left out."""
+    """The rest of a request: its bytes ('' if nothing is left), how many members, and what was removed."""
 
     body: bytes
     kept: int
@@ -59,7 +59,7 @@ class Salvaged:
 
 
 def span_fault(span: lean.LeanSpan) -> str:
-    """Why a span's ids cannot stand; '' if they can."""
+    """Return why a span's ids cannot stand; '' if they can."""
     if len(span.trace_id) != TRACE_ID_BYTES:
         return f"trace id has {len(span.trace_id)} bytes, not {TRACE_ID_BYTES}"
     if len(span.span_id) != SPAN_ID_BYTES:
@@ -70,7 +70,7 @@ def span_fault(span: lean.LeanSpan) -> str:
 
 
 def log_fault(record: lean.LeanSpan) -> str:
-    """Why a log record's ids cannot stand; '' if they can. A record outside any trace has none, or zeros."""
+    """Return why a log record's ids cannot stand; '' if they can. A record outside any trace has none, or zeros."""
     if len(record.trace_id) not in (0, TRACE_ID_BYTES):
         return f"trace id has {len(record.trace_id)} bytes, not {TRACE_ID_BYTES} or none"
     if len(record.span_id) not in (0, SPAN_ID_BYTES):
@@ -237,7 +237,7 @@ class _Salvage:
         return out
 
     def _reads(self, message: Any, start: int, end: int) -> bool:
-        """Whether a group's header can be read: the resource of one, the scope of the other."""
+        """Return whether a group's header can be read: the resource of one, the scope of the other."""
         try:
             # These fields are counted where they are kept.
             for number, _, at, stop in fields(self._body, start, end, Tally()):
@@ -248,7 +248,7 @@ class _Salvage:
         return True
 
     def _fault(self, at: int, stop: int) -> str:
-        """Why a member cannot stand; '' if it can."""
+        """Return why a member cannot stand; '' if it can."""
         shape = self._shape
         if stop - at > self._most:
             return _large_fault(self._body, at, stop, shape, self._most, self._tally)
@@ -262,7 +262,7 @@ class _Salvage:
 
 
 def _large_fault(body: bytes, start: int, end: int, shape: Shape, most: int, tally: Tally) -> str:
-    """Why a large member cannot stand; '' if it can. Raises TooManyParts when the whole request has too many."""
+    """Return why a large member cannot stand; '' if it can. Raises TooManyParts when the whole request has too many."""
     own = Tally(min(MOST_IN_MEMBER, tally.parts))
     ids = lean.Ids()
     before = own.parts

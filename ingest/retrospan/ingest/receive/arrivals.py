@@ -1,4 +1,4 @@
-"""How much has come in over a connection of the gRPC library, which tells nobody.
+"""How much has arrived over a connection of the gRPC library, which does not report it.
 
 The library takes in whole messages by itself. The kernel counts the bytes of each connection (TCP_INFO), and the
 connections are found among the descriptors of this process by the address of their other end.

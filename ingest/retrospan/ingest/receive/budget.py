@@ -1,9 +1,9 @@
-"""What requests on their way in may hold in memory together: one budget for both receivers.
+"""The memory that incoming requests may hold together: one budget for both receivers.
 
-It has two halves. What *arrives* is counted as it comes, before anybody knows what it will become, and is never waited
-for. *Work* is what a request may become between inflating and the log: it is set aside before that begins, in the
-order in which requests ask, and given back once the log has it. Of each half a share is kept for small requests, so
-that they get through while large ones fill the rest.
+It has two parts. *Arriving* bytes are counted as they come, before it is known what they will become, and never wait.
+*Work* is what a request may become between decompression and the log: it is reserved before that begins, first come,
+first served, and released once the log has it. A share of each part is reserved for small requests, so that they get
+through while large ones fill the rest.
 """
 
 from __future__ import annotations
@@ -134,9 +134,7 @@ class Budget:
 
     def _over(self) -> Overloaded:
         self._counters.requests_over_budget += 1
-        return Overloaded(
-            "requests on their way in take all memory set aside for them; try again in a moment"
-        )
+        return Overloaded("incoming requests use all the memory reserved for them; try again in a moment")
 
 
 class Hold:

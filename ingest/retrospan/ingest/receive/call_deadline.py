@@ -3,10 +3,10 @@
 The library hands a call to a thread before its message is there, and waits as long as the client likes: sixteen
 clients that send nothing would hold every thread. Here such a call is cancelled in time, sooner while others wait.
 
-The library also takes in every message by itself, each as large as the largest request. What comes in is watched
-and accounted for in the budget of all requests; a call for which that has no room is ended, UNAVAILABLE.
+The library also takes in every message by itself, each as large as the largest request. Incoming bytes are measured and
+charged to the budget of all requests; a call that does not fit is ended with UNAVAILABLE.
 
-Clients may send either kind of call again.
+Clients may retry either kind of call.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def format_of(content_type: str) -> Format:
 
 
 def announced_bytes(body: bytes, content_encoding: str, *, limit_bytes: int) -> int:
-    """How large a body says that it will be, in good faith: gzip's last member ends with its size."""
+    """Return how large a body says that it will be, in good faith: gzip's last member ends with its size."""
     if _encoding(content_encoding) in ("", "identity"):
         return len(body)
     claimed = int.from_bytes(body[-4:], "little") if body.startswith(GZIP_MAGIC) else 0
@@ -116,7 +116,7 @@ def _inflate_member(body: bytes, at: int, window: int, name: str, room: int) -> 
     piece = _FIRST_PIECE
     while not inflater.eof:
         if at >= len(body):
-            raise BadRequest(f"the body breaks off in the middle of its {name} stream")
+            raise BadRequest(f"the body ends in the middle of its {name} stream")
         compressed = body[at : at + piece]
         at += len(compressed)
         while compressed and not inflater.eof:

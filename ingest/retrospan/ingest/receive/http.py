@@ -163,7 +163,7 @@ class HttpReceiver:
             hold.release()
 
     async def _admitted(self, receive: Receive, headers: dict[bytes, bytes]) -> Grant:
-        """Who sends, from the headers alone. Raises Unauthenticated and Forbidden."""
+        """Return who sends, from the headers alone. Raises Unauthenticated and Forbidden."""
         try:
             return self._gate.admit(bearer(headers.get(b"authorization", b"").decode("latin-1")), "write")
         except (Unauthenticated, Forbidden):
@@ -210,12 +210,12 @@ class HttpReceiver:
                 # Where there are tokens, somebody may have put one into the path.
                 where = "a path" if self._gate.guarded else repr(path)
                 self._hint(
-                    f"an exporter posts to {where}, where nothing is. Paths are /v1/traces and /v1/logs: set "
+                    f"an exporter posts to {where}, which does not exist. Paths are /v1/traces and /v1/logs: set "
                     f"OTEL_EXPORTER_OTLP_ENDPOINT={self._scheme}://{self._address}, which adds them by itself"
                 )
-            raise NotFound(f"nothing is at {path!r}; post to /v1/traces or /v1/logs")
+            raise NotFound(f"there is nothing at {path!r}; post to /v1/traces or /v1/logs")
         if method != "POST":
-            raise MethodNotAllowed(f"{method} is not answered here; POST an export request")
+            raise MethodNotAllowed(f"{method} is not supported; POST an export request")
         return signal
 
     def _hint(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The one place both receivers hand a request to: read it, salvage it, make it durable, say what became of it.
+"""The one place that both receivers hand requests to: read, salvage, make durable, report the outcome.
 
 A request that reads as a whole goes into the log byte for byte. From one with bad members the good ones are kept,
 and the record that holds them also holds what was rejected and why. One that cannot be read at all leaves a record
@@ -44,7 +44,7 @@ NOUNS: dict[Signal, str] = {"traces": "span", "logs": "log record"}
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What became of a request that was not refused; for logs, read log records for spans.
+    """The outcome of a request that was not refused; for logs, read log records for spans.
 
     `spans` are on disk. `message` is '' on full success, else it names the reasons. `sequence` is the log record,
     0 when there was nothing to keep.

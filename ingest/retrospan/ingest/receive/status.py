@@ -92,7 +92,7 @@ class Status:
 
 
 def status_of(error: BaseException) -> Status:
-    """Return the answer to an error. What is not in the table is our own fault and may go better next time."""
+    """Return the answer to an error. An error that is not in the table is our own fault and retryable."""
     for kind, grpc_code, http_status in _TABLE:
         if isinstance(error, kind):
             retry = RETRY_SECONDS if isinstance(error, RetryableError) else 0

@@ -1,4 +1,4 @@
-"""Takes secrets out of whole requests. A request in which nothing is found keeps its bytes.
+"""Removes secrets from whole requests. A request in which nothing is found keeps its bytes.
 
 A span or log record that cannot be searched to the end is kept without its payload: ids, times, kind and status
 code stay, and `retrospan.redacted` says that the rest is withheld. The same holds for a resource or scope.

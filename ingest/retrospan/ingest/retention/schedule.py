@@ -1,4 +1,4 @@
-"""Runs retention by itself: carries out receipts that wait, and applies the policy every so often."""
+"""Runs retention automatically: carries out waiting receipts, and applies the policy at intervals."""
 
 from __future__ import annotations
 

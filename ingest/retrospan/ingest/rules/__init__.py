@@ -1,1 +1,1 @@
-"""Mutation rules: which tool calls change which entity, said by the user in a TOML file."""
+"""Mutation rules: which tool calls change which entity, given by the user in a TOML file."""

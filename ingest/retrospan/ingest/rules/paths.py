@@ -38,12 +38,12 @@ class Path:
         """Read a path. Raises ValueError, which says what is wrong with it."""
         if text.startswith("="):
             if len(text) == 1:
-                raise ValueError("'=' is followed by no text")
+                raise ValueError("'=' is not followed by text")
             return cls(text)
         bare = text.removeprefix("$.")
         root = re.match(r"\w*", bare)[0]  # type: ignore[index]  # matches every text
         if root not in ROOTS:
-            raise ValueError(f"{text!r} begins with none of {', '.join(ROOTS)}, nor with =")
+            raise ValueError(f"{text!r} does not begin with one of {', '.join(ROOTS)}, or =")
         steps: list[str | int] = []
         at = len(root)
         while at < len(bare):

@@ -100,7 +100,7 @@ class Rule:
             return
         elements = read_value(self.each.follow(roots))
         if not isinstance(elements, list):
-            yield Missed(self.name, "each", f"{self.each.text} leads to no list")
+            yield Missed(self.name, "each", f"{self.each.text} does not lead to a list")
             return
         for place, element in enumerate(elements[:MOST_ELEMENTS]):
             yield from self._entity({**roots, "each": element}, place)
@@ -112,7 +112,7 @@ class Rule:
     def _entity(self, roots: Mapping[str, object], element: int) -> Iterator[Statement | Missed]:
         entity_id = _name_of(self.id.follow(roots))
         if entity_id is None:
-            yield Missed(self.name, "id", f"{self.id.text} leads to no text or whole number")
+            yield Missed(self.name, "id", f"{self.id.text} does not lead to a text or whole number")
             return
         held = self._values(self.before, roots) if self.before is not None else {}
         became = self._values(self.after, roots) if self.after is not None else {}
@@ -152,16 +152,18 @@ class Rule:
         if self.field is not None:
             name = _name_of(self.field.follow(roots))
             if name is None:
-                return Missed(self.name, "field", f"{self.field.text} leads to no text or whole number")
+                return Missed(
+                    self.name, "field", f"{self.field.text} does not lead to a text or whole number"
+                )
             return {name: value} if value is not MISSING else Missed(self.name, "after", _nothing(where))
         value = read_value(value)
         if not isinstance(value, dict):
-            return Missed(self.name, "after", f"{where.text} leads to no object of fields")
+            return Missed(self.name, "after", f"{where.text} does not lead to an object of fields")
         return {name: inner for name, inner in value.items() if not self.fields or name in self.fields}
 
 
 def _nothing(path: Path) -> str:
-    return f"{path.text} leads to nothing"
+    return f"{path.text} does not lead to anything"
 
 
 def _matches(text: str, globs: tuple[str, ...]) -> bool:

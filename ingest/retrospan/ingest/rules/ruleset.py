@@ -94,20 +94,18 @@ class Ruleset:
         for key in tree:
             if key != "rule":
                 line = _line(text, -1, key)
-                raise ConfigError(
-                    f"{name} line {line}: unknown key {key!r}: write [[rule]], once for every rule."
-                )
+                raise ConfigError(f"{name} line {line}: unknown key {key!r}: write [[rule]] for each rule.")
         tables = tree.get("rule", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise ConfigError(f"{name} line {_line(text, -1, 'rule')}: write [[rule]], with two brackets.")
         if not tables:
-            raise ConfigError(f"{name} holds no rule: write [[rule]], once for every rule.")
+            raise ConfigError(f"{name} has no rules: write [[rule]] for each rule.")
         rules: list[Rule] = []
         for place, table in enumerate(cast("list[dict[str, object]]", tables)):
             try:
                 rule = _rule(table)
                 if any(rule.name == other.name for other in rules):
-                    raise _Bad("name", f"{rule.name!r} is the name of an earlier rule")
+                    raise _Bad("name", f"{rule.name!r} is already the name of another rule")
             except _Bad as bad:
                 raise ConfigError(f"{name} line {_line(text, place, bad.key)}: {bad.key}: {bad}.") from bad
             rules.append(rule)
@@ -127,10 +125,10 @@ def _rule(table: Mapping[str, object]) -> Rule:
         if key not in _KEYS:
             near = get_close_matches(key, _KEYS, 1, 0.5)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_KEYS)}"
-            raise _Bad(key, f"no key of a rule; {hint}")
+            raise _Bad(key, f"not a key of a rule; {hint}")
     name = _text(table, "name")
     if not _NAME.fullmatch(name):
-        raise _Bad("name", f"{name!r} is not made of letters, digits and _.-")
+        raise _Bad("name", f"{name!r} has characters other than letters, digits and _.-")
     after, before = _places(table, "after"), _places(table, "before")
     rule = Rule(
         name=name,
@@ -158,21 +156,21 @@ def _agree(rule: Rule) -> None:
     if rule.after is None and rule.before is None and not rule.clear:
         raise _Bad(
             "after",
-            "missing: say where the value lies that the call wrote (or `clear`: which fields it emptied)",
+            "missing: say where the value is that the call wrote (or `clear`: which fields it cleared)",
         )
     for key, where in (("after", rule.after), ("before", rule.before)):
         if isinstance(where, tuple) and (rule.field is not None or rule.fields):
             other = "field" if rule.field is not None else "fields"
-            raise _Bad(key, f"names its fields itself, so {other!r} cannot be given as well")
+            raise _Bad(key, f"names its fields itself, so {other!r} cannot be given too")
     if rule.field is not None and rule.fields:
-        raise _Bad("fields", "is for an object of fields; `field` says where the name of the one field lies")
+        raise _Bad("fields", "is for an object of fields; `field` says where the name of the single field is")
     paths = [rule.id, rule.field, *(path for path, _ in rule.when)]
     for where in (rule.after, rule.before):
         paths += [path for _, path in where] if isinstance(where, tuple) else [where]
     if rule.each is None and any(path is not None and path.root == "each" for path in paths):
-        raise _Bad("id", "a path begins with each, and the rule has no `each` that leads to a list")
+        raise _Bad("id", "a path begins with each, but the rule has no `each` with a path to a list")
     if any(path.root == "each" for path, _ in rule.when):
-        raise _Bad("when", "is asked of the whole call, so that its paths begin with arguments or result")
+        raise _Bad("when", "applies to the whole call, so its paths begin with arguments or result")
 
 
 def _text(table: Mapping[str, object], key: str) -> str:
@@ -225,7 +223,7 @@ def _globs(table: Mapping[str, object], key: str, required: bool = False) -> tup
     if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
         raise _Bad(key, f"{value!r} is neither a text nor a list of texts")
     if required and not globs:
-        raise _Bad(key, "an empty list fits no call")
+        raise _Bad(key, "an empty list matches no call")
     return tuple(cast("list[str]", globs))
 
 

@@ -1,4 +1,4 @@
-"""Looks at a running collector for `/health`, `/metrics` and probes: its own parts, and what the warehouse said last."""
+"""Observes a running collector for `/health`, `/metrics` and probes: its parts, and the warehouse's last report."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CollectorStatus:
         return rendered(self.records(fresh))
 
     def ready(self) -> dict[str, object]:
-        """Whether what is sent now is kept, whether questions are answered, and why not."""
+        """Return whether what is sent now is kept, whether questions are answered, and why not."""
         reasons = {"receiving": self._parts.log.failure, "answering": self._parts.warehouse.failure}
         return {
             **{what: not why for what, why in reasons.items()},

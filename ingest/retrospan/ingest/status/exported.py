@@ -110,9 +110,9 @@ class _Watched(MetricExporter):
         result = self._exporter.export(metrics_data, timeout_millis)
         fails = result is not MetricExportResult.SUCCESS
         if fails and not self._fails:
-            why = self._reason.text or "no reason was given"
+            why = self._reason.text or "no reason given"
             self._say(
-                f"metrics cannot be sent to {self._url}: {why}. Nothing else depends on it; it is tried again"
+                f"metrics cannot be sent to {self._url}: {why}. Nothing else depends on it; it will be retried"
             )
         elif self._fails and not fails:
             self._say(f"metrics are sent to {self._url} again")

@@ -86,16 +86,16 @@ class Facts(WarehouseFacts):
 
 
 def failures(facts: Facts) -> list[str]:
-    """Why the collector does not do its work; empty when it does."""
+    """Return why the collector does not do its work; empty when it does."""
     found: list[str] = []
     if facts.log_failure:
         found.append(f"nothing is accepted: {facts.log_failure}")
     if facts.log_limit_bytes and facts.log_bytes >= facts.log_limit_bytes:
-        found.append(f"nothing is accepted: the log is at its limit of {facts.log_limit_bytes:,} bytes")
+        found.append(f"nothing is accepted: the log has reached its limit of {facts.log_limit_bytes:,} bytes")
     if facts.disk_free_bytes < facts.low_water_bytes:
         found.append(
             f"nothing is accepted: {facts.disk_free_bytes:,} bytes are free on the disk, "
-            f"the low-water mark is {facts.low_water_bytes:,}"
+            f"below the low-water mark of {facts.low_water_bytes:,}"
         )
     if facts.warehouse_failure:
         found.append(f"nothing is answered: {facts.warehouse_failure}")
@@ -116,7 +116,7 @@ def concerns(facts: Facts) -> list[str]:
     """Return what a person should look at; empty when there is nothing."""
     found: list[str] = []
     if facts.evidence_complaint:
-        found.append(f"the log may not be what it was: {facts.evidence_complaint}")
+        found.append(f"the log may have been altered: {facts.evidence_complaint}")
     if facts.recovery_cut_bytes:
         found.append(f"{facts.recovery_cut_bytes:,} bytes were cut off the log's end at start")
     if facts.recovery_damaged_bytes:
@@ -133,12 +133,12 @@ def concerns(facts: Facts) -> list[str]:
             f"{facts.interpretation_lag_traces:,} traces behind"
         )
     if facts.warehouse_last_end:
-        found.append(f"the warehouse was started again: {facts.warehouse_last_end}")
+        found.append(f"the warehouse was restarted: {facts.warehouse_last_end}")
     if facts.interpretation_failure:
-        found.append(f"interpretation stopped, and is tried again: {facts.interpretation_failure}")
+        found.append(f"interpretation stopped, and is retried: {facts.interpretation_failure}")
     if facts.interpretation_broken:
         found.append(
-            f"{facts.interpretation_broken:,} times since the start a run could not be interpreted: "
+            f"{facts.interpretation_broken:,} times since startup a run could not be interpreted: "
             "the view interpretation_problems says why"
         )
     if facts.quarantine:

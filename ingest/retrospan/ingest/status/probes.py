@@ -1,4 +1,4 @@
-"""The pages that say how a collector is: `/health`, its probes and `/metrics`, as the process that receives answers them.
+"""The status pages of a collector: `/health`, its probes and `/metrics`, as the receiving process answers them.
 
 `/health/live`        this process lives; nothing else is asked, so that nothing can hold it up
 `/health/ready`       what is sent now is kept
@@ -67,7 +67,7 @@ class Probes:
                 return None
 
     def _may_read(self, token: str | None) -> bool:
-        """Whether details may be shown; a probe without a token is not a failure to count."""
+        """Return whether details may be shown; a probe without a token is not a failure to count."""
         if self._gate.guarded and token is None:
             return False
         try:

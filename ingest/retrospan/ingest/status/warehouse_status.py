@@ -1,4 +1,4 @@
-"""What the process of the warehouse says of itself: to the process that supervises it, and on /health."""
+"""What the process of the warehouse reports about itself: to its supervisor, and on /health."""
 
 from __future__ import annotations
 

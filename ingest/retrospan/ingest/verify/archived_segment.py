@@ -1,6 +1,6 @@
-"""Whether a segment of the archive still holds what was loaded from it: asked before it is written anew.
+"""Checks that a segment of the archive still holds what was loaded from it, before it is rewritten.
 
-A receipt has the hash of what a segment held. Made of a segment that somebody altered, it would vouch for the alteration.
+A receipt has the hash of what a segment held. Made from an altered segment, it would certify the alteration.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def fault_of(
     loaded: int,
     go_on: Callable[[], None] = lambda: None,
 ) -> str:
-    """Why a segment is not what it was, '' where nothing says so.
+    """Return why a segment is not what it was, '' where nothing says so.
 
     `attested` are receipts by the name of their segment. Reads the segment, and what its first and last batches have in
     the segments beside it. `go_on` is called now and then; it may raise.
@@ -51,7 +51,7 @@ def fault_of(
     if receipt is not None:
         if content_hash(segment) in (receipt.hash_before, receipt.hash_after):
             return ""
-        return f"holds neither what receipt {receipt.number} says it held nor what it says was left"
+        return f"matches neither hash of receipt {receipt.number}: before or after the deletion"
     part = Part("segment", lambda told: faults.append(f"{told['where']}: {told['wrong']}"))
     faults: list[str] = []
     expected = list(

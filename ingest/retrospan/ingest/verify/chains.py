@@ -75,7 +75,7 @@ def _check(store: Store, chain: str, log: int, epoch: int, noted: Head | None, e
         head, links = Head(link.number, _hash(link)), links + 1
     if noted is not None and head != noted and noted.number >= head.number:
         if head.number == noted.number:
-            wrong = f"{_name(chain)} {head.number} is not the one that the collector wrote last"
+            wrong = f"{_name(chain)} {head.number} is not the last one that the collector wrote"
         else:
             wrong = (
                 f"{_name(chain)} {head.number + 1} is missing: the collector wrote up to number {noted.number}, and the "
@@ -93,11 +93,11 @@ def _fault(link: Receipt | LoadedBatch, before: Head) -> str:
     if link.number > before.number + 1:
         return f"{name} {before.number + 1} is missing: after {before.number} comes {link.number}"
     if link.number <= before.number:
-        return f"{name} {link.number} is there twice, with different content"
+        return f"{name} {link.number} exists twice, with different content"
     if hash_of_link(link) != _hash(link):
-        return f"{name} {link.number} was changed: its columns do not make its hash"
+        return f"{name} {link.number} was changed: its hash does not match its columns"
     if link.previous_hash != before.hash:
-        return f"{name} {link.number} does not follow the one before it: previous_hash is that of another"
+        return f"{name} {link.number} does not follow the previous one: its previous_hash is different"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Derived rows against the spans they are made from: runs are interpreted once more, and every row must come out.
+"""Compares derived rows with their spans: runs are interpreted again, and every row must come out the same.
 
 Only readings of this version can be compared, and only of traces of which everything that arrived has been read. What
 is still arriving is not compared: it is looked at again whether anything came meanwhile before it is called wrong.
@@ -106,7 +106,7 @@ class DerivedRows:
             for owner, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
                 self._part.say_wrong(
                     f"canon_runs, run {run_id}",
-                    "is stored, and no span that is stored makes it",
+                    "is stored, but no stored span produces it",
                     tenant=owner,
                     run_id=run_id,
                 )
@@ -140,11 +140,11 @@ class DerivedRows:
     def _fits(self, reading: _Reading) -> bool:
         if reading.interpreted_by != version_with(self._rules):
             self._part.leave_out(
-                f"runs that version {reading.interpreted_by} interpreted: this one would read them otherwise"
+                f"runs that version {reading.interpreted_by} interpreted: this version would read them differently"
             )
             return False
         if not reading.is_whole:
-            self._part.leave_out("runs of which something arrived that is not read yet")
+            self._part.leave_out("runs with arrivals that are not interpreted yet")
             return False
         return True
 
@@ -177,7 +177,7 @@ class DerivedRows:
             }
             rows = typed_rows(self._scratch.store, tuple[str, str, bool], load(statement), asked)
             if rows and self._has_moved(tenant, before):
-                self._part.leave_out("runs of which something arrived while they were compared")
+                self._part.leave_out("runs that received something while they were compared")
                 return
             self._name(table, "trace_id" if of_trace else "run_id", rows)
 
@@ -193,12 +193,14 @@ class DerivedRows:
             row = made if made is not None else cast(Row, stored)
             columns: list[str] = []
             if made is None:
-                what = "is stored, and is not what its spans say"
+                what = "is stored, but its spans do not produce it"
             elif stored is None:
-                what = "is what its spans say, and is not stored"
+                what = "is produced by its spans, but is not stored"
             else:
                 columns = differing_columns(made, stored)
-                what = f"{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} not what its spans say"
+                what = (
+                    f"{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} not what its spans produce"
+                )
             places = [f"{name} {row[name]}" for name in _IN_A_PLACE if row.get(name) not in (None, "")]
             subject = f"{'run' if key == 'run_id' else 'trace'} {row[key]}"
             self._part.say_wrong(
@@ -211,7 +213,7 @@ class DerivedRows:
         unnamed = max(len(missing) - len(wanted), len(extra) - len(found), 0)
         if unnamed:
             self._part.wrong += unnamed - 1
-            self._part.say_wrong(table, f"{unnamed:,} more rows are not what their spans say")
+            self._part.say_wrong(table, f"{unnamed:,} more rows are not what their spans produce")
 
     def _rows_of(self, database: str, table: str, key: str, wanted: Sequence[tuple[str, str]]) -> list[Row]:
         if not wanted:

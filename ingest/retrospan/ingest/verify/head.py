@@ -1,4 +1,4 @@
-"""The head of all that was loaded and deleted, in one line: what is kept elsewhere to compare with later.
+"""The head of everything loaded and deleted, in one line: stored elsewhere, to compare with later.
 
     <batches>-<receipts>-<SHA-256, hex>
 
@@ -29,14 +29,14 @@ def head_of(store: Store, log: int, hashes: KnownHashes, receipts: int) -> str:
 
 
 def fault_of(expected: str, store: Store, log: int, hashes: KnownHashes) -> str:
-    """Why an expected head is not one of those that the chains went through; '' when it is.
+    """Return why an expected head is not one of those that the chains went through; '' when it is.
 
     Raises:
         BadRequest: it is not a head.
     """
     match = _FORM.fullmatch(expected.strip())
     if match is None:
-        raise BadRequest(f"--expect takes a head as verify prints it, and {expected[:80]!r} is not one.")
+        raise BadRequest(f"--expect takes a head as printed by verify; {expected[:80]!r} is not one.")
     batches, receipts = int(match[1]), int(match[2])
     number, link = 0, ""
     for line in hashes.read():
@@ -44,10 +44,10 @@ def fault_of(expected: str, store: Store, log: int, hashes: KnownHashes) -> str:
             break
         number, link = line.number, line.link
     if number < batches:
-        return f"log/hashes ends at line {number}, and the expected head was made of {batches}"
+        return f"log/hashes ends at line {number}, but the expected head has {batches}"
     found = _receipt(store, log, receipts)
     if found is None:
-        return f"receipt {receipts} is missing, and the expected head was made with it"
+        return f"receipt {receipts} is missing, but the expected head includes it"
     if _hash(link, found) != match[3]:
         return f"the first {batches} lines of log/hashes and receipt {receipts} do not make the expected head"
     return ""

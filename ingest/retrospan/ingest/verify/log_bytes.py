@@ -1,4 +1,4 @@
-"""The bytes of the log against the hashes that were made when they were loaded.
+"""Compares the bytes of the log with the hashes made when they were loaded.
 
 Two tell what records held: the file of hashes beside the log, and the rows of the batches, of every epoch. A batch
 that no longer makes its hash is wrong, unless all of it lies in segments that retention wrote anew or removed: then
@@ -103,7 +103,7 @@ class LogBytes:
                 else:
                     self._part.say_wrong(
                         f"log/archive/{name}",
-                        f"is missing, and receipt {receipt.number} says what it holds",
+                        f"is missing, but receipt {receipt.number} lists its content",
                         file=name,
                     )
                 continue
@@ -113,13 +113,13 @@ class LogBytes:
                 self._vouched.append((receipt.first, receipt.last))
             elif found == receipt.hash_before:
                 self._part.leave_out(
-                    f"log/archive/{name} still holds what receipt {receipt.number} says went: the next `retention apply` "
-                    "carries that out"
+                    f"log/archive/{name} still holds what receipt {receipt.number} lists as deleted: the next "
+                    "`retention apply` deletes it"
                 )
             else:
                 self._part.say_wrong(
                     f"log/archive/{name}",
-                    f"holds neither what receipt {receipt.number} says it held nor what it says was left",
+                    f"matches neither hash of receipt {receipt.number}: before or after the deletion",
                     file=name,
                 )
         self._vouched = _joined(self._vouched)
@@ -189,13 +189,13 @@ class LogBytes:
             self._part.count(batches_by_receipt=1)
         elif touching:
             self._part.leave_out(
-                f"records {expected.first}-{expected.last}: retention wrote only a part of their batch anew, and the "
-                "hash is that of the whole"
+                f"records {expected.first}-{expected.last}: retention rewrote only a part of their batch, and the "
+                "hash covers the whole"
             )
         else:
             self._part.say_wrong(
                 f"{self._file(each)}, records {expected.first}-{expected.last}",
-                f"{_bytes(each)} do not make the hash of {expected.source}",
+                f"{_bytes(each)} do not match the hash of {expected.source}",
                 first_record=expected.first,
                 last_record=expected.last,
                 records=records,
@@ -235,7 +235,7 @@ def known_hashes(hashes: KnownHashes, part: Part, wanted: Callable[[int, int], b
     for line in hashes.read():
         if line.number == 1 and not line.records:
             part.leave_out(
-                f"records up to {line.last} have no hash in log/hashes: they were loaded before it was begun"
+                f"records up to {line.last} have no hash in log/hashes: they were loaded before it existed"
             )
         elif wanted(line.first, line.last):
             yield Expected(line.first, line.last, line.hash, f"line {line.number} of log/hashes")
@@ -254,7 +254,7 @@ def batch_hashes(
             if first <= ends.get(epoch, 0):
                 part.say_wrong(
                     f"batches, number {number} of epoch {epoch}",
-                    f"holds records from {first - base} on, and the one before it ends with {ends[epoch] - base}",
+                    f"holds records from {first - base} on, but the previous one ends with {ends[epoch] - base}",
                 )
             ends[epoch] = max(last, ends.get(epoch, 0))
             if wanted(first - base, last - base):

@@ -1,4 +1,4 @@
-"""Raw rows against the log: its records become rows once more, and every stored row must be one of them.
+"""Compares raw rows with the log: its records are decoded again, and every stored row must be one of the results.
 
 A slice of the log at a time is decoded by the views that load it, into tables in memory, and compared by the hash of
 all columns. What receipts say was deleted, or lost its payload, is taken out of the records before, as retention takes
@@ -97,7 +97,7 @@ class RawRows:
         for (number,) in stored:
             if number not in self._receipts:
                 self._part.say_wrong(
-                    f"receipts, number {number}", "is stored, and no record of the log holds it"
+                    f"receipts, number {number}", "is stored, but not in any record of the log"
                 )
 
     def check_some(
@@ -189,7 +189,7 @@ class RawRows:
         for sequence in sorted(noted - unreadable):
             self._part.say_wrong(
                 f"log/batches.jsonl, record {sequence}",
-                "is called unreadable, and it can be read",
+                "is listed as unreadable, but can be read",
                 record=sequence,
             )
 
@@ -213,7 +213,7 @@ class RawRows:
             self._part.wrong += unnamed - 1
             self._part.say_wrong(
                 f"{table.name}, records {first}-{last}",
-                f"{unnamed:,} more rows differ from what the log holds",
+                f"{unnamed:,} more rows differ from the log",
             )
 
     def _name(self, table: Table, sent: Row | None, stored: Row | None) -> None:
@@ -221,12 +221,12 @@ class RawRows:
         record = cast(int, row["sequence"]) & ((1 << LOG_SHIFT) - 1)
         columns: list[str] = []
         if sent is None:
-            what = f"is stored, and record {record} of the log does not hold it"
+            what = f"is stored, but not in record {record} of the log"
         elif stored is None:
-            what = f"is in record {record} of the log, and is not stored"
+            what = f"is in record {record} of the log, but not stored"
         else:
             columns = differing_columns(sent, stored)
-            what = f"{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} not what record {record} of the log holds"
+            what = f"{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} different in record {record} of the log"
         self._part.say_wrong(
             _where(table, row),
             what,
@@ -262,7 +262,7 @@ class RawRows:
             record = sequence - self._base
             self._part.say_wrong(
                 f"{table.name}, record {record}",
-                "is stored, and the log has no such record",
+                "is stored, but the log does not have this record",
                 table=table.name,
                 record=record,
             )
@@ -271,7 +271,7 @@ class RawRows:
         store = self._scratch.store
         for (number,) in store.rows(load("receipts_differing"), {"main": DATABASE, "log": self._log_number}):
             self._part.say_wrong(
-                f"receipts, number {number}", "is not stored as the log holds it", table="receipts"
+                f"receipts, number {number}", "is stored differently from the log", table="receipts"
             )
         self._receipts.update(typed_column(store, int, load("receipt_numbers")))
 
@@ -299,7 +299,7 @@ def _where(table: Table, row: Row) -> str:
 
 
 def _length_bytes(record: bytes) -> int:
-    """How many bytes a record's length takes."""
+    """Return how many bytes a record's length takes."""
     at = 0
     while record[at] & 0x80:
         at += 1

@@ -1,7 +1,7 @@
-"""Compares the log with what it held, in a thread of its own, after it was loaded anew.
+"""Compares the log with its hashes, in its own thread, after it was loaded again.
 
-When the warehouse is made again from the log, rows say what the log says: only the hashes that were kept beside it
-tell whether that is what it said before.
+When the warehouse is rebuilt from the log, its rows always agree with the log: only the hashes kept beside it show
+whether the log has changed.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class Rechecking(Service):
         except Stopped:
             return
         except (RetrospanError, OSError) as error:
-            _LOG.warning("the log was not compared with its hashes after it was loaded anew: %.300s", error)
+            _LOG.warning("the log was not compared with its hashes after it was loaded again: %.300s", error)
             return
         differs = f"{found[0]}; {part.wrong} such places: see `retrospan verify --full`" if found else ""
         if differs:
-            _LOG.error("the log is not what it was: %s", differs)
+            _LOG.error("the log was altered: %s", differs)
         self._chains.note_rechecked(epoch, differs)
 
     def _go_on(self) -> None:

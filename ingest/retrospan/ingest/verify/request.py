@@ -1,4 +1,4 @@
-"""What `verify` is asked for."""
+"""The arguments of `verify`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class VerifyRequest:
                 raise BadRequest(f"verify knows no '{name}'. Known: {', '.join(defaults)}.")
             if type(value) is not type(defaults[name]) or (isinstance(value, str) and len(value) > 1000):
                 raise BadRequest(
-                    f"verify: '{name}' is {str(value)[:80]!r}, which is of another type, or too long."
+                    f"verify: '{name}' is {str(value)[:80]!r}, which has the wrong type, or is too long."
                 )
             if type(value) is int and not 0 <= value < 2**63:
                 raise BadRequest(f"verify: '{name}' is {value}, which is out of range.")
         asked = cls(**arguments)  # type: ignore[arg-type]  # each was looked at above
         if asked.full and asked.run:
-            raise BadRequest("verify: 'full' is about everything, and 'run' about one run: give one of them.")
+            raise BadRequest("verify: 'full' means everything, 'run' one run: give only one of them.")
         return asked

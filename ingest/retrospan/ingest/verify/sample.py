@@ -66,7 +66,7 @@ def sampled_traces(store: Store, log_number: int, ranges: Ranges | None) -> list
 
 
 def overlaps(ranges: Ranges | None) -> Callable[[int, int], bool]:
-    """Whether records of a batch are among those that are looked at."""
+    """Return whether records of a batch are among those that are looked at."""
     if ranges is None:
         return lambda first, last: True
     firsts = [first for first, _ in ranges]

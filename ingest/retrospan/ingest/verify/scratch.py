@@ -1,4 +1,4 @@
-"""A database of its own, in memory, where records of the log become rows once more by the very views that load them."""
+"""A temporary database in memory, where the views that load records decode them again."""
 
 from __future__ import annotations
 

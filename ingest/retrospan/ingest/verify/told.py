@@ -1,4 +1,4 @@
-"""What a verification says: what is wrong and where, and what was looked at."""
+"""The report of a verification: what is wrong and where, and what was checked."""
 
 from __future__ import annotations
 

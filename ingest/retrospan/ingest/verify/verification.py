@@ -1,6 +1,6 @@
 """One verification, part by part: chains, log, raw rows, derived rows, and the head that may be kept elsewhere.
 
-Nothing is changed, and loading goes on meanwhile: what is loaded later than it began is not looked at. Each part says
+Nothing is changed, and loading continues meanwhile: records loaded after it began are not checked. Each part reports
 what it compared and what it did not.
 """
 
@@ -48,7 +48,7 @@ class LogToVerify(VerifiedLog, ReadableLog, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What was so when it began."""
+    """The state when it began."""
 
     epoch: int
     loaded: int
@@ -149,12 +149,12 @@ class Verification:
         if state.ended != state.loaded:
             part.say_wrong(
                 "log/batches.jsonl",
-                f"says that records up to {state.loaded} are loaded, and the last batch of epoch {state.epoch} ends with "
+                f"says that records up to {state.loaded} are loaded, but the last batch of epoch {state.epoch} ends with "
                 f"record {state.ended}",
             )
         if chains.hashes.last < state.loaded:
             part.say_wrong(
-                "log/hashes", f"ends with record {chains.hashes.last}, and {state.loaded} are loaded"
+                "log/hashes", f"ends with record {chains.hashes.last}, but {state.loaded} are loaded"
             )
         for name in () if proven else chains.lost:
             part.say_wrong(
@@ -192,7 +192,7 @@ class Verification:
             part.leave_out(how)
         if state.durable > end:
             part.leave_out(
-                f"records {end + 1}-{state.durable} are not loaded yet: only their own checksums speak for them"
+                f"records {end + 1}-{state.durable} are not loaded yet: only their own checksums protect them"
             )
         part.end(time.monotonic() - began)
 
@@ -205,7 +205,7 @@ class Verification:
                 if found is not None:
                     part.say_wrong(
                         f"records {found.first_sequence}-{batch.first - 1}",
-                        "are in the log, and no batch holds them",
+                        "are in the log, but not in any batch",
                     )
             last = max(last, batch.last)
             yield batch
@@ -251,9 +251,7 @@ class Verification:
         if how:
             part.leave_out(how)
         if ranges is not None:
-            part.leave_out(
-                "rows of traces that no record that was looked at holds: rows that were added need --full"
-            )
+            part.leave_out("rows of traces outside the checked records: finding added rows needs --full")
         if self._shared:
             part.leave_out("rows that come from the logs of other collectors: each verifies its own")
         part.end(time.monotonic() - began)
@@ -283,6 +281,4 @@ class Verification:
 
     def _go_on(self) -> None:
         if self._stopping():
-            raise WarehouseUnavailable(
-                "The collector is stopping: what was not verified yet is not verified."
-            )
+            raise WarehouseUnavailable("The collector is stopping: verification is incomplete.")

@@ -1,4 +1,4 @@
 """The warehouse: ClickHouse, embedded or a server, behind one interface (`warehouse.Warehouse`).
 
-Knows tables only by name. Who opens one uses `retrospan.ingest.open_warehouse`.
+It knows tables only by name. To open one, use `retrospan.ingest.open_warehouse`.
 """

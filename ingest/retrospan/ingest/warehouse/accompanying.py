@@ -1,4 +1,4 @@
-"""What travels with a statement to a server: its parameters, and the schema that an insert is read by."""
+"""What is sent with a statement to a server: its parameters, and the schema of an insert."""
 
 from __future__ import annotations
 

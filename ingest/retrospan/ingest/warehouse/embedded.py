@@ -117,7 +117,7 @@ class EmbeddedWarehouse:
                 if owner is not None:
                     raise DirectoryInUse(
                         f"{self._path} is open in process {owner}. One process owns a data directory; "
-                        "stop that one, or give this one another directory.",
+                        "stop that one, or use another directory.",
                         pid=owner,
                     ) from cause
                 raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause

@@ -45,7 +45,7 @@ def insert_rows(
 def time_columns(store: Store, table: str) -> frozenset[str]:
     """Return the names of the columns that take nanoseconds."""
     if not table.isidentifier():
-        raise SqlError(f"{table!r} is not a name of a table.")
+        raise SqlError(f"{table!r} is not a table name.")
     return frozenset(
         str(name) for name, kind, *_ in store.rows(f"DESCRIBE TABLE {table}") if "DateTime64" in str(kind)
     )
@@ -108,4 +108,4 @@ def _time(nanoseconds: int | None) -> str | None:
 def _list(value: object) -> object:
     if isinstance(value, set | frozenset):
         return sorted(value)
-    raise SqlError(f"A value of type {type(value).__name__} has no place in a row.")
+    raise SqlError(f"A value of type {type(value).__name__} cannot be stored in a row.")

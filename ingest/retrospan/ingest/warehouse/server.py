@@ -115,8 +115,8 @@ class ServerWarehouse:
         number = int(str(shards[0][0])) if shards else 0
         if not number:
             raise WarehouseUnavailable(
-                f"{self.address} knows no cluster {self._cluster_name!r}. SHOW CLUSTERS lists them; server.cluster "
-                "names one of them, or is left out for a server by itself."
+                f"{self.address} has no cluster {self._cluster_name!r}. SHOW CLUSTERS lists them; server.cluster "
+                "names one of them, or is left out for a single server."
             )
         return cluster(self._cluster_name, shards=number)
 

@@ -16,6 +16,6 @@ def settings_list(settings: Settings) -> str:
     parts: list[str] = []
     for name, value in settings.items():
         if not _SETTING_NAME.fullmatch(name):
-            raise SqlError(f"{name!r} is not a name of a setting.")
+            raise SqlError(f"{name!r} is not a setting name.")
         parts.append(f"{name} = {literal(value)}")
     return ", ".join(parts)

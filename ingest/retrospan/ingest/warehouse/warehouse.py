@@ -1,4 +1,4 @@
-"""What loader, interpreter, SQL port and commands know of a warehouse: that it gives connections."""
+"""The interface of a warehouse for loader, interpreter, SQL port and commands: it opens connections."""
 
 from __future__ import annotations
 

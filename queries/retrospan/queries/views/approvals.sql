@@ -1,10 +1,10 @@
--- title: approvals, what somebody decided about an act of an agent
+-- title: approvals, what a person decided about an act of an agent
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
---   step Nullable(UInt32): step that was decided about; NULL when outside of any
---   span_id String: span that says it
+--   step Nullable(UInt32): step that was decided about; NULL if outside any step
+--   span_id String: span that states it
 --   decision LowCardinality(String): such as approve, modify, reject, escalate, terminate
 --   approver Nullable(String): who decided
 --   explanation Nullable(String): why

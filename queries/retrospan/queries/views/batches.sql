@@ -1,7 +1,7 @@
 -- title: batches, the records of the log that were loaded together, chained by hash
 -- params: none
 -- returns:
---   tenant LowCardinality(String): owner of the records; '' when they are of several
+--   tenant LowCardinality(String): owner of the records; '' if there are several
 --   log UInt32: number of the log, 0 in an embedded warehouse
 --   epoch UInt32: which loading of the log; a rebuild begins the next
 --   number UInt64: place in the chain, from 1
@@ -11,9 +11,9 @@
 --   items UInt64: spans and log records in them
 --   bytes UInt64: their size in the log
 --   content_hash String: SHA-256 of their bytes
---   loaded_at DateTime64(9, 'UTC'): when loading them began
---   previous_hash String: batch_hash of the batch before, '' for the first
---   batch_hash String: SHA-256 over all columns before this one
+--   loaded_at DateTime64(9, 'UTC'): when loading of them began
+--   previous_hash String: batch_hash of the previous batch, '' for the first
+--   batch_hash String: SHA-256 over all preceding columns
 -- note: only the newest epoch of each log is shown; `retrospan verify` checks the chain.
 -- example: SELECT number, records, items, loaded_at FROM batches ORDER BY log, number DESC LIMIT 10
 SELECT

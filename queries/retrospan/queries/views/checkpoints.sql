@@ -3,10 +3,10 @@
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run that made it
---   step Nullable(UInt32): step it was made in or after; NULL when no step had begun
---   span_id String: span that says it
+--   step Nullable(UInt32): step in or after which it was made; NULL if no step had begun
+--   span_id String: span that states it
 --   checkpoint_id String: name of the checkpoint
---   parent_id Nullable(String): name of the checkpoint before it, which may be of another run
+--   parent_id Nullable(String): name of the previous checkpoint, which may belong to another run
 --   trigger LowCardinality(Nullable(String)): why it was made
 --   at DateTime64(9, 'UTC'): when, by the producer's clock
 --   conversation_id Nullable(String): conversation of the run: the thread that the checkpoints belong to

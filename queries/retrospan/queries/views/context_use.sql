@@ -1,23 +1,23 @@
--- title: context use, one row per model call: what its prompt holds, and what left it since the call before
+-- title: context use, one row per model call: what its prompt holds, and what was lost since the previous call
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
 --   model_call UInt32: ordinal of the model call
---   context_limit Nullable(UInt64): size of the model's context in tokens, where the program says it
+--   context_limit Nullable(UInt64): size of the model's context in tokens, if the program states it
 --   input_tokens Nullable(UInt64): tokens of the request, cached ones included
 --   messages_in Nullable(UInt64): messages that the call read
---   messages_new Nullable(UInt64): of these, messages that the call before in the same context did not read
---   messages_lost Nullable(UInt64): messages that the call before read and this one does not; NULL when it is not known
---   lost_how LowCardinality(Nullable(String)): dropped, summarised or truncated; NULL when nothing is known to be lost
---   goes_on Nullable(UInt32): ordinal of that call before; NULL when there is none
---   lost_messages Array(String): comparison hashes of the messages that were lost
+--   messages_new Nullable(UInt64): of these, messages that the previous call in the same context did not read
+--   messages_lost Nullable(UInt64): messages that the previous call read and this one does not; NULL if not known
+--   lost_how LowCardinality(Nullable(String)): dropped, summarised or truncated; NULL if nothing is known to be lost
+--   goes_on Nullable(UInt32): ordinal of that previous call; NULL if there is none
+--   lost_messages Array(String): comparison hashes of the lost messages
 --   agent_name Nullable(String): agent that asked
---   context_tokens Nullable(UInt64): tokens of the context in use, where the program says it
---   compaction LowCardinality(Nullable(String)): summary, edit or trim: the program says that it shortened the context for this call
+--   context_tokens Nullable(UInt64): tokens of the context in use, if the program states it
+--   compaction LowCardinality(Nullable(String)): summary, edit or trim: how the program says it shortened the context for this call
 --   tokens_before Nullable(UInt64): tokens before that
 --   tokens_after Nullable(UInt64): tokens after it
--- note: compared by the hashes of messages. `messages` shows what a hash stands for, and `semantics.md` what the words mean.
+-- note: compared by the hashes of messages. `messages` shows what a hash stands for; `semantics.md` defines the terms.
 -- example: SELECT model_call, messages_in, messages_new, messages_lost, lost_how FROM context_use WHERE run_id = {run_id:String} ORDER BY model_call
 -- example: SELECT run_id, model_call, lost_how FROM context_use WHERE messages_lost > 0 LIMIT 20
 SELECT

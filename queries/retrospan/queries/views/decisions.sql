@@ -1,12 +1,12 @@
--- title: decisions that agents stated, with what they chose from and why
+-- title: decisions that agents stated, with their options and reasons
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
---   step Nullable(UInt32): step in which it was made; NULL when outside of any
---   span_id String: span that says it
+--   step Nullable(UInt32): step in which it was made; NULL if outside any step
+--   span_id String: span that states it
 --   name Nullable(String): what was to be decided
---   options Nullable(String): JSON array of what there was to choose from
+--   options Nullable(String): JSON array of the options to choose from
 --   chosen Nullable(String): what was chosen
 --   rationale Nullable(String): why
 --   confidence Nullable(Float64): 0 to 1

@@ -2,18 +2,18 @@
 -- params: baseline_from String, baseline_to String, baseline_version String, candidate_from String, candidate_to String, candidate_version String, agent String
 -- returns:
 --   tenant LowCardinality(String): owner of the rows; each tenant is compared with itself
---   metric String: tool_mix, tool_transitions, tool_share: <tool>, steps_per_run, input_tokens, output_tokens, duration_ms, failure_rate, incomplete_rate, loop_rate; runs when there are too few
+--   metric String: tool_mix, tool_transitions, tool_share: <tool>, steps_per_run, input_tokens, output_tokens, duration_ms, failure_rate, incomplete_rate, loop_rate; runs if there are too few
 --   statistic LowCardinality(String): jensen_shannon (bits), welch_t, kolmogorov_smirnov, psi, proportions_z or too_few_runs
---   value Float64: the statistic; of too_few_runs the runs of the smaller side
---   p_value Nullable(Float64): probability of such a difference by chance, adjusted by Benjamini-Hochberg over all tests of the answer; NULL when the statistic has no test
---   threshold Float64: drifted below it when there is a p_value, else drifted above it; of too_few_runs the runs that are needed
+--   value Float64: the statistic; for too_few_runs the runs of the smaller side
+--   p_value Nullable(Float64): probability of such a difference by chance, adjusted by Benjamini-Hochberg over all tests of the answer; NULL if the statistic has no test
+--   threshold Float64: drifted if below it when there is a p_value, else if above it; for too_few_runs the runs needed
 --   baseline_n UInt64: runs of the baseline that have the metric
 --   candidate_n UInt64: runs of the candidate that have it
---   drifted Bool: the verdict; false for too_few_runs, which is none
---   examples Array(String): at most three runs of the candidate that show the difference best, of 500 by chance when there are more
---   baseline_mean Nullable(Float64): mean over the runs of the baseline, or their share; NULL for a whole mix
---   candidate_mean Nullable(Float64): the same of the candidate
--- note: times are texts, '' = open; from is included, to is not. A version is that of the agent or of its service, '' = any; agent '' = all agents. Runs that still run and demo runs are left out.
+--   drifted Bool: the verdict; false for too_few_runs, where there is no verdict
+--   examples Array(String): at most three runs of the candidate that show the difference best, out of 500 random ones if there are more
+--   baseline_mean Nullable(Float64): mean over the runs of the baseline, or their share; NULL for a mix
+--   candidate_mean Nullable(Float64): the same for the candidate
+-- note: times are texts, '' = open; from is included, to is not. A version is that of the agent or of its service, '' = any; agent '' = all agents. Runs in progress and demo runs are left out.
 -- example: SELECT metric, statistic, value, p_value, drifted FROM drift(baseline_from = '', baseline_to = '2026-01-01', baseline_version = '', candidate_from = '2026-01-01', candidate_to = '', candidate_version = '', agent = '')
 WITH
     -- What chance stays under in 999 of 1,000 cases: chi-squared with k degrees of freedom (Wilson and Hilferty).

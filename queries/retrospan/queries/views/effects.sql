@@ -1,28 +1,28 @@
--- title: effects, one row per call that says what it does to the world, with what is wrong with it
+-- title: effects, one row per call that states what it does to the world, with any problems
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
 --   origin_run_id String: the first run over resumes and retries
---   step Nullable(UInt32): step of the call; NULL when it lies in none
---   tool_name String: the tool; of a span that is not a tool call its name
+--   step Nullable(UInt32): step of the call; NULL if outside any step
+--   tool_name String: the tool; for a span that is not a tool call, its name
 --   idempotency_key Nullable(String): equal for two calls that must have one effect
---   effect LowCardinality(Nullable(String)): none, read, write or destructive; NULL when the call does not say
+--   effect LowCardinality(Nullable(String)): none, read, write or destructive; NULL if the call does not state it
 --   effect_status LowCardinality(String): planned, executed, skipped, failed or unknown
 --   times_executed UInt64: how often the effect of the key was executed, in all runs; without a key, of this call
 --   compensated_by Nullable(String): span of the executed call that undoes it
 --   problem LowCardinality(String): executed_twice, to_compensate, no_key or ''
---   problems Array(String): all that is wrong with it
+--   problems Array(String): all problems
 --   tool_call Nullable(UInt32): ordinal of the tool call
---   attempt Nullable(UInt32): which try it was, as the program says
+--   attempt Nullable(UInt32): which attempt it was, as the program states
 --   at DateTime64(9, 'UTC'): when the call ended, by the producer's clock
 --   span_id String: span of the call
 --   trace_id String: trace of the span
 --   compensates Nullable(String): span whose effect this call undoes
--- note: where the call gives no status it is executed when its span ended well, else unknown: what failed may have had its effect.
--- note: executed_twice: a write or destructive call whose key was executed more than once, in whichever runs.
--- note: no_key: a write or destructive call without a key, so that a repeat cannot be recognised.
--- note: to_compensate: an executed write or destructive call that nothing undid, in a run that failed or broke off, and that no later run of the same origin brought to a good end.
+-- note: without a stated status it is executed if its span succeeded, else unknown: a failed call may have had its effect.
+-- note: executed_twice: a write or destructive call whose key was executed more than once, in any runs.
+-- note: no_key: a write or destructive call without a key, so a repeat cannot be recognised.
+-- note: to_compensate: an executed write or destructive call that nothing undid, in a run that failed or broke off, if no later run of the same origin succeeded.
 -- example: SELECT run_id, step, tool_name, idempotency_key, times_executed FROM effects WHERE problem = 'executed_twice' ORDER BY at
 -- example: SELECT step, tool_name, span_id FROM effects WHERE run_id = {run_id:String} AND has(problems, 'to_compensate') ORDER BY step DESC
 SELECT

@@ -3,24 +3,24 @@
 -- returns:
 --   field String: the field
 --   value String: JSON of its value
---   introduced_by String: the statement that brought the value
---   last_asserted_by String: the statement that wins: the latest that said the value again, or the same
+--   introduced_by String: the statement that introduced the value
+--   last_asserted_by String: the winning statement: the latest with this value, possibly the same
 --   valid_from DateTime64(9, 'UTC'): since when that statement holds
 --   known_from DateTime64(9, 'UTC'): when that statement arrived
---   source Nullable(String): where its agent has it from
---   correction Bool: true when that statement is a correction
+--   source Nullable(String): where its agent learned it
+--   correction Bool: true if that statement is a correction
 --   since DateTime64(9, 'UTC'): since when the field has had the value
---   run_id String: run that brought the value
+--   run_id String: run that introduced the value
 --   step Nullable(UInt32): step of that run
---   span_id String: span that brought it
---   agent_name Nullable(String): agent that brought it
---   confidence Nullable(Float64): of the statement that wins
---   priority Int32: of the statement that wins
---   observations UInt64: statements about the field that were known, and held by then
+--   span_id String: span that introduced it
+--   agent_name Nullable(String): agent that introduced it
+--   confidence Nullable(Float64): of the winning statement
+--   priority Int32: of the winning statement
+--   observations UInt64: statements about the field that held and were known by then
 --   tenant LowCardinality(String): owner of the entity
--- note: `at` and `known_at` are times such as 2026-11-21T14:32:00Z, UTC where they name no zone; '' is any time.
--- note: a field that was cleared, or of which nothing was known, has no row.
--- note: of the statements with valid_from up to `at` and known_from up to `known_at` the one that wins is the greatest by priority, valid_from, known_from, observation_id.
+-- note: `at` and `known_at` are times such as 2026-11-21T14:32:00Z, UTC if they have no zone; '' is any time.
+-- note: a field that was cleared, or about which nothing was known, has no row.
+-- note: of the statements with valid_from up to `at` and known_from up to `known_at` the greatest wins, by priority, valid_from, known_from, observation_id.
 -- example: SELECT field, value, introduced_by, since FROM entity_state(entity_type = 'config', entity_id = 'acme-config', at = '2026-11-21T14:35:00Z', known_at = '') ORDER BY field
 SELECT
     w.field AS field,

@@ -5,26 +5,26 @@
 --   entity_type LowCardinality(String): kind of thing
 --   entity_id String: which one
 --   field String: the field that changed
---   old_value Nullable(String): JSON of the value before; NULL when there was none
---   new_value Nullable(String): JSON of the value from then on; NULL when the field was cleared
+--   old_value Nullable(String): JSON of the previous value; NULL if there was none
+--   new_value Nullable(String): JSON of the value from then on; NULL if the field was cleared
 --   at DateTime64(9, 'UTC'): since when the new value holds
 --   known_at DateTime64(9, 'UTC'): when that arrived at the collector
 --   run_id String: run that changed it
 --   step Nullable(UInt32): step of that run
---   span_id String: span that said it
+--   span_id String: span that stated it
 --   agent_name Nullable(String): agent that changed it
---   source Nullable(String): where the agent has it from
---   correction Bool: true when a correction changed it
---   observation_id String: the statement that brought the new value
---   old_observation_id Nullable(String): the last statement of the value before; NULL when there was none
+--   source Nullable(String): where the agent learned it
+--   correction Bool: true if a correction changed it
+--   observation_id String: the statement that introduced the new value
+--   old_observation_id Nullable(String): the last statement of the previous value; NULL if there was none
 --   old_run_id Nullable(String): run of that statement
 --   old_step Nullable(UInt32): step of that run
 --   old_agent_name Nullable(String): agent of that statement
---   old_at Nullable(DateTime64(9, 'UTC')): since when that statement held
---   said_at DateTime64(9, 'UTC'): when the new value was said, by the producer's clock
+--   old_at Nullable(DateTime64(9, 'UTC')): since when that statement had held
+--   said_at DateTime64(9, 'UTC'): when the new value was stated, by the producer's clock
 --   trace_id String: trace of the span
--- note: a statement that repeats the value that holds, or that one of higher priority outdoes, changes nothing and has no row.
--- note: of the statements that hold at a time the one that wins is the greatest by priority, valid_from, known_from, observation_id.
+-- note: a statement that repeats the current value, or loses to one of higher priority, changes nothing and has no row.
+-- note: of the statements that hold at a time the greatest wins, by priority, valid_from, known_from, observation_id.
 -- example: SELECT at, field, old_value, new_value, agent_name FROM entity_timeline WHERE entity_type = 'config' AND entity_id = 'acme-config' ORDER BY at, field
 SELECT
     tenant,

@@ -3,7 +3,7 @@
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
---   span_id Nullable(String): span concerned; NULL when it is the whole run
+--   span_id Nullable(String): span concerned; NULL if it is the whole run
 --   field String: what was to be read, or is in doubt
 --   raw String: the value as sent, what speaks against the reading, or the traceback of a run that could not be interpreted
 --   reason String: what is wrong with it

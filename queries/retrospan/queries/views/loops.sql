@@ -10,7 +10,7 @@
 --   repeats UInt64: how many calls in a row
 --   first_step UInt32: step of the first
 --   last_step UInt32: step of the last
---   same_result Bool: true when every call is known to have returned the same
+--   same_result Bool: true if every call is known to have returned the same
 --   started_at Nullable(DateTime64(9, 'UTC')): start of the first
 -- example: SELECT run_id, tool_name, arguments, repeats, first_step, last_step FROM loops ORDER BY repeats DESC LIMIT 20
 SELECT

@@ -1,4 +1,4 @@
--- title: messages, one row per message that a model call read or said
+-- title: messages, one row per message that a model call read or produced
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
@@ -7,7 +7,7 @@
 --   direction LowCardinality(String): input or output
 --   position UInt32: place in that list, from 1
 --   role LowCardinality(String): system, user, assistant or tool
---   message_hash String: comparison hash; equal for the same thing said in two runs
+--   message_hash String: comparison hash; equal for the same content in two runs
 --   content String: JSON of the message in the parts format
 --   first_call UInt32: ordinal of the model call in which the run first said it
 --   new_in_call Bool: true when this call is that first one

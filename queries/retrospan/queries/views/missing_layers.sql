@@ -5,11 +5,11 @@
 --   run_id String: the run
 --   task_position Bool: no step says which step of the task it is (retrospan.step.index)
 --   tool_outputs Bool: a tool was executed, and what it returned is not on record
---   decisions Bool: no decision was stated with its rationale
---   retry_context Bool: something was tried again, and of a try the error, or the wait before the next one, is not on record
---   failure_context Bool: something failed, and of a failure the step, its input or the error's type and message are not on record
+--   decisions Bool: no decision with a rationale was stated
+--   retry_context Bool: something was retried, but the error of an attempt, or the wait before the next, is not recorded
+--   failure_context Bool: something failed, but the step, its input or the error's type or message is not recorded
 --   missing UInt8: how many of the five are missing
--- note: a layer for which the run had no occasion (no tool call, no second try, no failure) is not missing.
+-- note: a layer that the run did not need (no tool call, no retry, no failure) is not missing.
 -- example: SELECT run_id, tool_outputs, decisions, failure_context FROM missing_layers WHERE missing > 2
 SELECT
     r.tenant AS tenant,

@@ -11,10 +11,10 @@
 --   request_model Nullable(String): model asked for
 --   response_model Nullable(String): model that answered
 --   parameters String: JSON object of the request's parameters (temperature, ...)
---   system_instructions Nullable(String): JSON array of parts; NULL when there are none
---   input_messages Nullable(String): JSON array, the full list the model read; NULL when it is not known
---   output_messages Nullable(String): JSON array of the answer's messages; NULL when there is no answer on record
---   tool_definitions Nullable(String): JSON array of the tools offered; NULL when there are none
+--   system_instructions Nullable(String): JSON array of parts; NULL if there are none
+--   input_messages Nullable(String): JSON array, the full list the model read; NULL if not known
+--   output_messages Nullable(String): JSON array of the answer's messages; NULL if no answer is recorded
+--   tool_definitions Nullable(String): JSON array of the tools offered; NULL if there are none
 --   finish_reasons Array(String): why the model stopped
 --   input_tokens Nullable(UInt64): tokens of the request, cached ones included
 --   output_tokens Nullable(UInt64): tokens of the answer

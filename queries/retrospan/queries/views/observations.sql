@@ -6,23 +6,23 @@
 --   entity_id String: which one
 --   field String: which field of it
 --   op LowCardinality(String): set or clear
---   value Nullable(String): JSON of the value; NULL when the field is cleared
+--   value Nullable(String): JSON of the value; NULL if the field is cleared
 --   valid_from DateTime64(9, 'UTC'): since when it holds in the world
 --   known_from DateTime64(9, 'UTC'): when it arrived at the collector
---   run_id String: run that said it
---   step Nullable(UInt32): step of that run; NULL when it was said outside of any
---   span_id String: span that said it
---   agent_name Nullable(String): agent that said it
---   source LowCardinality(Nullable(String)): where the agent has it from, in its own words
+--   run_id String: run that stated it
+--   step Nullable(UInt32): step of that run; NULL if it was stated outside any step
+--   span_id String: span that stated it
+--   agent_name Nullable(String): agent that stated it
+--   source LowCardinality(Nullable(String)): where the agent learned it, in its own words
 --   confidence Nullable(Float64): 0 to 1
---   priority Int32: up to 999; the higher one wins, whenever it was said. A correction has 1000
---   correction Bool: true when it corrects what was said before
+--   priority Int32: up to 999; the higher one wins, whenever it was stated. A correction has 1000
+--   correction Bool: true if it corrects an earlier statement
 --   reason Nullable(String): why, in the agent's own words
 --   observation_id String: names the statement; all fields of one event have the same
---   said_at DateTime64(9, 'UTC'): when it was said, by the producer's clock
+--   said_at DateTime64(9, 'UTC'): when it was stated, by the producer's clock
 --   trace_id String: trace of the span
---   value_hash String: comparison hash of the value; '' when the field is cleared
--- note: when two runs say the same (observation_id, field), each has its row here; entity_timeline and entity_state count it once.
+--   value_hash String: comparison hash of the value; '' if the field is cleared
+-- note: if two runs state the same (observation_id, field), each has its row here; entity_timeline and entity_state count it once.
 -- example: SELECT field, value, valid_from, agent_name FROM observations WHERE entity_type = 'config' AND entity_id = 'acme-config' ORDER BY valid_from
 SELECT
     o.tenant AS tenant,

@@ -1,4 +1,4 @@
--- title: overwrites, values that one run put in the place of another run's, and whether it had read them
+-- title: overwrites, values of another run that a run replaced, and whether it had read them
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
@@ -6,12 +6,12 @@
 --   entity_id String: which one
 --   field String: the field that was overwritten
 --   old_value String: JSON of the value that was lost
---   new_value Nullable(String): JSON of the value that took its place; NULL when the field was cleared
+--   new_value Nullable(String): JSON of the value that replaced it; NULL if the field was cleared
 --   at DateTime64(9, 'UTC'): since when the new value holds
 --   run_id String: run that overwrote it
 --   step Nullable(UInt32): step of that run
 --   agent_name Nullable(String): agent that overwrote it
---   was_read Bool: the run says that it read the old value before (retrospan.use); false: it overwrote it blindly
+--   was_read Bool: the run stated that it had read the old value (retrospan.use); false: it overwrote it blindly
 --   old_run_id String: run of the old value
 --   old_step Nullable(UInt32): step of that run
 --   old_agent_name Nullable(String): agent of the old value
@@ -19,10 +19,10 @@
 --   observation_id String: the statement of the new value
 --   old_observation_id String: the last statement of the old value
 --   known_at DateTime64(9, 'UTC'): when the new value arrived
---   span_id String: span that said it
+--   span_id String: span that stated it
 --   trace_id String: trace of the span
---   correction Bool: true when a correction did it
--- note: a run counts as having read the value when it used the field, the entity or the statement while the value held and before it said the new one.
+--   correction Bool: true if a correction did it
+-- note: a run counts as having read the value if it used the field, the entity or the statement while the value held and before it stated the new one.
 -- example: SELECT entity_type, entity_id, field, old_value, new_value, run_id, agent_name FROM overwrites WHERE NOT was_read ORDER BY at DESC
 SELECT
     t.tenant AS tenant,

@@ -9,12 +9,12 @@
 --   run_id String: run that holds the edge
 --   step Nullable(UInt32): step of that run
 --   at Nullable(DateTime64(9, 'UTC')): when, by the producer's clock; NULL at depth 0
---   label String: the thing reached in few words: object when walking up, subject when walking down
---   truncated Bool: the walk stopped here, at the depth asked for, at 10,000 rows or at 1,000 runs, though it may go on
---   role LowCardinality(Nullable(String)): part the object played; of a used message its role
+--   label String: the thing reached, in a few words: object when walking up, subject when walking down
+--   truncated Bool: the walk stopped here, at the given depth, at 10,000 rows or at 1,000 runs, but could continue
+--   role LowCardinality(Nullable(String)): part the object played; for a used message, its role
 -- note: `ref` is any reference; `run:R` starts at the answer of run R, `message:H` in every run that holds it.
--- note: `direction` is up or down. Outputs, observations, entities, documents, spans, runs and steps are the same in every run, so that a walk goes from run to run by them; a message is its run's own.
--- note: A message without producer leads to its latest producer in an earlier run of the conversation. Who used an entity without naming an observation used those that held then; an entity leads to its observations only where the walk starts from it.
+-- note: `direction` is up or down. Outputs, observations, entities, documents, spans, runs and steps are shared by all runs, so a walk goes from run to run through them; a message belongs to its run.
+-- note: a message without a producer leads to its latest producer in an earlier run of the conversation. A use of an entity that names no observation counts for those that held then; an entity leads to its observations only if the walk starts from it.
 -- example: SELECT depth, subject, relation, object, label FROM provenance(ref = concat('run:', {run_id:String}), depth = 6, direction = 'up') ORDER BY depth, subject, object
 WITH RECURSIVE
     -- The run that a reference belongs to: a message to the run that holds the edge, a run and a step to the run they

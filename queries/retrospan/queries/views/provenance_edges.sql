@@ -1,16 +1,16 @@
--- title: provenance edges, what was made from what, with the names of W3C PROV
+-- title: provenance edges, which thing came from which, with the names of W3C PROV
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   subject String: reference of the later thing
 --   relation LowCardinality(String): used, wasGeneratedBy, wasDerivedFrom, wasInformedBy, wasAttributedTo, actedOnBehalfOf, wasInvalidatedBy
 --   object String: reference of the earlier thing
---   role LowCardinality(Nullable(String)): part the object played; of a used message its role
+--   role LowCardinality(Nullable(String)): part the object played; for a used message, its role
 --   evidence LowCardinality(String): stated (event or link), matched (by id) or inferred (by content)
 --   run_id String: run that holds the edge
 --   step Nullable(UInt32): step of that run
 --   at DateTime64(9, 'UTC'): when, by the producer's clock
--- note: every model call used each message of its input; those edges are read from the calls, the others are stored.
+-- note: every model call used each message of its input; those edges are derived from the calls, the others are stored.
 -- example: SELECT subject, relation, object, evidence FROM provenance_edges WHERE run_id = {run_id:String} ORDER BY at, subject, object
 SELECT DISTINCT
     e.tenant AS tenant,

@@ -1,4 +1,4 @@
--- title: rejects, what was refused or taken out of a request before it was stored
+-- title: rejects, what was refused, or removed from a request before it was stored
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
@@ -7,7 +7,7 @@
 --   spans UInt32: how many spans or log records were lost with it
 --   reason String: why
 --   request_hash String: SHA-256 of the request, lower hex
---   sample String: first bytes; what is not printable ASCII, and the backslash, is written \xNN
+--   sample String: first bytes; non-printable characters, non-ASCII characters and backslashes are written \xNN
 -- example: SELECT arrived_at, signal, reason, sample FROM rejects ORDER BY arrived_at DESC LIMIT 20
 SELECT
     r.tenant AS tenant,

@@ -1,14 +1,14 @@
--- title: retries, one row per try of what a run tried more than once, the first try included
+-- title: retries, one row per attempt at anything that a run tried more than once, the first included
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
---   step UInt32: step of the try
---   tool_name Nullable(String): the tool; NULL for a request to a model and for a step of the agent's own
---   attempt UInt32: which try it is, from 1
---   of_step Nullable(UInt32): step of the first try, the same for all of them; NULL when it is not on record
---   backoff_ms Nullable(UInt64): milliseconds waited before this try, where the program says it
---   error_type Nullable(String): class of the error of this try
+--   step UInt32: step of the attempt
+--   tool_name Nullable(String): the tool; NULL for a model request or for the agent's own step
+--   attempt UInt32: which attempt it is, from 1
+--   of_step Nullable(UInt32): step of the first attempt, the same for all of them; NULL if not recorded
+--   backoff_ms Nullable(UInt64): milliseconds waited before this attempt, if the program states it
+--   error_type Nullable(String): class of the error of this attempt
 --   status LowCardinality(String): ok, error or incomplete
 -- example: SELECT of_step, attempt, step, tool_name, status FROM retries WHERE run_id = {run_id:String} ORDER BY of_step, attempt
 SELECT

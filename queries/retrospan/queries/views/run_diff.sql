@@ -1,18 +1,18 @@
--- title: two runs side by side, one row per aligned position and aspect that differs
+-- title: two runs side by side, one row per aligned position and differing aspect
 -- params: a String, b String
 -- returns:
 --   position UInt32: place in the alignment, from 1
---   step_a Nullable(UInt32): step of run a; NULL when only b has it
---   step_b Nullable(UInt32): step of run b; NULL when only a has it
+--   step_a Nullable(UInt32): step of run a; NULL if only b has it
+--   step_b Nullable(UInt32): step of run b; NULL if only a has it
 --   change LowCardinality(String): same, changed, only_a or only_b
---   aspect LowCardinality(String): what differs: tool, arguments, result, answer, state, prompt, model, error; '' when nothing
+--   aspect LowCardinality(String): what differs: tool, arguments, result, answer, state, prompt, model, error; '' if nothing
 --   value_a Nullable(String): what run a has, cut to 500 characters
---   value_b Nullable(String): what run b has, cut likewise
+--   value_b Nullable(String): what run b has, also cut
 --   step_kind LowCardinality(String): model, tool, retrieval, memory, step or node
 --   name String: the tool of a tool step, the agent of a model step
---   detail LowCardinality(String): of a prompt system, tools and messages, as they differ; of a state the keys that differ; order when the step only moved
---   known Bool: false when something here is known of one run only; that is not a difference, but not equality either
--- note: times, ids, token counts and instances are never compared. No rows when one of the runs does not exist.
+--   detail LowCardinality(String): for a prompt, which of system, tools and messages differ; for a state, the keys that differ; order if the step only moved
+--   known Bool: false if something here is known for only one run; that is neither a difference nor equality
+-- note: times, ids, token counts and instances are never compared. No rows if one of the runs does not exist.
 -- example: SELECT position, step_a, step_b, change, aspect, value_a, value_b FROM run_diff(a = {run_id:String}, b = {other_run_id:String}) WHERE change != 'same' ORDER BY position
 WITH
     -- Of the texts that are shown, those of one thing and one side.

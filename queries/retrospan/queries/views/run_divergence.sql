@@ -1,16 +1,16 @@
 -- title: where two runs diverge, and why; one row
 -- params: a String, b String
 -- returns:
---   step_a Nullable(UInt32): first step of a that differs; NULL when nothing differs or a has no step there
---   step_b Nullable(UInt32): the step of b in its place
---   aspect LowCardinality(String): what differs there: tool, arguments, result, answer, state, prompt, model, error; '' when nothing
---   cause LowCardinality(String): input, code, model, prompt, tool_result, sampling, order or unknown; '' when nothing differs but length
+--   step_a Nullable(UInt32): first step of a that differs; NULL if nothing differs or a has no step there
+--   step_b Nullable(UInt32): the step of b at that position
+--   aspect LowCardinality(String): what differs there: tool, arguments, result, answer, state, prompt, model, error; '' if nothing
+--   cause LowCardinality(String): input, code, model, prompt, tool_result, sampling, order or unknown; '' if nothing differs but length
 --   value_a Nullable(String): what run a has there, cut to 500 characters
---   value_b Nullable(String): what run b has there, cut likewise
+--   value_b Nullable(String): what run b has there, also cut
 --   identical Bool: every step, the input and the outcome are known and equal
---   prefix LowCardinality(String): a when run b only goes on where a stops, b the other way round, else none
+--   prefix LowCardinality(String): a if run b merely continues where a stops, b the other way round, else none
 --   position Nullable(UInt32): the place in run_diff
--- note: no row when one of the runs does not exist.
+-- note: no row if one of the runs does not exist.
 -- example: SELECT step_a, step_b, aspect, cause, value_a, value_b FROM run_divergence(a = {run_id:String}, b = {other_run_id:String})
 WITH
     runs_apart AS

@@ -1,11 +1,11 @@
--- title: the state of a run as a step began, one row per key
+-- title: the state of a run when a step began, one row per key
 -- params: run_id String, step UInt32
 -- returns:
 --   key String: name of the part of the state
 --   value String: JSON
---   changed_at_step UInt32: the step that had ended last before the value came; 0: there from the start
---   span_id String: span that shows the value first
--- note: `step` = 0 asks for the state after the last step. No rows: the state there is not known, or there is no such step.
+--   changed_at_step UInt32: the last step before the value appeared; 0: there from the start
+--   span_id String: span that shows the value for the first time
+-- note: `step` = 0 means the state after the last step. No rows: the state is not known, or the step does not exist.
 -- example: SELECT key, value, changed_at_step FROM run_state(run_id = {run_id:String}, step = 5) ORDER BY key
 SELECT
     k.key AS key,

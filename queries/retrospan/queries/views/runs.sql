@@ -3,7 +3,7 @@
 -- returns:
 --   tenant LowCardinality(String): owner of the row, 'default' without tokens
 --   run_id String: the run
---   origin_run_id String: the first run over resumes and retries, the run itself when it is the first
+--   origin_run_id String: the first run over resumes and retries, possibly the run itself
 --   parent_run_id Nullable(String): the run that was forked, replayed, retried or resumed
 --   parent_link Nullable(String): how it descends from its parent: forks, replays, retries, resumes
 --   conversation_id Nullable(String): key shared by the runs of one conversation
@@ -22,13 +22,13 @@
 --   output Nullable(String): text of the final answer
 --   steps UInt64: number of steps
 --   model_calls UInt64: number of requests to models
---   tool_calls UInt64: number of tool calls, those never executed included
---   errors UInt64: steps that failed, handled ones included
+--   tool_calls UInt64: number of tool calls, including those never executed
+--   errors UInt64: failed steps, including handled ones
 --   input_tokens Nullable(UInt64): tokens sent, cached ones included
 --   output_tokens Nullable(UInt64): tokens answered
---   trace_ids Array(String): traces the run lies in
---   dialects Array(String): instrumentations that described it
---   flagged Bool: marked as worth keeping, by the agent or by `retrospan flag`, which has the last word
+--   trace_ids Array(String): traces of the run
+--   dialects Array(String): dialects of its instrumentation
+--   flagged Bool: marked as worth keeping, by the agent or by `retrospan flag`, which takes precedence
 --   held Bool: under a hold, set by `retrospan hold`, that forbids deletion
 --   interpreted_by LowCardinality(String): version of the interpretation
 --   problems UInt32: number of its rows in interpretation_problems

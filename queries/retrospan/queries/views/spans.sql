@@ -1,22 +1,22 @@
--- title: spans, one row each as sent; of several variants the one that arrived last
+-- title: spans, one row each as sent; the last to arrive of several variants
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   trace_id String: trace, lower hex
 --   span_id String: span, lower hex
 --   parent_span_id String: span it was started under; '' for a root
---   run_id String: run it belongs to; '' when it belongs to none, or is not yet interpreted
+--   run_id String: run it belongs to; '' if it belongs to none, or is not yet interpreted
 --   name String: name of the span
 --   kind LowCardinality(String): unspecified, internal, server, client, producer or consumer
 --   operation LowCardinality(String): what it does (inference, tool, agent, other, ...); '' until interpreted
---   dialect LowCardinality(String): instrumentation that wrote it; '' when none is recognised
+--   dialect LowCardinality(String): instrumentation that wrote it; '' if none is recognised
 --   service_name Nullable(String): resource attribute service.name
 --   scope_name String: instrumentation scope
---   started_at DateTime64(9, 'UTC'): start by the producer's clock; 1970 when it sent none
---   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock; NULL when it sent none
---   duration_ms Nullable(Float64): milliseconds; NULL when a time is missing or the end lies before the start
+--   started_at DateTime64(9, 'UTC'): start by the producer's clock; 1970 if none was sent
+--   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock; NULL if none was sent
+--   duration_ms Nullable(Float64): milliseconds; NULL if a time is missing or the end is before the start
 --   status LowCardinality(String): ok, error or unset
---   status_message String: the producer's words on the status
+--   status_message String: the producer's status text
 --   attributes Map(String, String): strings as they are, others as JSON, bytes in base64; the last of equal keys
 --   resource Map(String, String): resource attributes in the same form
 --   events String: JSON array of objects with name, time_unix_nano, attributes, dropped_attributes_count

@@ -1,4 +1,4 @@
--- title: stale reads, who relied on a value that another run later overwrote
+-- title: stale reads, uses of a value that another run later overwrote
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
@@ -9,19 +9,19 @@
 --   step Nullable(UInt32): step of that run
 --   agent_name Nullable(String): agent that read it
 --   read_at DateTime64(9, 'UTC'): when it was read
---   value Nullable(String): JSON of the value that was read; NULL when the statement cleared the field
+--   value Nullable(String): JSON of the value that was read; NULL if the statement cleared the field
 --   observation_id String: the statement it was read from
---   new_value Nullable(String): JSON of the value that took its place; NULL when the field was cleared
+--   new_value Nullable(String): JSON of the value that replaced it; NULL if the field was cleared
 --   overwritten_at DateTime64(9, 'UTC'): since when the new value holds
 --   overwritten_by String: the statement of the new value
 --   overwritten_run_id String: run that overwrote it
 --   overwritten_step Nullable(UInt32): step of that run
 --   overwritten_agent_name Nullable(String): agent that overwrote it
 --   known_at DateTime64(9, 'UTC'): when the new value arrived
---   stale_when_read Bool: the new value held already when the old one was read
+--   stale_when_read Bool: the new value already held when the old one was read
 --   span_id String: span that read it
 --   trace_id String: trace of the span
--- note: what a run read follows from its retrospan.use events: the statement they name, else what held at that time, as known now.
+-- note: what a run read is derived from its retrospan.use events: the statement they name, else what held at that time, as known now.
 -- example: SELECT run_id, step, field, value, new_value, overwritten_run_id FROM stale_reads WHERE entity_type = 'config' AND entity_id = 'acme-config' ORDER BY read_at
 SELECT
     r.tenant AS tenant,

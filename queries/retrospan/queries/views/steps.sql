@@ -1,11 +1,11 @@
--- title: steps, one row per leaf act of a run, with the state around it where that is known
+-- title: steps, one row per leaf act of a run, with the state around it if known
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
 --   step UInt32: number in the run, from 1
 --   step_kind LowCardinality(String): model, tool, retrieval, memory, step or node
---   name String: what acted: the tool, the model, the node
+--   name String: the tool, model or node that acted
 --   span_id String: span of the step
 --   node Nullable(String): framework node around it
 --   framework_step Nullable(Int64): the framework's own step number
@@ -16,17 +16,17 @@
 --   started_at DateTime64(9, 'UTC'): start by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds it took
 --   status LowCardinality(String): ok, error or incomplete
---   attempt Nullable(UInt32): which try it was, from 1
---   state_source LowCardinality(Nullable(String)): where the state is known from: explicit, framework or messages
---   state_before Nullable(String): JSON object, the state as the step began; NULL when not known
---   state_after Nullable(String): JSON object, the state as it ended; NULL when not known
+--   attempt Nullable(UInt32): which attempt it was, from 1
+--   state_source LowCardinality(Nullable(String)): source of the state: explicit, framework or messages
+--   state_before Nullable(String): JSON object, the state when the step began; NULL if not known
+--   state_after Nullable(String): JSON object, the state when it ended; NULL if not known
 --   state_before_hash Nullable(String): comparison hash of state_before
 --   state_after_hash Nullable(String): comparison hash of state_after
 --   model_call Nullable(UInt32): ordinal of the model call that the step is
 --   tool_call Nullable(UInt32): ordinal of the tool call that the step is
 --   trace_id String: trace of the span
 --   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock
---   state_schema Nullable(String): name and version of the state's schema, where the agent says it
+--   state_schema Nullable(String): name and version of the state's schema, if the agent states it
 -- example: SELECT step, step_kind, name, status, duration_ms FROM steps WHERE run_id = {run_id:String} ORDER BY step
 SELECT
     s.tenant AS tenant,

@@ -1,10 +1,10 @@
--- title: tool calls, one row per execution or asked-for call that never ran
+-- title: tool calls, one row per execution, or per requested call that never ran
 -- params: none
 -- returns:
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
 --   ordinal UInt32: number of the tool call in its run, from 1
---   step Nullable(UInt32): its step in the run; NULL when nothing was executed
+--   step Nullable(UInt32): its step in the run; NULL if nothing was executed
 --   span_id Nullable(String): span that describes the execution
 --   asked_by Nullable(UInt32): ordinal of the model call that asked for it
 --   agent_name Nullable(String): agent that called
@@ -17,10 +17,10 @@
 --   result_hash Nullable(String): comparison hash of the result
 --   effect Nullable(String): what the tool does to the world: none, read, write, destructive
 --   idempotency_key Nullable(String): key that makes repeats recognisable
---   attempt Nullable(UInt32): which try it was, from 1
+--   attempt Nullable(UInt32): which attempt it was, from 1
 --   started_at Nullable(DateTime64(9, 'UTC')): start by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds it took
---   status LowCardinality(String): ok, error, incomplete (may have happened), not_executed (a later prompt repeats the call without a result) or unknown (nothing tells)
+--   status LowCardinality(String): ok, error, incomplete (may have happened), not_executed (a later prompt repeats the call without a result) or unknown (undetermined)
 --   error_type Nullable(String): class of the error
 --   error_message Nullable(String): text of the error
 --   trace_id Nullable(String): trace of the span

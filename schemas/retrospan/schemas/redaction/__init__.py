@@ -1,2 +1,2 @@
-"""What to take out of text and of OTLP messages, and how it is found: rules by key and by pattern. The collector and
-the exporter apply the same. Standard library only."""
+"""What to remove from text and OTLP messages, and how it is found: rules by key and by pattern, for both the collector
+and the exporter. Standard library only."""

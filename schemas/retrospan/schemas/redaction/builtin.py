@@ -49,7 +49,7 @@ _CARD_LENGTHS = {"4": (13, 16, 19), "5": (16,), "2": (16,), "6": (16, 17, 18, 19
 
 
 def is_card_number(text: str) -> bool:
-    """Whether the digits are a payment card's: a known first digit, a length of its kind, and Luhn's sum."""
+    """Return whether the digits are a payment card's: a known first digit, a length of its kind, and Luhn's sum."""
     digits = [int(character) for character in text if character.isdigit()]
     first, second = str(digits[0]), digits[1]
     lengths: tuple[int, ...] = _CARD_LENGTHS.get(first, ())

@@ -44,7 +44,7 @@ class Plain:
         self.text = "".join(parts) + text[copied:] if parts else text
 
     def place(self, at: int) -> int:
-        """Where the character at a place began before; for the end of a range, where the range ended."""
+        """Return where the character at a place began before; for the end of a range, where the range ended."""
         return at + self._shift[bisect_left(self._at, at)]
 
 

@@ -1,4 +1,4 @@
-"""What a finder is, and how one is made of an expression.
+"""What a finder is, and how one is built from an expression.
 
 Python's `re` backtracks, so each expression of the built-in rules is linear by construction: every repeat is either
 bounded, or the last thing in its expression (then nothing after it can fail), or held to one start per run by what

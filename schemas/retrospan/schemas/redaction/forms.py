@@ -86,7 +86,7 @@ _HEADER_HINTS = ("authorization", "cookie", "-key", "-token")
 
 
 def _is_basic(text: str) -> bool:
-    """Whether it is `user:password` in base64."""
+    """Return whether it is `user:password` in base64."""
     try:
         plain = b64decode(text + "=" * (-len(text) % 4), validate=True).decode()
     except ValueError:

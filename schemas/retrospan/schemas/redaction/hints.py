@@ -33,7 +33,7 @@ class Hints:
         ]
 
     def any_in(self, data: bytes) -> bool:
-        """Whether one of them stands in the data."""
+        """Return whether one of them stands in the data."""
         return any(expression.search(data) for expression, _ in self._groups)
 
     def all_in(self, data: bytes) -> set[bytes]:

@@ -1,7 +1,7 @@
-"""Takes secrets out of text: by pattern anywhere, by key inside JSON, and inside text that JSON holds in turn.
+"""Removes secrets from text: by pattern anywhere, by key inside JSON, and inside text within JSON in turn.
 
-Text in which nothing is found comes back as the same object. What is taken out becomes `[redacted:<rule>]`, and
-its place and rule are noted in `Taken`, never the secret itself. Costs grow in proportion to the text.
+Text in which nothing is found is returned as the same object. Secrets are replaced by `[redacted:<rule>]`, and their
+place and rule are noted in `Taken`, never the secret itself. The cost is proportional to the text.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def marker(rule: str) -> str:
 
 
 def is_marker(text: str) -> bool:
-    """Whether this is what stands in the place of a secret already, quoted or not."""
+    """Return whether this is what stands in the place of a secret already, quoted or not."""
     return _MARKER.fullmatch(text) is not None
 
 
@@ -235,7 +235,7 @@ class Matcher:
 
 
 def _before(layers: list[Plain], start: int, end: int) -> tuple[int, int]:
-    """Where a range in the last of the layers was in the text before the first."""
+    """Return where a range in the last of the layers was in the text before the first."""
     for layer in reversed(layers):
         start, end = layer.place(start), layer.place(end)
     return start, end
@@ -294,7 +294,7 @@ class _Walk:
         return number.end()
 
     def _string(self, start: int) -> int:
-        """Look at the string that begins at `start`; return where to go on."""
+        """Examine the string that begins at `start`; return where to continue."""
         value, end = string_at(self._text, start)
         after = skip_space(self._text, end)
         if self._text[after : after + 1] == ":" and not self._open[-1][1]:

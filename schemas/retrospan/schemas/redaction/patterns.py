@@ -1,9 +1,9 @@
-"""Which regular expressions a rules file may hold: those that one character at a time can decide.
+"""Which regular expressions a rules file may hold: those that can be decided one character at a time.
 
-Python's `re` goes back and tries again, and some expressions make it try for years (`(a+)+$`). Here an expression
-is accepted when, wherever it may go on in two ways, the next character tells which: then going back never finds
-anything, and a match costs as much as it is long. A repeat without an upper bound must be the last thing in the
-expression, so that nothing after it can fail and the same text is not walked again from the next start.
+Python's `re` backtracks, and some expressions make it run for years (`(a+)+$`). Here an expression is accepted if,
+wherever there are two ways to continue, the next character decides: then backtracking never finds anything, and the
+cost of a match is its length. A repeat without an upper bound must be the last part of the expression, so that nothing
+after it can fail and the same text is not scanned again from the next start.
 
 Accepted are characters, `.`, classes `[…]`, `\\d \\w \\s` and their opposites, groups, `|`, `? * + {m} {m,n}`, a
 leading `(?i)`, `^` and `\\b` at the start, `$` and `\\b` at the end. Everything else is refused with its place.
@@ -66,7 +66,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v"}
 
 
 def accept(expression: str, *, ignore_case: bool = False) -> Accepted:
-    """Check an expression and compile it. Raises PatternRefused, which says what and where."""
+    """Check an expression and compile it. Raises PatternRefused with the reason and the place."""
     if len(expression) > MOST_CHARACTERS:
         raise PatternRefused(f"it is longer than {MOST_CHARACTERS} characters")
     body = expression
@@ -77,9 +77,9 @@ def accept(expression: str, *, ignore_case: bool = False) -> Accepted:
     try:
         compiled = re.compile(body, re.ASCII | (re.IGNORECASE if ignore_case else 0))
     except (re.error, OverflowError) as error:
-        raise PatternRefused(f"no regular expression: {error}") from error
+        raise PatternRefused(f"not a regular expression: {error}") from error
     if compiled.match(""):
-        raise PatternRefused("it also matches nothing at all")
+        raise PatternRefused("it also matches the empty text")
     return Accepted(compiled, literal.lower())
 
 
@@ -99,9 +99,9 @@ class _Reader:
             self._at = 2
         whole = self._alternatives(depth=0)
         if self._at < len(self._text):
-            self._refuse("a closing bracket without its opening one")
+            self._refuse("a closing bracket without an opening one")
         if whole.cost > MOST_CHARACTERS:
-            self._refuse(f"it may walk over {whole.cost} characters in vain, more than {MOST_CHARACTERS}")
+            self._refuse(f"it may scan {whole.cost} characters in vain, more than {MOST_CHARACTERS}")
         return self._longest_literal
 
     def _refuse(self, reason: str) -> NoReturn:
@@ -178,7 +178,7 @@ class _Reader:
     def _check_boundary(self, pieces: list[_Piece]) -> None:
         boundary = self._text[self._at :] == "\\b"
         if not boundary and any(piece.unbounded for piece in pieces):
-            self._refuse("$ behind a repeat without an upper bound; say how often at most: {1,100}")
+            self._refuse("$ after a repeat without an upper bound; give one: {1,100}")
         self._at = len(self._text)
         if boundary and pieces and pieces[-1].open_set & ~_named("w"):
             self._refuse("\\b behind a repeat of anything but \\w may hold in several places")
@@ -186,12 +186,10 @@ class _Reader:
     def _join(self, pieces: list[_Piece], piece: _Piece) -> None:
         """Refuse where what is open before `piece` may take what it begins with."""
         if any(earlier.unbounded for earlier in pieces):
-            self._refuse("something follows a repeat without an upper bound; say how often at most: {1,100}")
+            self._refuse("something follows a repeat without an upper bound; give one: {1,100}")
         for earlier in reversed(pieces):
             if earlier.open_set & piece.first:
-                self._refuse(
-                    "what comes before may take the same characters: no character tells where it ends"
-                )
+                self._refuse("the part before may match the same characters: no character marks its end")
             if not earlier.empty:
                 break
 
@@ -223,11 +221,11 @@ class _Reader:
         if (low, high) == (1, 1):
             return piece, piece.text or ""
         if self._peek() and self._peek() in "?+":
-            self._refuse("lazy and possessive repeats are not offered")
+            self._refuse("lazy and possessive repeats are not supported")
         if piece.empty:
             self._refuse("what is repeated may be empty")
         if high > 1 and piece.open_set & piece.first:
-            self._refuse("a repeat in a repeat: no character tells where one ends and the next begins")
+            self._refuse("a repeat in a repeat: no character marks where one ends and the next begins")
         if high > 1 and piece.unbounded:
             self._refuse("a repeat without an upper bound in a repeat")
         unbounded = high >= UNBOUNDED
@@ -250,7 +248,7 @@ class _Reader:
         low = int(match[1])
         high = low if not match[2] else int(match[3]) if match[3] else UNBOUNDED
         if high < low or high == 0:
-            self._refuse("a repeat that cannot happen")
+            self._refuse("an impossible repeat")
         return low, high
 
     def _atom(self, depth: int) -> _Piece:
@@ -283,7 +281,7 @@ class _Reader:
         if self._text.startswith("?:", self._at):
             self._at += 2
         elif self._peek() == "?":
-            self._refuse("only (…) and (?:…) are offered")
+            self._refuse("only (…) and (?:…) are supported")
         inside = self._alternatives(depth + 1)
         if self._peek() != ")":
             self._refuse("a group that is not closed")
@@ -301,7 +299,7 @@ class _Reader:
             return _ESCAPES[character]
         if character.isalnum():
             self._at -= 1
-            self._refuse(f"\\{character} is not offered here")
+            self._refuse(f"\\{character} is not supported here")
         return character
 
     def _class(self) -> int:
@@ -328,7 +326,7 @@ class _Reader:
         self._at += 1
         high = self._class_character()
         if isinstance(high, int) or high < low:
-            self._refuse("a range that is not one")
+            self._refuse("an invalid range")
         mask = sum(1 << code for code in range(ord(low), min(ord(high), 127) + 1))
         return mask | OTHER if ord(high) > 127 else mask
 

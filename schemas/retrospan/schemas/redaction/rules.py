@@ -162,7 +162,7 @@ def _texts(value: object, place: str) -> tuple[str, ...]:
 def _tables(tree: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
     value = tree.get(name, [])
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise ValueError(f"write [[{name}]], once for every rule")
+        raise ValueError(f"write [[{name}]] for each rule")
     return cast("list[Mapping[str, object]]", value)
 
 

@@ -166,7 +166,7 @@ class CollectorClient:
 
     def wrong_port(self, seen: str) -> CollectorUnreachable:
         return CollectorUnreachable(
-            f"{self.url} ({self.origin}) answers, but is not a SQL port of Retrospan ({seen}).\n"
+            f"{self.url} ({self.origin}) answers, but is not a Retrospan SQL port ({seen}).\n"
             "OTLP is on 4317 and 4318, SQL on 8123; the ready line of `retrospan serve` names the ports in use."
         )
 
@@ -246,7 +246,7 @@ class _Request:
         if isinstance(error, BrokenPipeError):  # our own reader went away, not the collector
             return error
         if isinstance(error, RemoteDisconnected):
-            return self._warehouse.unreachable("it closed the connection without an answer")
+            return self._warehouse.unreachable("it closed the connection without answering")
         if isinstance(error, BadStatusLine):
             return self._warehouse.wrong_port("no HTTP answer")
         if isinstance(error, TimeoutError):

@@ -25,7 +25,7 @@ def no_runs_yet(session: Session) -> str:
 
 
 def nothing_yet(address: str, health: Mapping[str, object]) -> str:
-    """Why there is no run at the address, from what its `/health` says."""
+    """Return why there is no run at the address, from what its `/health` says."""
     received, rejects = _number(health, "durable_sequence"), _number(health, "rejects")
     said = f"No runs yet in {address}"
     if reading := being_read(health):
@@ -48,7 +48,7 @@ def being_read(health: Mapping[str, object]) -> str | None:
     records, traces = _number(health, "load_lag_records"), _number(health, "interpretation_lag_traces")
     waiting = [counted(records, "request")] if records else []
     waiting += [counted(traces, "trace")] if traces else []
-    return f"{' and '.join(waiting)} are still being read; ask again in a moment." if waiting else None
+    return f"{' and '.join(waiting)} are still being interpreted; try again in a moment." if waiting else None
 
 
 def _number(health: Mapping[str, object], key: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What is missing from a run, in words, to be said before its data."""
+"""What is missing from a run, in words, to be printed before its data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from retrospan.ingest.cli.client.rows import text_of
 from retrospan.ingest.cli.client.session import Session
 
 _BECAUSE = {
-    "no_root": "its root span never came",
-    "missing_parent": "the parent of some of its spans never came",
+    "no_root": "its root span never arrived",
+    "missing_parent": "the parent of some of its spans never arrived",
     "interrupted": "it was interrupted",
-    "not_interpreted": "it could not be read, and `interpretation_problems` says why",
+    "not_interpreted": "it could not be interpreted; `interpretation_problems` says why",
 }
 
 
@@ -20,7 +20,7 @@ def missing(run: Row) -> str | None:
     outcome = text_of(run, "outcome")
     name = f"run {short(str(run['run_id']))}"
     if outcome == "running":
-        return f"{name} is still running: what follows is what came so far."
+        return f"{name} is still running: this is what has arrived so far."
     if outcome == "incomplete":
         reason = text_of(run, "incomplete_because") or ""
         return f"{name} is incomplete: {_BECAUSE.get(reason, reason or 'spans are missing')}. Steps may be missing."

@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+):([^{}]+)\}")
 
 
 def folder() -> str:
-    """Where the question files lie. Does not import `retrospan.queries`."""
+    """Return where the question files lie. Does not import `retrospan.queries`."""
     spec = find_spec("retrospan.queries")
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError("retrospan.queries is not installed")

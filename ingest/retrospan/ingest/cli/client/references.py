@@ -50,7 +50,7 @@ def find_run(session: Session, typed: str) -> str:
     if typed == "last":
         newest = session.one("last_run")
         if newest is None:
-            raise NotFound(f"there is no last run: {session.warehouse.address} holds no run yet.")
+            raise NotFound(f"there is no last run: {session.warehouse.address} has no runs yet.")
         return str(newest["run_id"])
     candidates = session.ask("find_runs", prefix=typed)
     exact = [run for run in candidates if run["run_id"] == typed]
@@ -72,7 +72,7 @@ def find_run(session: Session, typed: str) -> str:
 def _unknown(session: Session, typed: str) -> NotFound:
     near = session.ask("nearest_runs", typed=typed)
     if not near:
-        return NotFound(f"no run starts with '{typed}': {session.warehouse.address} holds no run yet.")
+        return NotFound(f"no run starts with '{typed}': {session.warehouse.address} has no runs yet.")
     held = counted(whole(near[0], "total") or 0, "run")
     listed = "\n".join(describe(session, run) for run in near)
     return NotFound(
@@ -113,7 +113,7 @@ def find_reference(session: Session, typed: str) -> str:
         if kind == "step":
             run, step = split_step(rest)
             if step is None:
-                raise NotFound(f"'{typed}' names no step: use step:RUN/N or RUN/N.")
+                raise NotFound(f"'{typed}' is not a step: use step:RUN/N or RUN/N.")
             return step_ref(find_run(session, unquote(run)), step)
         return f"message:{find_message(session, rest)}" if kind == "message" else typed
     run, step = find_step(session, typed)

@@ -1,4 +1,4 @@
-"""What a question command works with: its flags, the screen, the collector, and the questions."""
+"""The context of a query command: its flags, the screen, the collector, and the questions."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CAUSES = {
     "tool_result": "an equal call gave another result",
     "sampling": "the same request, another answer",
     "order": "the same calls in another order",
-    "unknown": "what is recorded does not tell",
+    "unknown": "the recorded data does not show it",
 }
 #: What a step was given comes before what it did.
 _ORDER = {
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     divergence = session.one("divergence", a=a, b=b)
     if divergence is None:
         raise NotFound(
-            f"no answer about {short(a)} and {short(b)}: one of them is gone or being read again. Try again."
+            f"no answer about {short(a)} and {short(b)}: one of them was deleted or is being interpreted again. Try again."
         )
     rows = [_of_aspect(row, arguments.aspect) for row in session.ask("diff", a=a, b=b)]
     differing = [row for row in rows if row["change"] != "same"]
@@ -124,7 +124,7 @@ def sentence(divergence: Row, steps_a: int, steps_b: int) -> str:
     step_a, step_b = whole(divergence, "step_a"), whole(divergence, "step_b")
     cause = str(divergence["cause"])
     if step_a is None and step_b is None and not divergence["aspect"]:
-        return "No difference found, but not everything is recorded of both: they cannot be said to be identical."
+        return "No difference found, but not everything was recorded for both, so they may not be identical."
     return f"The runs diverge at {_where(step_a, step_b)}: {CAUSES.get(cause, cause)}.  cause: {cause}"
 
 
@@ -183,7 +183,7 @@ def _show(session: Session, rows: list[Row], run_ids: dict[str, str]) -> None:
     said = f"{same} of {counted(len(places), 'position')} equal{of}"
     doubtful = sum(1 for place in places if not all(row["known"] for row in place.rows))
     if doubtful:
-        said += f"; at {counted(doubtful, 'position')} something is recorded for one run only"
+        said += f"; at {counted(doubtful, 'position')} something is recorded for only one run"
     session.screen.line((said, "dim"))
 
 

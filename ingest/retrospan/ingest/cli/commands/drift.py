@@ -24,7 +24,7 @@ HELP = Help(
     ),
     sql="SELECT * FROM drift(baseline_from = '', baseline_to = '', baseline_version = '1.4.1', ...)",
     more=(
-        "SPAN is FROM..TO, version=VERSION, or both separated by a comma. Either end may be left out:\n"
+        "SPAN is FROM..TO, version=VERSION, or both separated by a comma. Either time may be left out:\n"
         f"{TIME_HELP}; '7d' is 7 days ago.\n"
         "VERSION is that of the agent or of its service."
     ),
@@ -47,12 +47,12 @@ def span(text: str) -> Period:
         if part.startswith("version="):
             version = part.removeprefix("version=")
             if not version:
-                raise argparse.ArgumentTypeError(f"'{text}' names no version after 'version='")
+                raise argparse.ArgumentTypeError(f"'{text}' lacks a version after 'version='")
             continue
         earliest, dots, latest = part.partition("..")
         if not dots:
             raise argparse.ArgumentTypeError(
-                f"'{text}' is not a SPAN: use FROM..TO, version=VERSION, or both with a comma"
+                f"'{text}' is not a SPAN: use FROM..TO, version=VERSION, or both separated by a comma"
             )
         start, end = _time(earliest), _time(latest)
     if start and end and start >= end:
@@ -133,7 +133,7 @@ def _too_few(session: Session, rows: list[Row]) -> str:
         counts = session.one("count_runs", since="1970-01-01 00:00:00", outcome="", agent="")
         if not counts or not whole(counts, "total"):
             return no_runs_yet(session)
-        return "No verdict: no run is in either span. retrospan runs shows when runs were, and their agents."
+        return "No verdict: there are no runs in either span. retrospan runs lists runs with their times and agents."
     row = rows[0]
     return (
         f"No verdict: the candidate has {counted(whole(row, 'candidate_n') or 0, 'run')}, the baseline "

@@ -80,7 +80,7 @@ def split_entity(typed: str) -> tuple[str, str]:
     is_reference = typed.startswith("entity:")
     kind, slash, name = typed.removeprefix("entity:").partition("/")
     if not slash or not kind or not name:
-        raise UsageError(f"'{typed}' names no entity: give TYPE/ID, such as config/acme-config.", "entity")
+        raise UsageError(f"'{typed}' is not an entity: give TYPE/ID, such as config/acme-config.", "entity")
     return (unquote(kind), unquote(name)) if is_reference else (kind, name)
 
 
@@ -94,7 +94,7 @@ def _known(session: Session, typed: str, kind: str, name: str) -> Row:
         if session.one("last_run") is None:
             raise NotFound(no_runs_yet(session))
         raise NotFound(
-            f"nothing is known of {typed}: no agent has said anything about an entity "
+            f"nothing is known about {typed}: no agent has stated anything about an entity "
             f"(events retrospan.observation) in {session.warehouse.address}."
         )
     listed = "\n".join(
@@ -103,7 +103,7 @@ def _known(session: Session, typed: str, kind: str, name: str) -> Row:
     )
     total = counted(whole(near[0], "total") or 0, "entity", "entities")
     raise NotFound(
-        f"nothing is known of {typed} among {total} in {session.warehouse.address}. Nearest:\n{listed}"
+        f"nothing is known about {typed} among {total} in {session.warehouse.address}. Nearest:\n{listed}"
     )
 
 
@@ -115,8 +115,7 @@ def _why_none(session: Session, arguments: argparse.Namespace, known: Row) -> st
         return f"No change on {name}{since_text(session, arguments.since)}: {said} the latest holds since {last}."
     first, learned = exact(moment_of(known, "first_valid")), exact(moment_of(known, "first_known"))
     return (
-        f"{name} had no fields then, as far as was known: {said} the first holds since {first} "
-        f"and was known from {learned}."
+        f"{name} had no known fields then: {said} the first holds since {first} and was known from {learned}."
     )
 
 

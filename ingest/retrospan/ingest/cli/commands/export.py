@@ -112,7 +112,7 @@ def find_wanted(session: Session, typed: str) -> Wanted:
     (found,) = session.ask("show_run", run_id=run_id)
     rows = [row for row in _spans_of(session, texts_of(found, "trace_ids")) if row["run_id"] == run_id]
     if not rows:
-        raise NotFound(f"run {run_id} is being read again. Try again in a few seconds.")
+        raise NotFound(f"run {run_id} is being interpreted again. Try again in a few seconds.")
     return _wanted(rows)
 
 
@@ -188,11 +188,11 @@ def _write(
 def _to_standard_output(screen: Screen, body: bytes, form: str) -> None:
     if screen.is_terminal:
         raise UsageError(
-            f"{form} is not for a terminal; name a file, or send it on: … --otlp - > run.pb", "export"
+            f"{form} is not for a terminal; name a file, or pipe it: … --otlp - > run.pb", "export"
         )
     screen.out.flush()
     binary = getattr(sys.stdout, "buffer", None)
     if binary is None:
-        raise PermanentError("standard output takes no bytes here; name a file.")
+        raise PermanentError("standard output does not accept bytes here; name a file.")
     binary.write(body)
     binary.flush()

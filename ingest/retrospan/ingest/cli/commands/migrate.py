@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             verb = "would apply" if arguments.dry_run else "applied"
             screen.line(f"{verb} {progress['migration']}")
     if "migrations" not in seen:
-        raise PermanentError("the collector went away before it was done. Start it: it goes on by itself.")
+        raise PermanentError("the collector stopped before it was done. Start it: it continues by itself.")
     if not arguments.json:
         screen.line(_summary(seen, arguments.dry_run))
     return 0
@@ -64,7 +64,7 @@ def _asked(dry_run: bool) -> Iterator[dict[str, object]]:
         yield from warehouse.admin("migrate", {"dry_run": dry_run})
     except CollectorUnreachable as error:
         raise CollectorUnreachable(
-            f"{error}\nIt migrates as it starts. Without one: retrospan migrate --data DIR"
+            f"{error}\nA collector migrates when it starts. Without one: retrospan migrate --data DIR"
         ) from error
 
 
@@ -81,7 +81,7 @@ def _in_directory(directory: str, dry_run: bool) -> Iterator[dict[str, object]]:
     close_to_others()
     data = Path(directory)
     if not (data / "warehouse").is_dir():
-        raise NotFound(f"{data} holds no warehouse: nothing was ever stored there. Name another directory.")
+        raise NotFound(f"{data} has no warehouse: nothing was ever stored there. Name another directory.")
     require_own(data)
     told: list[dict[str, object]] = []
     with claim(data):

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
                 progress.tell(told)
     if seen.get("done") is not True:
         raise PermanentError(
-            "the collector went away before the rebuild ended. Start it and run rebuild again."
+            "the collector stopped before the rebuild ended. Start it and run rebuild again."
         )
     if not arguments.json:
         counts = [

@@ -1,4 +1,4 @@
-"""`retrospan retention plan|apply`: says what the policy would delete, or deletes it."""
+"""`retrospan retention plan|apply`: lists what the policy would delete, or deletes it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     summary = seen.get("summary")
     if seen.get("done") is not True or not isinstance(summary, dict):
         raise PermanentError(
-            "the collector went away before it was done. What has a receipt is gone; ask again for the rest."
+            "the collector stopped before it was done. Runs with a receipt are deleted; repeat the command for the rest."
         )
     if not arguments.json:
         _show(screen, summary, arguments.action)
@@ -102,11 +102,11 @@ def _show(screen: Screen, summary: dict[str, object], action: str) -> None:
         if number := _whole(summary, name):
             screen.line((f"  {count(number)} {words}", "dim"))
     if freed := _whole(summary, "archive_bytes"):
-        screen.line((f"  {size(freed)} of the log's archive given back", "dim"))
+        screen.line((f"  {size(freed)} of the log's archive freed", "dim"))
 
 
 _NOTES = (
-    ("payloads", "runs stay, and what they say goes"),
+    ("payloads", "runs stay, without their payloads"),
     ("pinned", "due runs kept: held, flagged or golden runs depend on them"),
     ("returned", "due runs received new spans: they are deleted later"),
     ("partitions", "days of a table dropped as a whole"),
@@ -114,7 +114,7 @@ _NOTES = (
     ("segments_rewritten", "segments of the log rewritten"),
     (
         "segments_altered",
-        "segments of the log left as they are: somebody altered them (`retrospan verify --full`)",
+        "segments of the log left alone: they were altered (`retrospan verify --full`)",
     ),
 )
 

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         return session.print_sql(("show_run", {"run_id": run_id}), *asked)
     found = session.one("show_run", run_id=run_id)
     if found is None:
-        raise NotFound(f"run {run_id} is gone: it was deleted or is being read again. Try again.")
+        raise NotFound(f"run {run_id} is not there: it was deleted or is being interpreted again. Try again.")
     number = whole(found, "steps") or 0
     pages = Pages(session, run_id, pages_of(number) if step is None else [page_of(step)], *most)
     if step is not None:

@@ -93,7 +93,7 @@ def _pass_through(
 ) -> None:
     if wanted != "csv" and screen.is_terminal:
         raise UsageError(
-            f"--format {wanted} is binary and this is a terminal; send it on: … --format {wanted} > out.{wanted}",
+            f"--format {wanted} is binary and this is a terminal; redirect it: … --format {wanted} > out.{wanted}",
             "sql",
         )
     if screen.is_terminal:

@@ -1,4 +1,4 @@
-"""`retrospan verify`: compares what is stored with what vouches for it, and names the places that differ."""
+"""`retrospan verify`: compares stored data with its hashes, and names every difference."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ MIN_WIDTH = 20
 
 
 def wants_colour(choice: str, is_terminal: bool, environ: Mapping[str, str]) -> bool:
-    """Whether to colour: --color, then NO_COLOR, then FORCE_COLOR, then TERM=dumb, then only on a terminal."""
+    """Return whether to colour: --color, then NO_COLOR, then FORCE_COLOR, then TERM=dumb, then only on a terminal."""
     if choice != "auto":
         return choice == "always"
     if environ.get("NO_COLOR"):

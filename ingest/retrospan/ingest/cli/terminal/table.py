@@ -84,7 +84,7 @@ def _aligned(columns: Sequence[Column], values: list[str], shown: list[int], wid
 def _fit(
     columns: Sequence[Column], natural: list[int], width: int | None
 ) -> tuple[list[int], dict[int, int]]:
-    """Which columns are shown, and how wide each is."""
+    """Return which columns are shown, and how wide each is."""
     shown = list(range(len(columns)))
     if width is None:
         return shown, dict(enumerate(natural))

@@ -1,4 +1,4 @@
-"""Text for terminals: what agents wrote is made harmless, measured in cells, cut with a mark, and said humanely.
+"""Text for terminals: agents' text is made harmless, measured in cells, cut with a mark, and made readable.
 
 `safe` is the only way from stored text to a stream; `cli/terminal/screen.py` applies it to everything it writes.
 """
@@ -43,7 +43,7 @@ def safe_lines(text: str) -> list[str]:
 
 
 def cells(text: str) -> int:
-    """How many terminal cells the safe text takes. Emoji built of several characters may be counted too wide."""
+    """Return how many terminal cells the safe text takes. Emoji built of several characters may be counted too wide."""
     if text.isascii():
         return len(text)
     return sum(_cell(character) for character in text)

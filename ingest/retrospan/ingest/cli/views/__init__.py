@@ -1,1 +1,1 @@
-"""What several commands draw: a step, a timeline, two sides of a difference."""
+"""Output shared by several commands: a step, a timeline, two sides of a difference."""

@@ -24,7 +24,7 @@ def left_out(session: Session, typed: str) -> Iterator[Finding]:
     run_id = find_run(session, typed)
     row = session.one("left_out", run_id=run_id)
     if row is None:
-        raise NotFound(f"run {run_id} is gone: it was deleted or is being read again. Try again.")
+        raise NotFound(f"run {run_id} is not there: it was deleted or is being interpreted again. Try again.")
     scopes = [(name, scope) for name, _, scope in (text.partition("\t") for text in texts_of(row, "scopes"))]
 
     def how(layer: object) -> str:

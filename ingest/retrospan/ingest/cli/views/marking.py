@@ -45,7 +45,7 @@ def mark(arguments: argparse.Namespace, command: str, told: dict[str, object]) -
 
 
 def who() -> str:
-    """Who asks, as it is kept with what was asked: the user of this machine."""
+    """Return who asks, as it is kept with what was asked: the user of this machine."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):

@@ -1,7 +1,7 @@
-"""One small module per instrumentation dialect: what only it does, as pure functions on one normalized span.
+"""One small module per instrumentation dialect: what is particular to it, as pure functions of one normalized span.
 
-A dialect is recognised by its scope's name first, by a marker attribute second. What several share belongs to the
-general rules.
+A dialect is recognised first by its scope's name, then by a marker attribute. What several share belongs in the general
+rules.
 """
 
 from __future__ import annotations
@@ -39,5 +39,5 @@ DIALECTS: tuple[Dialect, ...] = (
 
 
 def dialect_of(span: Span) -> Dialect | None:
-    """Return the dialect a span speaks, or None when the general rules are all there is."""
+    """Return the dialect of a span, or None if only the general rules apply."""
     return next((dialect for dialect in DIALECTS if dialect.speaks(span)), None)

@@ -1,8 +1,8 @@
-"""AutoGen's own spans: agents exchange messages, and each exchange is a span in a trace of its own.
+"""AutoGen's own spans: agents exchange messages, and each exchange is a span in a separate trace.
 
-Of its own: there is no span for a model call. What the model said is the message that the agent publishes: one that
-counts tokens is one answer of a model, told of when the message is delivered to the team's manager. What was asked of the
-model is on no span. The manager that is handed the task is the workflow.
+Particular to it: model calls have no span. A model's answer is the message that the agent publishes, recognised by its
+token counts and recorded when it is delivered to the team's manager. The model's input is on no span. The manager that
+is given the task is the workflow.
 """
 
 from __future__ import annotations

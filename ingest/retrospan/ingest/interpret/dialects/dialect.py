@@ -1,4 +1,4 @@
-"""What a dialect is, and what its instrumentation can be told."""
+"""What a dialect is, and the switches of its instrumentation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """LlamaIndex through OpenInference.
 
-Of its own: preparing a request is a model span beside the request's; a tool's output holds its raw result beside the
-text that the model is told.
+Particular to it: preparing a request is a model span beside the request's; a tool's output holds its raw result beside
+the text given to the model.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _OF_ANYBODY: dict[Layer, str] = {
 
 
 def switch_for(layer: Layer, scopes: Sequence[tuple[str, str]]) -> str:
-    """How to get a layer. `scopes` are (dialect, scope) of the run's spans, the most telling first."""
+    """Return how to get a layer. `scopes` are (dialect, scope) of the run's spans, the most telling first."""
     own = {dialect.name: dialect.switches for dialect in DIALECTS}
     for name, scope in scopes:
         fitting = [

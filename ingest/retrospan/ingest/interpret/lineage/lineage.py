@@ -1,4 +1,4 @@
-"""The edges of a run beyond its calls: outputs that spans name, links to other runs, content that was said again."""
+"""The edges of a run beyond its calls: outputs named by spans, links to other runs, repeated content."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_lineage(
 
 
 def linked_edges(run_id: str, tree: Tree, steps: list[RunStep]) -> Iterator[Edge]:
-    """Yield what the span links of a run say of other runs: forks of a step come from that step."""
+    """Yield the edges to other runs from a run's span links: a fork of a step comes from that step."""
     for span in tree.spans:
         if span.is_told:
             continue

@@ -1,6 +1,6 @@
-"""What later acts took from earlier ones, told by content: values of tool results, and documents, said again.
+"""What later acts took from earlier ones, found by content: repeated values of tool results, and documents.
 
-Only what is unlikely to be said twice by chance counts, and only where a tool or a retrieval was the first to say it.
+Only content that is unlikely to repeat by chance counts, and only if a tool or a retrieval was the first to return it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_VALUES, MOST_TEXTS, MOST_SEARCHED = 5_000, 1_000, 200_000_000
 
 
 def borrowed_edges(run_id: str, steps: list[RunStep], values: Values, known: list[Edge]) -> list[Edge]:
-    """Return the edges that equal content tells; their evidence is `inferred` but for documents that have an id.
+    """Return the edges that equal content reveals; their evidence is `inferred`, except for documents with an id.
 
     A retrieval used its documents. A tool call wasInformedBy the call that first returned a value of its arguments. A
     message wasDerivedFrom a document whose text it holds; one that nothing of `known` has generated wasGeneratedBy the
@@ -50,7 +50,7 @@ def borrowed_edges(run_id: str, steps: list[RunStep], values: Values, known: lis
 
 @dataclass(slots=True)
 class _Borrowing:
-    """What was said so far, in the order of the steps, and the edges found."""
+    """The content so far, in the order of the steps, and the edges found."""
 
     run_id: str
     messages: Values
@@ -92,7 +92,7 @@ class _Borrowing:
             self.others |= dict.fromkeys(texts)
 
     def answer(self, step: RunStep) -> None:
-        """Look what a model's answer repeats of results that it was told."""
+        """Find what a model's answer repeats of results that it was given."""
         assert step.model is not None
         for message, number in zip(step.span.output, step.model.output_values, strict=True):
             self.heard.add(number)

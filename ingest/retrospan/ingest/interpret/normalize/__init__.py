@@ -1,4 +1,4 @@
-"""What one span says, in one vocabulary: a `NormalizedSpan`, by the general rules.
+"""One span's content in one vocabulary: a `NormalizedSpan`, by the general rules.
 
-`general.read_span` is the entry; what only one instrumentation does is in `interpret.dialects`.
+`general.read_span` is the entry point; the particulars of each instrumentation are in `interpret.dialects`.
 """

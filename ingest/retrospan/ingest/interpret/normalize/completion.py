@@ -1,4 +1,4 @@
-"""What one place says of a call or its result and another leaves out: parts of the same messages complete each other."""
+"""Merging what different places record about a call or its result: parts of the same messages complete each other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def may_tell_failures(messages: Sequence[Message], value: object) -> bool:
 
 
 def is_fuller(other: Sequence[Message], messages: Sequence[Message]) -> bool:
-    """Tell whether another telling says all that the messages say, in their order, and more."""
+    """Tell whether another version has everything that the messages have, in their order, and more."""
     rest = iter(other)
     return len(_parts(other)) > len(_parts(messages)) and all(
         any(each["role"] == message["role"] and _are_among(message["parts"], each["parts"]) for each in rest)
@@ -43,7 +43,7 @@ def agree(messages: Sequence[Message], other: Sequence[Message]) -> bool:
 
 
 def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Message]:
-    """Return the messages with the ids, and the errors, that another telling of the same acts has.
+    """Return the messages with the ids, and the errors, that another version of the same acts has.
 
     Acts are the same in the same order: a call by name and arguments, a result by its content, and by the id where both
     have one. What does not fit is left as it is.
@@ -53,7 +53,7 @@ def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Mes
 
 
 def answered_once(messages: Iterable[Message]) -> list[Message]:
-    """Return the messages without results that are told twice in a row: in a message for tools, and in one of the user.
+    """Return the messages without results that appear twice in a row: in a tool message, and in a user message.
 
     If one of the two says that it is an error, it is.
     """

@@ -107,7 +107,9 @@ def _indexed(
     for prefix in prefixes:
         missing = missing_indexes(sent.attributes, prefix)
         if missing:
-            problems.add(sent.span_id, prefix, f"missing: {missing}", "indexes have holes: these never came")
+            problems.add(
+                sent.span_id, prefix, f"missing: {missing}", "indexes have gaps: these never arrived"
+            )
         read = [_element(element, role) for element in unflatten(sent.attributes, prefix)]
         said = [message for message in read if message is not None]
         if said:

@@ -1,7 +1,7 @@
-"""The general rules: each field from wherever its content may lie, first place first.
+"""The general rules: each field is read from any place where its content may be, in a fixed order.
 
 A span's own attributes come before those of the log record with its details, the OTel GenAI names before
-OpenInference's, these before vendors' own. A framework nobody has seen is read by these alone.
+OpenInference's, these before vendors' own. An unknown framework is read by these alone.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding
 
 
 def read_span(sent: Span, problems: ParseIssues, growing: PrefixCache) -> NormalizedSpan:
-    """Return what the span says by the general rules; `growing` remembers the histories of the spans before."""
+    """Read a span by the general rules; `growing` remembers the histories of earlier spans."""
     places = SpanFields(sent)
     check_kinds(sent, problems)
     metadata = _metadata(sent.attributes)

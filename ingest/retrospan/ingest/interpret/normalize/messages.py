@@ -1,7 +1,7 @@
-"""Messages in every form they are sent in, read to the parts format of the OTel GenAI conventions.
+"""Messages in every form in which they are sent, read into the parts format of the OTel GenAI conventions.
 
-The forms are told apart by their own shape, never by the instrumentation that sent them, so that a framework nobody
-has seen reads well.
+The forms are distinguished by their shape, never by the instrumentation that sent them, so that unknown frameworks can
+be read too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
 
 
 def read_message(value: dict[str, object], role: str = "user") -> Message | None:
-    """Return one message, or None when it says nothing."""
+    """Return one message, or None if it is empty."""
     value = _opened(value)
     kind = value.get("type")
     is_item = isinstance(kind, str) and kind in _ITEM_ROLES and "role" not in value

@@ -1,6 +1,6 @@
-"""What one span says, in our words: the result of the general rules and of the span's dialect.
+"""One span's content in our vocabulary: the result of the general rules and of the span's dialect.
 
-None means that the span does not say it. Nothing here has looked at another span.
+None means that the span does not have it. Nothing here depends on other spans.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Task:
 
 @dataclass(slots=True, eq=False)
 class NormalizedSpan:
-    """What a span says, and the span as it was `sent`. Two are equal only when they are one object."""
+    """A span's content, and the span as it was `sent`. Two are equal only if they are the same object."""
 
     sent: Span
     operation: str = "other"

@@ -1,4 +1,4 @@
-"""What a span says of a model request beside its content: models, parameters, tools, tokens, finish reasons."""
+"""A model request apart from its messages: models, parameters, tools, tokens, finish reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the span of a tool says: name, call id, arguments, result."""
+"""The span of a tool: name, call id, arguments, result."""
 
 from __future__ import annotations
 

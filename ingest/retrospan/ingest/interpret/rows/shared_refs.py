@@ -1,4 +1,4 @@
-"""Where a run's provenance leaves it: things that other runs may name as well."""
+"""Where a run's provenance leaves the run: things that other runs may name too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of value the known attributes hold: another kind is not a value, and is listed as a problem."""
+"""The kinds of the known attributes: a value of another kind is ignored and listed as a problem."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def check_kinds(span: Span, problems: ParseIssues) -> None:
     for key in _TEXTS:
         value = attributes.get(key)
         if value is not None and not isinstance(value, str):
-            problems.add(span.span_id, key, value, f"not a text but {_named(value)}")
+            problems.add(span.span_id, key, value, f"text expected, not {_named(value)}")
     for key in _COUNTS:
         value = attributes.get(key)
         if value is not None and whole(value) is None:
-            problems.add(span.span_id, key, value, "not a whole number from 0 on")
+            problems.add(span.span_id, key, value, "not a whole number of at least 0")
 
 
 def _named(value: object) -> str:

@@ -42,7 +42,7 @@ def _value(node: ast.expr) -> object:
         case ast.Call(args=arguments, keywords=keywords):
             found = {word.arg.lstrip("_"): _value(word.value) for word in keywords if word.arg}
             return {**found, "args": [_value(item) for item in arguments]} if arguments else found
-    raise ValueError("neither a literal nor a constructor")
+    raise ValueError("not a literal or a constructor")
 
 
 def _key(node: ast.expr | None) -> str:

@@ -24,7 +24,7 @@ KINDS = ("run", "span", "step", "message", "output", "observation", "entity", "d
 
 
 def act_ref(run_id: str, step: int | None, span: NormalizedSpan) -> str:
-    """Return the reference of the act that said something: its step, else its span."""
+    """Return the reference of the act that made a statement: its step, else its span."""
     if step is not None:
         return step_ref(run_id, step)
     return span_ref(span.sent.trace_id, span.sent.span_id)

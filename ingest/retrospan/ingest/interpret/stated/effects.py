@@ -36,7 +36,7 @@ def read_effects(
 ) -> list[StatedEffect]:
     """Return the effects in the order of their spans.
 
-    A span that says only what a span inside it says again, of the same key, is the same effect: the inner one counts.
+    If a span and one inside it state the same key, it is one effect: the inner one counts.
     """
     ordinals = {tool: ordinal for ordinal, tool in enumerate(calls.tools, start=1)}
     names = (EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY, COMPENSATES)
@@ -67,7 +67,7 @@ def read_effects(
 
 
 def _repeated(tree: Tree, telling: list[NormalizedSpan]) -> set[NormalizedSpan]:
-    """Return the spans that tell what one inside them tells again: of the spans with one key, those around others."""
+    """Return the spans whose statement one inside them repeats: of the spans with one key, the enclosing ones."""
     tells = {*telling}
     # The spans that are open on the way down and tell, by key: the innermost last.
     open_spans: dict[str, list[NormalizedSpan]] = {}

@@ -1,4 +1,4 @@
-"""The `retrospan.*` events of a run: which span says each, when, and in which step."""
+"""The `retrospan.*` events of a run: the span, the time and the step of each."""
 
 from __future__ import annotations
 

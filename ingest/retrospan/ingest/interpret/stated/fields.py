@@ -82,7 +82,7 @@ class Fields:
         """Return a whole number from 0 on."""
         value = self.whole(name)
         if value is not None and not 0 <= value < 1 << 63:
-            self.refuse(name, "not a number from 0 on")
+            self.refuse(name, "not a number of at least 0")
             return None
         return value
 

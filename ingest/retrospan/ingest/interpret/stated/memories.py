@@ -58,7 +58,7 @@ def _written(
 ) -> Iterator[Observation]:
     found = [*_records(places)]
     if not any(changes for _, changes in found):
-        reason = f"{name} does not say what it wrote, or to which record"
+        reason = f"{name} does not give a record or what was written"
         problems.add(step.span.sent.span_id, semconv.MEMORY_RECORDS, "", reason)
     for record, changes in found:
         if changes:

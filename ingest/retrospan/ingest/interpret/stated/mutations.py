@@ -1,4 +1,4 @@
-"""What tool calls changed, as the user's mutation rules say: observations from plain instrumentation."""
+"""What tool calls changed, by the user's mutation rules: observations from plain instrumentation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from retrospan.schemas.hashing import hash_of
 def read_mutations(
     calls: Calls, steps: list[RunStep], rules: Ruleset, problems: ParseIssues
 ) -> Iterator[Observation]:
-    """Yield what the calls of a run say by the rules; what a rule looks for in vain is a problem.
+    """Yield the observations of a run's calls by the rules; a value that a rule does not find is a problem.
 
     What a field held before counts from the start of the call, what it became from its end. A call without a span of
     its own, told of by the next prompt, counts from the end of the model call that asked for it.

@@ -67,7 +67,7 @@ def read_observation(event: StatedEvent) -> list[Observation]:
     if changes is None and not fields.has(conventions.CHANGES):
         fields.refuse(conventions.CHANGES, f"missing in the event {conventions.OBSERVATION}")
     elif changes == {}:
-        fields.refuse(conventions.CHANGES, "holds no field: nothing was observed")
+        fields.refuse(conventions.CHANGES, "has no fields: nothing was observed")
     correction = fields.flag(conventions.CORRECTION)
     priority = fields.whole(conventions.PRIORITY) or 0
     valid_from = fields.time(conventions.VALID_FROM)
@@ -123,7 +123,7 @@ def settle(found: Iterable[Observation], problems: ParseIssues) -> list[Observat
                 one.span.sent.span_id,
                 conventions.OBSERVATION_ID,
                 one.observation_id,
-                f"the same id was said before with other content: {one.field} = {one.value or 'null'} is left out",
+                f"the same id was stated before with different content: {one.field} = {one.value or 'null'} is left out",
             )
         elif one.known_from < held.known_from:
             kept[key] = one

@@ -78,7 +78,7 @@ def read_checkpoint(event: StatedEvent) -> Checkpoint | None:
 
 
 def read_approval(event: StatedEvent) -> Approval | None:
-    """Return what somebody decided about an act of the agent."""
+    """Return a person's decision about an act of the agent."""
     fields = event.fields
     decision = fields.required(conventions.APPROVAL_DECISION, conventions.APPROVAL)
     if decision is None:

@@ -93,4 +93,4 @@ def _read(event: StatedEvent, run_id: str, calls: Calls, found: Statements, prob
         edge = derived_edge(run_id, event)
         found.edges += [edge] if edge else []
     else:
-        problems.add(event.span.sent.span_id, event.name, "", "the conventions know no event of this name")
+        problems.add(event.span.sent.span_id, event.name, "", "the conventions have no event of this name")

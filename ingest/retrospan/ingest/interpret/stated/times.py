@@ -38,5 +38,5 @@ def read_rfc3339(text: object) -> Time:
         moment = datetime.fromisoformat(f"{found[1]}T{found[2]}{zone}")
         seconds = (moment - _EPOCH).days * 86400 + (moment - _EPOCH).seconds
     except (ValueError, OverflowError):
-        raise NotATime("no such day or time") from None
+        raise NotATime("this day or time does not exist") from None
     return Time(seconds * 10**9 + int((found[3] or "")[:9].ljust(9, "0")))

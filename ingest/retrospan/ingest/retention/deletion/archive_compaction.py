@@ -1,9 +1,9 @@
-"""Takes the bytes of what was deleted, and of payloads that went, out of the log's archive, segment by segment.
+"""Removes the bytes of deleted runs and payloads from the log's archive, segment by segment.
 
-A segment of which nothing is kept goes; any other is written anew without them. The receipt, with the hash
-of the content before and after, is durable before the file changes. A segment that is not what was loaded from it stays
-as it is, and is named: a receipt would vouch for what somebody altered. The newest part of the log, which is not
-archived yet, is left for the next time.
+A segment of which nothing is kept is deleted; any other is rewritten without them. The receipt, with the hash of the
+content before and after, is durable before the file changes. A segment that has changed since it was loaded is left
+alone and reported: a receipt would certify the alteration. The newest part of the log, which is not archived yet, is
+left for the next time.
 """
 
 from __future__ import annotations

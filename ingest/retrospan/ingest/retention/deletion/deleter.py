@@ -1,8 +1,8 @@
-"""Deletes from the tables what receipts name. Safe to repeat: what is gone already stays gone.
+"""Deletes from the tables what receipts name. Safe to repeat.
 
-The row of the run goes first, so that every view of runs loses it at once; then what was sent, then what was derived.
-Where only payloads go, bare rows are put beside those that were sent first, and the run is read again from them.
-What arrived after the receipt's last arrival is not what was deleted: it stays, and is read as a run of its own.
+The row of the run is deleted first, so that it disappears from every view of runs at once; then raw rows, then derived
+ones. If only payloads are deleted, bare rows are first inserted beside the raw ones, and the run is interpreted again
+from them. Whatever arrived after the receipt's last arrival stays, and is interpreted as a separate run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A record of the log without the spans and log records of what was deleted, and without payloads that went.
+"""A record of the log without deleted spans and log records, and without deleted payloads.
 
-Only the envelope of a request is read and written anew; spans that stay as they are keep their bytes.
+Only the envelope of a request is parsed and rewritten; unchanged spans keep their bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Plans what is deleted, and deletes it: receipts first, then rows, then bytes of the log. A run goes, or its payloads do.
+"""Plans deletions of runs or their payloads, and carries them out: receipts first, then rows, then bytes of the log.
 
-What is due is found the same way for both. A process that dies on the way leaves receipts in the log, and whoever comes
-next carries them out before anything else: no run stays half deleted.
+Both are found in the same way. If the process dies midway, receipts are left in the log, and the next one carries them
+out before anything else: no run stays half deleted.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Retention:
             return self._finish(store, report)
 
     def has_unburied(self) -> bool:
-        """Whether receipts in the warehouse are not known to be carried out."""
+        """Return whether receipts in the warehouse are not known to be carried out."""
         with closing(self._warehouse.connect()) as store:
             rows = typed_rows(store, tuple[int, str], load("last_receipt"), {"log": self._log_number})
             return bool(rows) and rows[0][0] > self._chains.applied
@@ -224,7 +224,7 @@ class Retention:
     def _go_on(self) -> None:
         if self.stopping():
             raise WarehouseUnavailable(
-                "The collector is stopping. What has a receipt is gone; the rest goes with the next `retention apply`."
+                "The collector is stopping. Runs with a receipt are deleted; the next `retention apply` deletes the rest."
             )
 
     def _require_clock(self, store: Store, now: int) -> None:

@@ -1,6 +1,6 @@
-"""Spans and log records without their payload: what a run still says of itself once its texts have gone.
+"""Spans and log records without their payload: what remains of a run once its content is deleted.
 
-What stays is listed by key; everything else that a sender wrote goes, so that an attribute nobody has heard of goes too.
+The keys to keep are listed; everything else that a sender wrote is deleted, including unknown attributes.
 Ids, names of spans and events, times, kind and status code, resource and scope stay as they are.
 """
 

@@ -1,4 +1,4 @@
-"""Gives back the disk of what was deleted: whole partitions at once, the rest where enough is gone.
+"""Frees the disk space of deleted rows: whole partitions at once, the rest once enough is deleted.
 
 Only in a warehouse that this process has to itself: on a server that is the server's own business, and it merges.
 """

@@ -21,9 +21,9 @@ def parse_age(value: object) -> int | None:
         raise ValueError("not an age such as 36h, 7d, 12w or forever")
     age = round(float(found[1]) * _UNITS[found[2]])
     if age < 0:
-        raise ValueError("an age is not negative")
+        raise ValueError("an age cannot be negative")
     if age < SHORTEST:
-        raise ValueError("under an hour this deletes everything of the class as it arrives")
+        raise ValueError("an age under an hour deletes everything of the class as it arrives")
     return age
 
 

@@ -1,4 +1,4 @@
-"""What a policy looks at in a run, and the class that the run is of."""
+"""The properties of a run that a policy examines, and the run's class."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def class_of(run: Candidate) -> str:
 
 
 def share_of(run_id: str) -> float:
-    """Where a run lies between 0 and 1, by its id alone: the same in every sample, on every machine."""
+    """Return where a run lies between 0 and 1, by its id alone: the same in every sample, on every machine."""
     return int.from_bytes(sha256(run_id.encode()).digest()[:8]) / 2**64

@@ -1,4 +1,4 @@
-"""What must stay because a run that somebody chose to keep rests on it.
+"""Runs that must be kept because a run that a person chose to keep depends on them.
 
 Provenance is walked from the held, flagged and golden runs to what they used, over edges that are stated or matched by
 id. What was only inferred from equal content pins nothing.
@@ -37,7 +37,7 @@ class Pins:
         return pins
 
     def hold(self, unit: Unit) -> bool:
-        """Whether something that is kept rests on the unit."""
+        """Return whether something that is kept rests on the unit."""
         kept = self._kept.get(unit.tenant)
         return kept is not None and not kept.isdisjoint(member.run_id for member in unit.members)
 

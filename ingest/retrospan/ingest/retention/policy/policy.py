@@ -76,7 +76,7 @@ class RetentionRule:
     """The age at which payloads go before their run; None is with it."""
 
     def fits(self, run: Candidate, run_class: str) -> bool:
-        """Whether the run is meant."""
+        """Return whether the run is meant."""
         return (
             run_class in self.classes
             and fnmatchcase(run.agent_name, self.agent)
@@ -213,7 +213,7 @@ class _Reader:
             found = self._age(sample["rest"], self._lines.of("sample", "rest"), "rest")
             rest = found if found is not None else rest
             if found is None:
-                raise self._wrong(self._lines.of("sample", "rest"), "rest = 'forever' makes no sample")
+                raise self._wrong(self._lines.of("sample", "rest"), "rest = 'forever' does not make a sample")
         archive = self._table("archive")
         archived = 0
         if "keep" in archive:
@@ -254,13 +254,13 @@ class _Reader:
             places[key] = value
         classes = self._classes(told.get("class"), lines.of_rule(place, "class"))
         if "keep" not in told:
-            raise self._wrong(lines.of_rule(place), "the rule lacks keep, such as keep = '30d'")
+            raise self._wrong(lines.of_rule(place), "the rule needs keep, such as keep = '30d'")
         keep = self._age(told["keep"], lines.of_rule(place, "keep"), "keep")
         everywhere = all(not value.strip("*") for value in places.values())
         if everywhere and "class" not in told and keep is not None:
             raise self._wrong(
                 lines.of_rule(place),
-                "this rule fits every run, so that everything would be deleted at its age: name a class, an agent, "
+                "this rule matches every run, so everything would be deleted at its age: name a class, an agent, "
                 "a tenant or an environment",
             )
         share = self._share(told.get("share", 1.0), lines.of_rule(place, "share"))
@@ -306,13 +306,13 @@ class _Reader:
         if keep is not None and age is not None and age >= keep:
             raise self._wrong(
                 line,
-                f"{key} = {value!r}: payloads go with their run at {age_text(keep)}, an own age is below that",
+                f"{key} = {value!r}: payloads are deleted with their run at {age_text(keep)}; their own age must be below that",
             )
         return age
 
     def _share(self, value: object, line: int) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise self._wrong(line, f"share = {value!r}: a share lies between 0 and 1")
+            raise self._wrong(line, f"share = {value!r}: a share is between 0 and 1")
         return float(value)
 
     def _wrong(self, line: int, what: str) -> ConfigError:

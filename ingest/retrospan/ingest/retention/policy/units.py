@@ -1,6 +1,6 @@
-"""What goes or stays as one: a run with all its traces, and with the runs that lie in the same traces.
+"""What is deleted or kept together: a run with all its traces, and with the other runs in these traces.
 
-A trace that holds no run is a unit of its own. Units are found page by page, in the order of their first run, so that
+A trace without a run is a separate unit. Units are found page by page, in the order of their first run, so that
 a warehouse of any size takes the same memory.
 """
 
@@ -67,7 +67,7 @@ class Units:
                     yield run
 
     def is_due(self, unit: Unit) -> bool:
-        """Whether what another policy found is due by this one."""
+        """Return whether what another policy found is due by this one."""
         return self._unit(unit.tenant, list(unit.members)) is not None
 
     def _runs(self, before: int) -> Iterator[list[Unit]]:

@@ -1,1 +1,1 @@
-"""What people and retention say of runs, as records of the log: receipts of deletions, flags, holds."""
+"""Decisions of people and of retention about runs, as records of the log: receipts of deletions, flags, holds."""

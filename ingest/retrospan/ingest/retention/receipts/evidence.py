@@ -1,4 +1,4 @@
-"""What there is of some units, before it goes: rows, bytes and a hash, for the receipt; and whether it is still due."""
+"""The content of some units before deletion: rows, bytes and a hash, for the receipt; and whether it is still due."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Flags and holds: what people say of a run, as records of the log, so that a rebuild keeps them.
+"""Flags and holds: marks that people set on a run, as records of the log, so that a rebuild keeps them.
 
-A flag says that a run is worth keeping and has the last word over what the agent said. A hold forbids deletion until it
-is lifted or its time has come; it can be made longer, never shorter: who wants that lifts it, and the log shows it.
+A flag says that a run is worth keeping and overrides what the agent said. A hold forbids deletion until it is lifted or
+expires; it can be extended but not shortened: it must be lifted instead, which the log shows.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ class Marks:
         until, now = cast(int, told.get("until", 0)), self._clock()
         if until > LAST:
             raise BadRequest(
-                "hold: 'until' lies after 2262, where times end here: leave it out to hold for ever."
+                "hold: 'until' is after 2262, the latest possible time: leave it out to hold forever."
             )
         if until and until <= now:
-            raise BadRequest("hold: 'until' lies in the past; a hold begins now and ends later.")
+            raise BadRequest("hold: 'until' is in the past; a hold begins now and ends later.")
         held, lasting = self._held(tenant, run_id, now)
         if held and until and (not lasting or until < lasting):
             rest = "for ever" if not lasting else "longer than that"
             raise BadRequest(
-                f"run {run_id} is held {rest} already, and a hold is not shortened. Lift it first: "
+                f"run {run_id} is held {rest} already, and a hold cannot be shortened. Lift it first: "
                 f"retrospan hold {run_id} --lift"
             )
         return self._write("hold", tenant, run_id, True, until, told)
@@ -103,7 +103,7 @@ class Marks:
         return run_id, owners[0]
 
     def _held(self, tenant: str, run_id: str, now: int) -> tuple[bool, int]:
-        """Whether it is held now, and until when (Unix ns, 0 for ever)."""
+        """Return whether it is held now, and until when (Unix ns, 0 for ever)."""
         with closing(self._warehouse.connect()) as store:
             asked = {"tenant": tenant, "run_id": run_id}
             rows = typed_rows(store, tuple[int, int], load("hold_of"), asked)
