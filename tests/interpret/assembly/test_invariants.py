@@ -366,8 +366,9 @@ def test_a_prompt_tells_the_results_of_calls_that_had_been_executed() -> None:
     call = asks("weather", OSLO, "c1")
     asked = chat(1, [ASKED], call)
 
-    def run(*told: dict[str, object], takes: float = 1) -> list[tuple[str, str]]:
-        done = tool(3, "weather", OSLO, "snow", gen_ai__tool__call__id="c1", takes=takes)
+    def run(*told: dict[str, object], takes: float = 1, error: str = "") -> list[tuple[str, str]]:
+        how: dict[str, str] = {"error": error, "status": "error"} if error else {}
+        done = tool(3, "weather", OSLO, "snow", gen_ai__tool__call__id="c1", takes=takes, **how)
         again = chat(5, [ASKED, said("assistant", call), *told], SNOW)
         return doubts(agent(), asked, *([done] if takes else []), again)
 
@@ -377,6 +378,7 @@ def test_a_prompt_tells_the_results_of_calls_that_had_been_executed() -> None:
     assert run(returned(None, "snow")) == []  # whose it is, it does not say
     assert run(takes=10) == []  # the prompt is of something inside the execution
     assert run(said("user", "Stop!"), takes=0) == []
+    assert run(error="Timeout") == []  # there was none to tell
 
 
 def test_the_answers_that_a_prompt_adds_are_of_the_run() -> None:
@@ -438,4 +440,4 @@ def test_the_root_returned_no_other_answer() -> None:
         return doubts(root, chat(1, [ASKED], SNOW), chat(3, [ASKED], "Stored."))
 
     assert run(SNOW) == [("output", "the root returned this, and not the last answer")]
-    assert run("Stored.") == run(f"{SNOW}\n\nStored .") == run("") == []
+    assert run("Stored.") == run("Store") == run(f"{SNOW}\n\nStored .") == run("") == []

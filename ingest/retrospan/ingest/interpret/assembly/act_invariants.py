@@ -46,7 +46,7 @@ def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
 def ids_of_executions(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield executions whose id is not that of the call which asked for them, as tool and arguments tell."""
     for tool in run.calls.tools:
-        if tool.span is not None and tool.asked is not None and not tool.matched_by_id:
+        if tool.span is not None and tool.asked is not None:
             own, asked = tool.span.tool_call_id, tool.asked.call_id
             if own and asked and own != asked:
                 reason = f"the execution has this id, and the call that seems to have asked for it {asked}"
