@@ -364,3 +364,84 @@ def test_a_result_told_around_the_calls_names_its_call() -> None:
     assert doubts(agent(), nameless, act("invoke_agent", 4, gen_ai__input__messages=told)) == []
     named = json.dumps([returned("c1", "snow")])
     assert doubts(*weather(), act("invoke_agent", 4, gen_ai__input__messages=named)) == []
+
+
+def test_a_prompt_tells_the_results_of_calls_that_had_been_executed() -> None:
+    call = asks("weather", OSLO, "c1")
+    asked = chat(1, [ASKED], call)
+
+    def run(*told: dict[str, object], takes: float = 1, error: str = "") -> list[tuple[str, str]]:
+        how: dict[str, str] = {"error": error, "status": "error"} if error else {}
+        done = tool(3, "weather", OSLO, "snow", gen_ai__tool__call__id="c1", takes=takes, **how)
+        again = chat(5, [ASKED, said("assistant", call), *told], SNOW)
+        return doubts(agent(), asked, *([done] if takes else []), again)
+
+    reason = "a call that had been executed is repeated, and no result of it is told"
+    assert run() == run(said("user", "Well?")) == [("input_messages", reason)]
+    assert run(returned("c1", "snow")) == []
+    assert run(returned(None, "snow")) == []  # whose it is, it does not say
+    assert run(takes=10) == []  # the prompt is of something inside the execution
+    assert run(said("user", "Stop!"), takes=0) == []
+    assert run(error="Timeout") == []  # there was none to tell
+
+
+def test_the_answers_that_a_prompt_adds_are_of_the_run() -> None:
+    call, other = asks("weather", OSLO, "c1"), asks("weather", {"city": "Bergen"}, "c2")
+    told = [ASKED, said("assistant", call), returned("c1", "snow")]
+    more = [said("assistant", other), returned("c2", "rain")]
+
+    def run(*answers: dict[str, object], first: dict[str, object] = call) -> list[str]:
+        found = doubts(agent(), chat(1, [ASKED], first), chat(9, [*told, *answers], SNOW))
+        return [reason for _, reason in found]
+
+    assert run(*more) == ["a call that no answer of this run asked for stands among its answers"]
+    assert run() == []
+    assert run(*more, said("user", "And now?")) == []  # of another turn
+    assert run(*more, first=asks("weather", OSLO)) == []  # the answers leave the ids out
+    assert doubts(agent(), chat(1, [*told, *more], call), chat(9, [*told, *more], SNOW)) == []  # known before
+
+
+def test_tokens_of_an_answer_are_of_one_that_is_read() -> None:
+    def run(**more: object) -> list[tuple[str, str]]:
+        return doubts(agent(), chat(1, [ASKED], SNOW), chat(3, [ASKED], **more))
+
+    assert [field for field, _ in run(gen_ai__usage__output_tokens=9)] == ["output_messages"]
+    assert run() == []
+    assert run(gen_ai__usage__output_tokens=9, error="Cut", status="error") == []
+    # Where no answer is on record, that is a choice.
+    assert doubts(agent(), chat(1, [ASKED], gen_ai__usage__output_tokens=9)) == []
+
+
+def test_an_execution_has_the_id_of_its_call() -> None:
+    def run(asked: str | None, executed: str | None) -> list[tuple[str, str]]:
+        named = {} if executed is None else {"gen_ai__tool__call__id": executed}
+        return doubts(
+            agent(), chat(1, [ASKED], asks("weather", OSLO, asked)), tool(3, "weather", OSLO, **named)
+        )
+
+    assert run("fc_1", "call_1") == [
+        ("tool_call_id", "the execution has this id, and the call that seems to have asked for it fc_1")
+    ]
+    assert run("c1", "c1") == run(None, "c1") == run("c1", None) == []
+
+
+def test_a_total_of_a_model_call_is_its_input_and_output() -> None:
+    def run(total: int, **more: int) -> list[tuple[str, str]]:
+        counts = {"input_tokens": 100, "output_tokens": 20, "total_tokens": total, **more}
+        return doubts(
+            agent(), chat(1, [ASKED], SNOW, **{f"gen_ai__usage__{key}": n for key, n in counts.items()})
+        )
+
+    assert run(127) == [("input_tokens", "the total is not 100 tokens of input and 20 of output")]
+    assert run(120) == run(0) == []
+    assert run(127, reasoning__output_tokens=7) == []
+    assert run(90, cache_read__input_tokens=30) == run(150, cache_read__input_tokens=30) == []
+
+
+def test_the_root_returned_no_other_answer() -> None:
+    def run(returned: str) -> list[tuple[str, str]]:
+        root = agent(gen_ai__output__messages=json.dumps([said("assistant", returned)]))
+        return doubts(root, chat(1, [ASKED], SNOW), chat(3, [ASKED], "Stored."))
+
+    assert run(SNOW) == [("output", "the root returned this, and not the last answer")]
+    assert run("Stored.") == run("Store") == run(f"{SNOW}\n\nStored .") == run("") == []

@@ -33,6 +33,26 @@ def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
             )
 
 
+def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield calls whose tokens tell of an answer and that have none, where others of the agent have."""
+    told = {call.span.agent_name for call in run.calls.models if call.span.output}
+    for call in run.calls.models:
+        span = call.span
+        if not span.output and not span.failed and span.tokens.output and span.agent_name in told:
+            reason = "tokens of an answer, and none is read; other calls have theirs"
+            yield issue(span.sent.span_id, "output_messages", str(span.tokens.output), reason)
+
+
+def ids_of_executions(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield executions whose id is not that of the call which asked for them, as tool and arguments tell."""
+    for tool in run.calls.tools:
+        if tool.span is not None and tool.asked is not None:
+            own, asked = tool.span.tool_call_id, tool.asked.call_id
+            if own and asked and own != asked:
+                reason = f"the execution has this id, and the call that seems to have asked for it {asked}"
+                yield issue(tool.span.sent.span_id, "tool_call_id", own, reason)
+
+
 def unasked_executions(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield executions that no model asked for, by an agent whose other executions one asked for.
 

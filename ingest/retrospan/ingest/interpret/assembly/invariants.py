@@ -9,25 +9,29 @@ from collections.abc import Callable, Iterator
 
 from retrospan.ingest.interpret.assembly.act_invariants import (
     finish_reasons,
+    ids_of_executions,
     namesakes_of_calls,
     requests_in_one,
     unasked_executions,
+    unread_answers,
 )
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.prompt_invariants import (
-    answers_retold,
     orphaned_results,
     printed_objects,
     results_from_elsewhere,
     results_without_call,
+    untold_results,
 )
+from retrospan.ingest.interpret.assembly.repetition_invariants import answers_from_elsewhere, answers_retold
 from retrospan.ingest.interpret.assembly.run_invariants import (
     agent_names,
     failed_agents,
+    other_answers,
     request_models,
     returned_answers,
 )
-from retrospan.ingest.interpret.assembly.token_invariants import token_sums, unread_tokens
+from retrospan.ingest.interpret.assembly.token_invariants import token_sums, totals_of_calls, unread_tokens
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue
 
 Invariant = Callable[[AssembledRun], Iterator[ParseIssue]]
@@ -38,15 +42,21 @@ INVARIANTS: tuple[Invariant, ...] = (
     orphaned_results,
     results_without_call,
     results_from_elsewhere,
+    untold_results,
     answers_retold,
+    answers_from_elsewhere,
     printed_objects,
+    unread_answers,
     unasked_executions,
+    ids_of_executions,
     namesakes_of_calls,
     requests_in_one,
     token_sums,
+    totals_of_calls,
     unread_tokens,
     failed_agents,
     returned_answers,
+    other_answers,
     request_models,
     agent_names,
 )

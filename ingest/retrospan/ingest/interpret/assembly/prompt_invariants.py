@@ -1,24 +1,17 @@
-"""Invariants of prompts: results have calls, answers are retold as they were read, and text is not an object."""
+"""Invariants of prompts: results have calls and calls have results, and text is not an object."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator
 
-from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun, Prompt
+from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
-from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
-from retrospan.ingest.json_text import read_value, write_json
-from retrospan.schemas.hashing import canonical_json
+from retrospan.ingest.json_text import write_json
 
 _INPUT, _OUTPUT = "input_messages", "output_messages"
-#: One answer may be repeated in so many messages.
-_MESSAGES = 50
-#: So many tries of one request are looked at.
-_TRIES = 100
 
 #: How Python prints the object of a message; an object without a form of its own.
 _OBJECT = re.compile(
@@ -95,73 +88,26 @@ def results_from_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
         yield issue(first.span.sent.span_id, _INPUT, write_json(last[0]), reason)
 
 
-def answers_retold(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield answers that the prompt which goes on from them repeats with other calls or another text.
-
-    A repetition may leave out what it likes: only what it adds contradicts.
-    """
-    given: dict[int, list[ModelCall]] = {}
-    for call in run.calls.models:
-        given.setdefault(len(call.input_values), []).append(call)
-    for prompt in run.prompts:
-        before = prompt.after
-        if before is None or not before.span.output:
-            continue
-        told = _retelling(prompt, before)
-        near = given[len(before.input_values)][:_TRIES]
-        tries = (call for call in near if call.input_values == before.input_values)
-        # Of several tries one goes on: it may be the answer of any.
-        if told and not any(_agrees(told, call.span.output) for call in chain((before,), tries)):
-            reason = (
-                f"the prompt of model call {prompt.call.ordinal} repeats this answer, and not as it was read"
-            )
-            yield issue(before.span.sent.span_id, _OUTPUT, write_json(told), reason)
-
-
-def _retelling(prompt: Prompt, before: ModelCall) -> list[Message]:
-    """Return the messages of the assistant that stand where the answer is repeated."""
-    told: list[Message] = []
-    for message in prompt.new[:_MESSAGES]:
-        if (
-            message["role"] != "assistant"
-            or message.get("name", before.span.agent_name) != before.span.agent_name
-        ):
-            break
-        told.append(message)
-    return told
-
-
-def _agrees(told: Sequence[Message], answer: Sequence[Message]) -> bool:
-    """Tell whether the messages, or the first of them, say nothing that the answer does not."""
-    if told[: len(answer)] == answer:
-        return True
-    text, calls = _plain(answer), [part for message in answer for part in parts_of(message, "tool_call")]
-    return any(_adds_nothing(told[:size], text, calls) for size in range(1, len(told) + 1))
-
-
-def _adds_nothing(told: Sequence[Message], text: str, calls: Sequence[Part]) -> bool:
-    again = [part for message in told for part in parts_of(message, "tool_call")]
-    if not all(any(_is_same(part, call) for call in calls) for part in again):
-        return False
-    said = _plain(told)
-    if not said or said in text:
-        return True
-    # Calls may be told as text, and objects with their keys in another order.
-    return text in said if text else bool(calls) and not again
-
-
-def _is_same(part: Part, call: Part) -> bool:
-    given, asked = part.get("arguments"), call.get("arguments")
-    return is_same_tool(part.get("name", ""), call.get("name", "")) and (
-        not given or same_arguments(given, asked) or same_arguments(asked, given)
-    )
-
-
-def _plain(messages: Sequence[Message]) -> str:
-    """Return the letters and digits of the messages' texts; an object's keys in the order of the alphabet."""
-    text = "".join(text_of(message) for message in messages)
-    value = read_value(text.strip())
-    return re.sub(r"[\W_]+", "", text if isinstance(value, str) else canonical_json(value).decode())
+def untold_results(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield calls that had been executed when a prompt repeated them without a result."""
+    done = {
+        tool.call_id: tool.span.sent.done_at
+        for tool in run.calls.tools
+        if tool.span is not None and tool.call_id and tool.status == "ok"
+    }
+    for prompt in run.prompts if done else ():
+        asked: dict[str, None] = {}
+        nameless = False
+        for message in prompt.new:
+            asked.update((part["id"], None) for part in parts_of(message, "tool_call") if "id" in part)
+            for part in parts_of(message, "tool_call_response"):
+                nameless = nameless or "id" not in part
+                asked.pop(part.get("id", ""), None)
+        began = prompt.call.span.sent.started_at
+        untold = next((call_id for call_id in asked if call_id in done and done[call_id] <= began), None)
+        if untold is not None and not nameless:
+            reason = "a call that had been executed is repeated, and no result of it is told"
+            yield issue(prompt.call.span.sent.span_id, _INPUT, untold, reason)
 
 
 def printed_objects(run: AssembledRun) -> Iterator[ParseIssue]:

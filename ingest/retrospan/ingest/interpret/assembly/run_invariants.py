@@ -58,6 +58,23 @@ def returned_answers(run: AssembledRun) -> Iterator[ParseIssue]:
             )
 
 
+def other_answers(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield answers that a root returned and that have nothing in common with the one that is read."""
+    answer = _plain(run.answer.text) if run.answer is not None else ""
+    for root in run.tree.roots() if answer else ():
+        texts = [
+            text for message in root.output if message["role"] == "assistant" and (text := text_of(message))
+        ]
+        if texts and not any(answer in text or text in answer for text in map(_plain, texts)):
+            yield issue(
+                root.sent.span_id, "output", texts[-1], "the root returned this, and not the last answer"
+            )
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text)
+
+
 def request_models(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield versions of models as what was asked for, where the agent asks for the model by its name elsewhere."""
     asked = {(call.span.agent_name, call.span.request_model) for call in run.calls.models}

@@ -19,6 +19,9 @@ _COUNTS = (
     "promptTokenCount",
 )
 
+#: Where spans of model calls state their total.
+_TOTALS = ("gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total")
+
 
 @dataclass(slots=True)
 class _Sum:
@@ -83,6 +86,19 @@ def _unlike_sum(span: NormalizedSpan, side: str, inside: _Sum) -> Iterator[Parse
     if not (goes_on and total > inside.whole):
         reason = f"the total is not the sum of the {inside.calls} model calls inside: {inside.whole}"
         yield issue(span.sent.span_id, f"{side}_tokens", str(total), reason)
+
+
+def totals_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield totals of model calls that are not input and output; reasoning and what was cached may stand beside them."""
+    for call in run.calls.models:
+        tokens, attributes = call.span.tokens, call.span.sent.attributes
+        total = next((attributes[key] for key in _TOTALS if key in attributes), None)
+        if not isinstance(total, int) or not total or tokens.input is None or tokens.output is None:
+            continue
+        beside = {0, tokens.reasoning or 0, tokens.cached or 0, -(tokens.cached or 0)}
+        if total - tokens.input - tokens.output not in beside:
+            reason = f"the total is not {tokens.input} tokens of input and {tokens.output} of output"
+            yield issue(call.span.sent.span_id, "input_tokens", str(total), reason)
 
 
 def unread_tokens(run: AssembledRun) -> Iterator[ParseIssue]:
