@@ -13,7 +13,7 @@ from retrospan.ingest.interpret.dialects.dialect import Dialect
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "dialects"
 LISTING = FOLDER / "README.md"
-UNRECORDED = "No recorded traffic of it is in this project"
+UNRECORDED = "There is no recorded traffic of it in this project"
 _SOURCES = re.compile(r"^\| field \| read from \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
 _SWITCHES = re.compile(r"^\| layer \| scope of the instrumentation \|.*\n(?:\|.*\n)+", re.MULTILINE)
 

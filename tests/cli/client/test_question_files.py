@@ -80,6 +80,7 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
     given = {key: VALUES[key] for key in placeholders(sql)}
     answer = warehouse.ask(sql, given)
     assert answer.rows or name in (
+        "first_problem",
         "find_messages",
         "find_spans",
         "list_loops",
