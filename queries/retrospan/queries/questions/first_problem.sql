@@ -1,6 +1,6 @@
 -- title: What is most often wrong with the reading of a run
 -- params: run_id String
--- returns: at most one row: reason, and how often there is one
+-- returns: at most one row: reason, field, times that it occurs
 SELECT
     reason,
     field,
