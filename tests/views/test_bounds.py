@@ -30,7 +30,6 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
             story.model(calls("search", q="a"))
             story.tool("search", {"q": "a"}, [])
         story.state(1, city="Oslo")
-        story.change(1, "city", "Oslo", changed_at=0)
         story.tell(views)
     return views
 

@@ -23,7 +23,6 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
         story.tool("search", {"q": query}, [])
         story.model(text("assistant", "done"))
         story.state(1, city="Oslo")
-        story.change(1, "city", "Oslo", changed_at=0)
         story.tell(views)
     return views
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from story import SECOND, START, Ask, Story, hash_of, text, write
+from story import SECOND, START, Ask, Story, tell, text
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas.references import entity_ref, observation_ref, step_ref
-from retrospan.schemas.stated import ObservationRow, UseRow
+from retrospan.schemas import attributes
+from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.references import observation_ref, step_ref
 
 
 def _walk(ask: Ask, ref: str, direction: str = "up", depth: int = 30) -> list[dict[str, Any]]:
@@ -30,52 +31,21 @@ def _run(run_id: str, asked: str, *, minute: int = 0) -> Story:
     return story
 
 
-def _observe(store: EmbeddedStore, story: Story, name: str, limit: int, *, minute: int) -> None:
-    """Let step 1 of the run say the limit of `config/acme/eu`."""
-    at = START + minute * 60 * SECOND
-    story.edge(observation_ref(name), "wasGeneratedBy", step_ref(story.run_id, 1), step=1)
-    story.edge(entity_ref("config", "acme/eu"), "wasDerivedFrom", observation_ref(name), step=1)
-    row = ObservationRow(
-        **story.key,
-        entity_type="config",
-        entity_id="acme/eu",
-        field="limit",
-        observation_id=name,
-        op="set",
-        value=str(limit),
-        value_hash=hash_of(limit),
-        valid_from=at,
-        known_from=at + 30 * 60 * SECOND,
-        said_at=at,
-        step=1,
-        trace_id=story.run_id,
-        span_id="1" * 16,
-        agent_name="orla",
-        source=None,
-        confidence=None,
-        priority=0,
-        correction=False,
-        reason=None,
-    )
-    write(store, [row])
+def _observe(story: Story, name: str, limit: int) -> None:
+    """Let step 1 of the run say the limit of `config/acme/eu`, and when it began to hold."""
+    said = {
+        attributes.ENTITY_TYPE: "config",
+        attributes.ENTITY_ID: "acme/eu",
+        attributes.CHANGES: {"limit": limit},
+        attributes.OBSERVATION_ID: name,
+    }
+    story.event(attributes.OBSERVATION, 1, said)
 
 
-def _use(store: EmbeddedStore, story: Story, *, minute: int) -> None:
+def _use(story: Story, *, minute: int) -> None:
     """Let step 1 of the run use the entity, without saying which observation."""
-    story.edge(step_ref(story.run_id, 1), "used", entity_ref("config", "acme/eu"), step=1)
-    row = UseRow(
-        **story.key,
-        entity_type="config",
-        entity_id="acme/eu",
-        field=None,
-        observation_id=None,
-        step=1,
-        trace_id=story.run_id,
-        span_id="1" * 16,
-        agent_name="orla",
-        at=START + minute * 60 * SECOND,
-    )
-    write(store, [row])
+    said = {attributes.ENTITY_TYPE: "config", attributes.ENTITY_ID: "acme/eu"}
+    story.event(attributes.USE, 1, said, at=START + minute * 60 * SECOND)
 
 
 @pytest.mark.long
@@ -119,10 +89,10 @@ def test_from_an_output_over_runs_to_its_sources_and_down_from_a_document(
 def test_who_used_an_entity_used_what_held_then(views: EmbeddedStore, ask: Ask) -> None:
     for name, minute in (("early", 1), ("later", 5), ("too-late", 9)):
         story = _run(name, name, minute=minute)
-        _observe(views, story, f"o-{name}", minute * 100, minute=minute)
+        _observe(story, f"o-{name}", minute * 100)
         story.tell(views)
     user = _run("user", "use it", minute=6)
-    _use(views, user, minute=7)
+    _use(user, minute=7)
     user.edge("output:x%2Fy", "wasGeneratedBy", step_ref("user", 1), step=1)
     user.tell(views)
 
@@ -180,12 +150,10 @@ def test_a_span_starts_at_its_step_and_a_cycle_over_runs_ends(views: EmbeddedSto
 
 
 def test_a_thing_that_too_many_runs_share_is_cut_and_says_so(views: EmbeddedStore, ask: Ask) -> None:
-    rows: list[object] = []
-    for number in range(1_100):
-        story = Story(f"r{number:04}")
+    stories = [_run(f"r{number:04}", "read it") for number in range(1_100)]
+    for story in stories:
         story.edge(step_ref(story.run_id, 1), "used", "document:bad")
-        rows += story.rows()
-    write(views, rows)
+    tell(views, *stories)
     (said,) = ask(
         "SELECT count() AS found, uniqExact(run_id) AS runs, countIf(truncated) AS cut, max(depth) AS deepest "
         "FROM provenance(ref = 'document:bad', depth = 9, direction = 'down') "

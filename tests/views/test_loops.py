@@ -5,6 +5,7 @@ from __future__ import annotations
 from story import Ask, Story, calls
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.schemas import semconv
 
 _COLUMNS = "agent_name, tool_name, arguments, repeats, first_step, last_step, same_result"
 
@@ -20,7 +21,7 @@ def test_three_equal_calls_with_model_calls_between_are_a_loop(views: EmbeddedSt
         {
             "agent_name": "orla",
             "tool_name": "search",
-            "arguments": '{"q": "a"}',
+            "arguments": '{"q":"a"}',
             "repeats": 3,
             "first_step": 2,
             "last_step": 6,
@@ -38,14 +39,19 @@ def test_two_equal_calls_another_and_an_equal_one_are_none(views: EmbeddedStore,
 
 
 def test_a_call_that_never_ran_neither_counts_nor_interrupts(views: EmbeddedStore, ask: Ask) -> None:
-    story = Story("two")
-    for status in ("ok", "not_executed", "ok"):
-        story.tool("search", {"q": "a"}, [], status=status)
-    story.tell(views)
-    story = Story("three")
-    for status in ("ok", "not_executed", "error", "ok"):
-        story.tool("search", {"q": "a"}, [], status=status)
-    story.tell(views)
+    for run_id, fates in (("two", ("ok", "never", "ok")), ("three", ("ok", "never", "error", "ok"))):
+        story = Story(run_id)
+        for number, fate in enumerate(fates):
+            call_id = f"call-{number}"
+            story.model(calls("search", call_id, q="a"))
+            if fate != "never":
+                error = "Timeout" if fate == "error" else None
+                story.tool("search", {"q": "a"}, [], error=error, **{semconv.TOOL_CALL_ID: call_id})
+        story.tell(views)
+    statuses = ask(
+        "SELECT groupArray(status) AS s FROM (SELECT * FROM tool_calls WHERE run_id = 'three' ORDER BY ordinal)"
+    )
+    assert statuses[0]["s"][1] not in ("ok", "error")
     found = ask("SELECT run_id, repeats, same_result FROM loops")
     assert found == [{"run_id": "three", "repeats": 3, "same_result": True}]
 
@@ -53,7 +59,7 @@ def test_a_call_that_never_ran_neither_counts_nor_interrupts(views: EmbeddedStor
 def test_agents_are_counted_apart(views: EmbeddedStore, ask: Ask) -> None:
     story = Story("r")
     for agent in ("ada", "bob", "ada", "bob", "ada"):
-        story.tool("search", {"q": "a"}, [], agent_name=agent)
+        story.tool("search", {"q": "a"}, [], agent=agent)
     story.tell(views)
     assert ask("SELECT agent_name, repeats, first_step, last_step FROM loops") == [
         {"agent_name": "ada", "repeats": 3, "first_step": 1, "last_step": 5}
@@ -65,11 +71,11 @@ def test_unknown_arguments_equal_nothing_and_unknown_results_are_not_the_same(
 ) -> None:
     story = Story("arguments")
     for _ in range(3):
-        story.tool("search", None, [], arguments_hash=None)
+        story.tool("search", None, [])
     story.tell(views)
     story = Story("results")
     for _ in range(3):
-        story.tool("search", {"q": "a"}, None, result_hash=None)
+        story.tool("search", {"q": "a"}, None)
     story.tell(views)
     assert ask("SELECT run_id, same_result FROM loops") == [{"run_id": "results", "same_result": False}]
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 from fix_recordings import load_recording
 from spans import rows_of_recording
-from story import Ask, write
+from story import Ask
 
+from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
 
 def _tell(store: EmbeddedStore, name: str) -> str:
     """Write the recording's first run; its id."""
     run = rows_of_recording(load_recording(name))[0]
-    write(store, [row for table in fields(run) for row in getattr(run, table.name)])
+    write_rows(store, run)
     return run.runs[0].run_id
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from typing import Any
 
-from story import SECOND, Ask, Story, calls, gives, hash_of, text, write
+from story import SECOND, Ask, Story, calls, gives, text
 
+from retrospan.ingest.interpret.rows.placeholders import deleted_run
+from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas import canonical
+from retrospan.schemas import attributes, semconv
+from retrospan.schemas.hashing import hash_of
 
 
 def _asking(run_id: str, **run: Any) -> Story:
@@ -45,13 +47,15 @@ def test_only_the_newest_generation_is_seen(views: EmbeddedStore, ask: Ask) -> N
 
 def test_rows_without_their_pointer_are_not_seen_yet(views: EmbeddedStore, ask: Ask) -> None:
     _asking("r", generation=1).tell(views)
-    write(views, _asking("r", generation=2).rows()[:-1])
+    rows = _asking("r", generation=2).rows()
+    rows.runs = []
+    write_rows(views, rows)
     assert ask("SELECT count() AS n FROM model_calls") == [{"n": 2}]
 
 
 def test_a_deleted_run_is_nowhere(views: EmbeddedStore, ask: Ask) -> None:
-    story = _asking("r").tell(views)
-    write(views, [replace(story.run_row(), generation=2, deleted=True)])
+    _asking("r").tell(views)
+    write_rows(views, deleted_run("default", "r", 2))
     for name in ("runs", "model_calls", "tool_calls", "messages", "steps", "provenance_edges", "loops"):
         assert ask(f"SELECT count() AS n FROM {name}") == [{"n": 0}], name
     assert ask("SELECT 1 AS n FROM run_state(run_id = 'r', step = 1)") == []
@@ -62,10 +66,12 @@ def test_a_deleted_run_is_nowhere(views: EmbeddedStore, ask: Ask) -> None:
 def test_a_fresh_incomplete_run_is_running_and_an_old_one_incomplete(views: EmbeddedStore, ask: Ask) -> None:
     now = time.time_ns()
     ends = {"fresh": now - 60 * SECOND, "old": now - 600 * SECOND, "wild": now + 10 * 86_400 * SECOND}
-    for run_id, ended in ends.items():
-        Story(run_id, outcome="incomplete", incomplete_because="no_root", newest_ended_at=ended).tell(views)
-    Story("ok", outcome="ok", newest_ended_at=now).tell(views)
-    Story("failed", outcome="error", newest_ended_at=now).tell(views)
+    for run_id, ended in {**ends, "ok": now, "failed": now}.items():
+        story = Story(run_id, started_at=ended - 3 * SECOND // 2)
+        story.model(text("assistant", "done"))
+        story.has_root = run_id not in ends
+        story.root.status = "error" if run_id == "failed" else "unset"
+        story.tell(views)
     found = {row["run_id"]: row["outcome"] for row in ask("SELECT run_id, outcome FROM runs")}
     assert found == {
         "fresh": "running",
@@ -93,29 +99,34 @@ def test_a_model_call_gives_back_the_whole_request_and_answer(views: EmbeddedSto
     assert row["tool_definitions"] is None
 
 
-def test_unknown_messages_are_null_and_no_messages_are_an_empty_list(views: EmbeddedStore, ask: Ask) -> None:
+def test_messages_that_are_not_known_are_null(views: EmbeddedStore, ask: Ask) -> None:
     story = Story("r")
-    story.model(None, history="none", system="")
-    story.model(None, history="full")
+    story.model(None, system="", **{semconv.INPUT_MESSAGES: None})
+    story.hear(text("user", "x"))
+    story.model(None)
     story.tell(views)
     found = ask(
         "SELECT input_messages, output_messages, system_instructions FROM model_calls ORDER BY ordinal"
     )
-    assert [row["input_messages"] for row in found] == [None, "[]"]
+    assert [row["input_messages"] for row in found] == [
+        None,
+        json.dumps([text("user", "x")], separators=(",", ":")),
+    ]
     assert [row["output_messages"] for row in found] == [None, None]
     assert found[0]["system_instructions"] is None
 
 
 def test_a_value_made_of_others_is_put_together(views: EmbeddedStore, ask: Ask) -> None:
     story = Story("r")
-    first, second = story.value({"name": "search"}), story.value({"name": "send"})
-    both = story.value(["search", "send"], "list", [first, second])
-    none = story.value([], "list")
-    story.model(text("assistant", "x"), tools_value=both, system_value=none)
+    story.model(
+        text("assistant", "x"),
+        system="",
+        **{semconv.TOOL_DEFINITIONS: [{"name": "search"}, {"name": "send"}]},
+    )
     story.tell(views)
     (row,) = ask("SELECT tool_definitions, system_instructions FROM model_calls")
     assert json.loads(row["tool_definitions"]) == [{"name": "search"}, {"name": "send"}]
-    assert row["system_instructions"] == "[]"
+    assert row["system_instructions"] is None
 
 
 def test_messages_are_expanded_in_place_and_new_only_once(views: EmbeddedStore, ask: Ask) -> None:
@@ -136,13 +147,13 @@ def test_messages_are_expanded_in_place_and_new_only_once(views: EmbeddedStore, 
     assert found[4]["message_hash"] == hash_of(gives(["here"]))
 
 
-def test_a_call_that_never_ran_is_listed_without_step(views: EmbeddedStore, ask: Ask) -> None:
+def test_a_call_without_an_execution_is_listed_without_step(views: EmbeddedStore, ask: Ask) -> None:
     story = Story("r")
     story.model(calls("send", to="x"))
-    story.tool("send", {"to": "x"}, None, status="not_executed", heard=False)
+    story.model(text("assistant", "I could not."))
     story.tell(views)
     assert ask("SELECT tool_name, step, asked_by, status, started_at FROM tool_calls") == [
-        {"tool_name": "send", "step": None, "asked_by": 1, "status": "not_executed", "started_at": None}
+        {"tool_name": "send", "step": None, "asked_by": 1, "status": "unknown", "started_at": None}
     ]
 
 
@@ -169,15 +180,11 @@ def test_run_state_is_what_the_run_knew_as_the_step_began(views: EmbeddedStore, 
     story = _asking("r")
     other = _asking("s")
     for told in (story, other):
-        for step in (1, 2, 3):
-            told.state(step, any="thing")
-        told.change(1, "city", "Oslo", changed_at=0)
-        told.change(2, "city", "Bergen", changed_at=1)
-        told.change(2, "temp", 3, changed_at=1)
-        told.change(3, "temp", None, changed_at=2)
-        told.change(4, "city", "Voss", changed_at=3)
-    other.change(2, "secret", 1, changed_at=1)
-    story.steps[-1] = replace(story.steps[-1], state_after_hash="known")
+        told.state(1, city="Oslo")
+        told.state(2, city="Bergen", temp=3)
+        told.state(3, city="Bergen")
+    other.state(2, city="Bergen", temp=3, secret=1)
+    story.state_after(3, city="Voss")
     story.tell(views)
     other.tell(views)
 
@@ -197,12 +204,16 @@ def test_run_state_is_what_the_run_knew_as_the_step_began(views: EmbeddedStore, 
 
 def test_problems_are_listed_with_their_run(views: EmbeddedStore, ask: Ask) -> None:
     story = Story("r")
-    story.problems.append(
-        canonical.ProblemRow(**story.key, span_id=None, field="run", raw="Traceback …", reason="KeyError")
-    )
+    story.model(text("assistant", "x"), **{attributes.STATE_BEFORE: '{"city":'})
     story.tell(views)
-    assert ask("SELECT run_id, span_id, field, reason FROM interpretation_problems") == [
-        {"run_id": "r", "span_id": None, "field": "run", "reason": "KeyError"}
+    assert ask("SELECT run_id, span_id, field, raw, reason FROM interpretation_problems") == [
+        {
+            "run_id": "r",
+            "span_id": f"{1:016x}",
+            "field": attributes.STATE_BEFORE,
+            "raw": '{"city":',
+            "reason": "not JSON: Expecting value: line 1 column 9 (char 8)",
+        }
     ]
     assert ask("SELECT problems FROM runs") == [{"problems": 1}]
 
@@ -212,21 +223,12 @@ def test_what_left_the_context_is_named_and_can_be_read(views: EmbeddedStore, as
     story.hear(text("user", "one"), text("user", "two"))
     story.model(None)
     story.history = [text("user", "two"), text("user", "three")]
-    gone = hash_of(text("user", "one"))
-    story.model(
-        None,
-        goes_on=1,
-        messages_new=1,
-        messages_lost=1,
-        lost_hashes=[gone],
-        lost_how="dropped",
-        context_limit=8000,
-    )
-    story.model(None, history="none", input_values=[])
+    story.model(None, **{attributes.CONTEXT_LIMIT: 8000})
+    story.model(None, **{semconv.INPUT_MESSAGES: None})
     story.tell(views)
     columns = "model_call, goes_on, context_limit, messages_in, messages_new, messages_lost, lost_how"
     assert [list(row.values()) for row in ask(f"SELECT {columns} FROM context_use ORDER BY model_call")] == [
-        [1, None, None, 2, None, None, None],
+        [1, None, None, 2, 2, 0, None],
         [2, 1, 8000, 2, 1, 1, "dropped"],
         [3, None, None, None, None, None, None],
     ]
@@ -234,39 +236,23 @@ def test_what_left_the_context_is_named_and_can_be_read(views: EmbeddedStore, as
         "SELECT DISTINCT m.content AS content FROM context_use AS c "
         "INNER JOIN messages AS m ON m.run_id = c.run_id AND m.model_call = c.goes_on "
         "WHERE c.run_id = 'r' AND has(c.lost_messages, m.message_hash)"
-    ) == [{"content": json.dumps(text("user", "one"))}]
+    ) == [{"content": json.dumps(text("user", "one"), separators=(",", ":"))}]
 
 
 def test_failures_and_tries_of_an_older_reading_are_not_seen(views: EmbeddedStore, ask: Ask) -> None:
     for generation, message in ((1, "old"), (2, "new")):
         story = Story("r", generation=generation)
-        story.model(None)
-        failure = canonical.FailureRow(
-            **story.key,
-            step=1,
-            trace_id="r",
-            span_id="s",
-            origin="reasoning",
-            error_class=None,
-            error_type=None,
-            error_message=message,
-            handled=False,
-            at=story.started_at,
-        )
-        attempt = canonical.AttemptRow(
-            **story.key,
-            step=1,
-            tool_name=None,
-            attempt=generation,
-            of_step=None,
-            backoff_ms=50,
-            error_type="E",
-            status="error",
-        )
-        write(views, [*story.rows(), failure, attempt])
-    assert ask("SELECT step, class, error_message, handled FROM failures") == [
-        {"step": 1, "class": None, "error_message": "new", "handled": False}
+        story.model(calls("send", to="b"))
+        for _ in range(generation):
+            story.tool("send", {"to": "b"}, None, error=f"Timeout: {message}")
+        story.tool("send", {"to": "b"}, "sent", **{attributes.BACKOFF_MS: 50})
+        story.tell(views)
+    assert ask("SELECT step, class, error_message, handled FROM failures ORDER BY step") == [
+        {"step": 2, "class": "transient", "error_message": "new", "handled": True},
+        {"step": 3, "class": "transient", "error_message": "new", "handled": True},
     ]
-    assert ask("SELECT attempt, of_step, backoff_ms, error_type FROM retries") == [
-        {"attempt": 2, "of_step": None, "backoff_ms": 50, "error_type": "E"}
+    assert ask("SELECT attempt, of_step, backoff_ms, error_type FROM retries ORDER BY attempt") == [
+        {"attempt": 1, "of_step": 2, "backoff_ms": None, "error_type": "Timeout"},
+        {"attempt": 2, "of_step": 2, "backoff_ms": None, "error_type": "Timeout"},
+        {"attempt": 3, "of_step": 2, "backoff_ms": 50, "error_type": None},
     ]

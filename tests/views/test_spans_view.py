@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from story import SECOND, START, Ask, write
+from story import SECOND, START, Ask
 
+from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.schemas import canonical
 
@@ -102,36 +104,28 @@ def test_attributes_are_text_of_their_kind_and_the_last_of_equal_keys_wins(
     views: EmbeddedStore, ask: Ask
 ) -> None:
     _put(views, _span(attributes=_ATTRIBUTES, resource_attributes=[["service.name", "string", "orla"]]))
-    write(
-        views,
-        [
-            canonical.TraceRow(
-                tenant="default",
-                trace_id="t" * 32,
-                run_ids=["r"],
-                generation=2,
-                through_sequence=1,
-                interpreted_by="test",
-            )
-        ],
+    trace = canonical.TraceRow(
+        tenant="default",
+        trace_id="t" * 32,
+        run_ids=["r"],
+        generation=2,
+        through_sequence=1,
+        interpreted_by="test",
     )
+    write_rows(views, Rows(traces=[trace]))
     views.command("SYSTEM STOP MERGES canon_spans")
     for generation, run_id in ((1, "old"), (2, "r"), (3, "not yet pointed to")):
-        write(
-            views,
-            [
-                canonical.SpanRow(
-                    tenant="default",
-                    trace_id="t" * 32,
-                    span_id="a" * 16,
-                    generation=generation,
-                    run_id=run_id,
-                    operation="inference",
-                    dialect="test",
-                    rendered={"deep": '{"k":[null]}'},
-                )
-            ],
+        span = canonical.SpanRow(
+            tenant="default",
+            trace_id="t" * 32,
+            span_id="a" * 16,
+            generation=generation,
+            run_id=run_id,
+            operation="inference",
+            dialect="test",
+            rendered={"deep": '{"k":[null]}'},
         )
+        write_rows(views, Rows(spans=[span]))
     (row,) = ask("SELECT attributes, resource, service_name, run_id, operation, dialect FROM spans")
     assert row["attributes"] == _SHOWN
     assert row["resource"] == {"service.name": "orla"}
