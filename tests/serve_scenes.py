@@ -5,16 +5,13 @@ A process of its own, because chDB opens one directory per process.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
 
 from populations import Kind, made, write
-from scene import Scene
 from scenes import scenes
+from story import tell
 
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.sql_port import SqlPort
@@ -24,41 +21,6 @@ from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.errors import LogFailed
 from retrospan.schemas.migrate import Migrations
-from retrospan.schemas.store import Store
-
-TIMES = {
-    *("started_at", "ended_at", "at", "newest_ended_at", "arrived_at"),
-    *("valid_from", "known_from", "said_at"),
-}
-
-
-def line(row: Any) -> bytes:
-    values = {
-        name: f"{value // 10**9}.{value % 10**9:09d}" if name in TIMES and value is not None else value
-        for name, value in asdict(row).items()
-    }
-    return json.dumps(values).encode() + b"\n"
-
-
-def fill(store: Store, found: list[Scene]) -> None:
-    for scene in found:
-        tables: dict[str, list[Any]] = {
-            "canon_values": list(scene.values),
-            "canon_model_calls": list(scene.models),
-            "canon_tool_calls": list(scene.tools),
-            "canon_steps": list(scene.steps),
-            "canon_state_changes": list(scene.changes),
-            "canon_edges": list(scene.edges),
-            "canon_observations": list(scene.observations),
-            "canon_problems": list(scene.problems),
-            "canon_runs": [scene.run()],
-        }
-        for table, rows in tables.items():
-            if rows:
-                names = ", ".join(column.name for column in fields(rows[0]))
-                store.insert(
-                    f"INSERT INTO {table} ({names})", b"".join(line(row) for row in rows), "JSONEachRow"
-                )
 
 
 def main() -> None:
@@ -71,7 +33,7 @@ def main() -> None:
         write(store, "default", "1.4.2", made("after", 120, Kind(shares=(0.2, 0.2, 0.15, 0.4, 0.05))))
         write(store, "default", "1.4.3", made("few", 7))
     elif "--empty" not in sys.argv:
-        fill(store, scenes())
+        tell(store, *scenes())
 
     def rebuild(arguments: Mapping[str, object], report: Report) -> None:
         for done in range(0, 101, 20):

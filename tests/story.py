@@ -36,16 +36,14 @@ def calls(name: str, /, call_id: str | None = None, **arguments: object) -> Mess
     }
 
 
-def gives(response: object) -> Message:
+def gives(response: object, call_id: str | None = None) -> Message:
     """Return a tool's message."""
-    return {"role": "tool", "parts": [{"type": "tool_call_response", "response": response}]}
+    named = {} if call_id is None else {"id": call_id}
+    return {"role": "tool", "parts": [{"type": "tool_call_response", **named, "response": response}]}
 
 
 class Story:
-    """One run of an agent. Each act is a span that begins a `beat` after the one before; `rows()` are those of the run.
-
-    Keyword arguments beside those that are named are attributes of the root's span.
-    """
+    """One run of an agent. Each act is a span that begins a `beat` after the one before; `rows()` are those of the run."""
 
     def __init__(
         self,
@@ -59,7 +57,6 @@ class Story:
         conversation: str | None = None,
         beat: int = SECOND,
         takes: int = SECOND // 2,
-        **root: object,
     ) -> None:
         self.run_id, self.generation, self.tenant = run_id, generation, tenant
         self.started_at, self.agent, self.beat, self.takes = started_at, agent, beat, takes
@@ -70,7 +67,7 @@ class Story:
             semconv.AGENT_VERSION: version,
             semconv.CONVERSATION_ID: conversation,
         }
-        self.root = self._span(f"invoke_agent {agent}", "invoke_agent", {**named, **root})
+        self.root = self._span(f"invoke_agent {agent}", "invoke_agent", named)
         self.root.started_at = started_at
         self.acts: list[Span] = []
         self.has_root = True  # False: it was never sent
@@ -87,7 +84,7 @@ class Story:
         model: str = "m-1",
         agent: str | None = None,
         error: str | None = None,
-        **more: object,
+        more: Mapping[str, object] | None = None,
     ) -> Span:
         """Add a model call over all that was said; `more` are further attributes, None takes one away."""
         said: dict[str, object] = {
@@ -103,7 +100,7 @@ class Story:
         }
         if answer is not None:
             self.history.append(answer)
-        return self._act(f"chat {model}", "chat", {**said, **more}, error)
+        return self._act(f"chat {model}", "chat", {**said, **(more or {})}, error)
 
     def tool(
         self,
@@ -114,18 +111,20 @@ class Story:
         heard: bool = True,
         agent: str | None = None,
         error: str | None = None,
-        **more: object,
+        call_id: str | None = None,
+        more: Mapping[str, object] | None = None,
     ) -> Span:
         """Add an executed tool call whose result the next model call reads, where it is `heard`."""
         said: dict[str, object] = {
             semconv.AGENT_NAME: agent or self.agent,
             semconv.TOOL_NAME: name,
+            semconv.TOOL_CALL_ID: call_id,
             semconv.TOOL_CALL_ARGUMENTS: arguments,
             semconv.TOOL_CALL_RESULT: result,
         }
         if heard and result is not None:
-            self.history.append(gives(result))
-        return self._act(f"execute_tool {name}", "execute_tool", {**said, **more}, error)
+            self.history.append(gives(result, call_id))
+        return self._act(f"execute_tool {name}", "execute_tool", {**said, **(more or {})}, error)
 
     def state(self, step: int, **state: object) -> None:
         """Say in which state the step began."""

@@ -108,6 +108,13 @@ def test_blocks_are_one_response_only_when_all_of_them_are_alike(blocks: object,
     assert response_of(blocks) == response
 
 
+def test_what_has_more_than_a_text_is_no_text_block() -> None:
+    documents = [{"id": "kb-17", "text": "30 days"}, {"id": "kb-18", "text": "none"}]
+    assert response_of(documents) == documents
+    assert response_of([{"type": "text", "text": "30"}, {"block_type": "text", "text": " days"}]) == "30 days"
+    assert response_of([{"type": "image", "text": "30"}]) == [{"type": "image", "text": "30"}]
+
+
 def test_values_are_told_in_their_order() -> None:
     assert list(_values_in({"a": "order-1", "b": ["order-2", {"c": "order-3"}], "d": "order-4"})) == [
         "order-1", "order-2", "order-3", "order-4",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from story import Ask, Story, calls
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas import semconv
 
 _COLUMNS = "agent_name, tool_name, arguments, repeats, first_step, last_step, same_result"
 
@@ -46,7 +45,7 @@ def test_a_call_that_never_ran_neither_counts_nor_interrupts(views: EmbeddedStor
             story.model(calls("search", call_id, q="a"))
             if fate != "never":
                 error = "Timeout" if fate == "error" else None
-                story.tool("search", {"q": "a"}, [], error=error, **{semconv.TOOL_CALL_ID: call_id})
+                story.tool("search", {"q": "a"}, [], error=error, call_id=call_id)
         story.tell(views)
     statuses = ask(
         "SELECT groupArray(status) AS s FROM (SELECT * FROM tool_calls WHERE run_id = 'three' ORDER BY ordinal)"

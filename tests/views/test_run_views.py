@@ -101,7 +101,7 @@ def test_a_model_call_gives_back_the_whole_request_and_answer(views: EmbeddedSto
 
 def test_messages_that_are_not_known_are_null(views: EmbeddedStore, ask: Ask) -> None:
     story = Story("r")
-    story.model(None, system="", **{semconv.INPUT_MESSAGES: None})
+    story.model(None, system="", more={semconv.INPUT_MESSAGES: None})
     story.hear(text("user", "x"))
     story.model(None)
     story.tell(views)
@@ -121,7 +121,7 @@ def test_a_value_made_of_others_is_put_together(views: EmbeddedStore, ask: Ask) 
     story.model(
         text("assistant", "x"),
         system="",
-        **{semconv.TOOL_DEFINITIONS: [{"name": "search"}, {"name": "send"}]},
+        more={semconv.TOOL_DEFINITIONS: [{"name": "search"}, {"name": "send"}]},
     )
     story.tell(views)
     (row,) = ask("SELECT tool_definitions, system_instructions FROM model_calls")
@@ -204,7 +204,7 @@ def test_run_state_is_what_the_run_knew_as_the_step_began(views: EmbeddedStore, 
 
 def test_problems_are_listed_with_their_run(views: EmbeddedStore, ask: Ask) -> None:
     story = Story("r")
-    story.model(text("assistant", "x"), **{attributes.STATE_BEFORE: '{"city":'})
+    story.model(text("assistant", "x"), more={attributes.STATE_BEFORE: '{"city":'})
     story.tell(views)
     assert ask("SELECT run_id, span_id, field, raw, reason FROM interpretation_problems") == [
         {
@@ -223,8 +223,8 @@ def test_what_left_the_context_is_named_and_can_be_read(views: EmbeddedStore, as
     story.hear(text("user", "one"), text("user", "two"))
     story.model(None)
     story.history = [text("user", "two"), text("user", "three")]
-    story.model(None, **{attributes.CONTEXT_LIMIT: 8000})
-    story.model(None, **{semconv.INPUT_MESSAGES: None})
+    story.model(None, more={attributes.CONTEXT_LIMIT: 8000})
+    story.model(None, more={semconv.INPUT_MESSAGES: None})
     story.tell(views)
     columns = "model_call, goes_on, context_limit, messages_in, messages_new, messages_lost, lost_how"
     assert [list(row.values()) for row in ask(f"SELECT {columns} FROM context_use ORDER BY model_call")] == [
@@ -245,7 +245,7 @@ def test_failures_and_tries_of_an_older_reading_are_not_seen(views: EmbeddedStor
         story.model(calls("send", to="b"))
         for _ in range(generation):
             story.tool("send", {"to": "b"}, None, error=f"Timeout: {message}")
-        story.tool("send", {"to": "b"}, "sent", **{attributes.BACKOFF_MS: 50})
+        story.tool("send", {"to": "b"}, "sent", more={attributes.BACKOFF_MS: 50})
         story.tell(views)
     assert ask("SELECT step, class, error_message, handled FROM failures ORDER BY step") == [
         {"step": 2, "class": "transient", "error_message": "new", "handled": True},

@@ -16,7 +16,7 @@ def test_changes_say_what_by_whom_and_since_when(ask: Ask) -> None:
         ["AT", "FIELD", "OLD", "→", "NEW", "BY", "HOW"],
         ["2026-09-21", "13:59:58.000", "owner", "-", "→", '"ops/night"', "batch/12/1", "nightly", "-"],
         ["2026-09-21", "13:59:58.000", "status", "-", "→", '"open"', "batch/12/1", "nightly", "-"],
-        ["2026-09-21", "14:00:09.100", "owner", '"ops/night"', "→", "-", "4bf92f35/2", "orla", "-"],
+        ["2026-09-21", "14:00:09.000", "owner", '"ops/night"', "→", "-", "4bf92f35/1", "orla", "-"],
         [
             "2026-09-21",
             "14:00:09.100",

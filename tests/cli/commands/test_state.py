@@ -43,13 +43,13 @@ def test_the_state_at_a_time(ask: Ask) -> None:
 
 
 def test_a_state_that_is_not_known_is_reported_in_words(ask: Ask) -> None:
-    said = ask("state", "d220")
+    assert "is incomplete" in ask("state", "d220").err.splitlines()[0]
+    said = ask("state", "batch/12")
     assert (said.code, said.out) == (0, "")
-    assert "is incomplete" in said.err.splitlines()[0]
-    assert "Not known: the state after the last step 3" in said.err and "not guessed" in said.err
+    assert "Not known: the state after the last step 1" in said.err and "not guessed" in said.err
     assert "\\n" not in said.err
-    assert ask("state", "d220", "--exit-code").code == 1
-    said = ask("state", "d220", "--json")
+    assert ask("state", "batch/12", "--exit-code").code == 1
+    said = ask("state", "batch/12", "--json")
     assert said.out == "" and "Not known" in said.err
 
 
@@ -59,7 +59,7 @@ def test_state_as_json(ask: Ask) -> None:
         "key": "policy",
         "value": {"refund_days": 30, "source": "kb-17"},
         "changed_at_step": 2,
-        "span_id": "0000000000000002",
+        "span_id": "0000000000000003",
     }
 
 

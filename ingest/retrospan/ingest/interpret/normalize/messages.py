@@ -308,18 +308,20 @@ def error_of(response: object) -> str | None:
 def response_of(value: object) -> object:
     """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON."""
     if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
-        texts = [
-            block.get("text")
-            for block in value
-            if block.get("type") in ("text", "output_text", "input_text", None)
-        ]
-        if len(texts) == len(value) and all(
-            isinstance(text, str) and len(block) <= 2 for text, block in zip(texts, value, strict=True)
-        ):
-            return read_value("".join(map(str, texts)))
+        if all(_is_text_block(block) for block in value):
+            return read_value("".join(block["text"] for block in value))
         if all(set(block) == {"json"} for block in value):
             return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
     return read_value(value)
+
+
+def _is_text_block(block: dict[str, object]) -> bool:
+    """Tell whether an object is only text: with anything else beside it, as an id, it is a document."""
+    return (
+        isinstance(block.get("text"), str)
+        and block.get("type", block.get("block_type")) in ("text", "output_text", "input_text", None)
+        and block.keys() <= {"text", "type", "block_type"}
+    )
 
 
 def _first(value: dict[str, object], *keys: str) -> object:
