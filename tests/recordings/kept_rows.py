@@ -17,6 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
+from recordings.crossed import crossed
 from recordings.damaged import damaged, stated
 from spans import rows_of_spans, spans_of_requests
 
@@ -29,7 +30,7 @@ KEPT = Path(__file__).with_name("kept_rows.tsv")
 #: Each recording is damaged so many times: of each hundred attributes, so many are lost.
 DAMAGED = (5, 12, 12, 40)
 #: How many runs are made up.
-STATED = 200
+STATED = 400
 #: Changes with every version of the rules.
 _LEFT_OUT = ("interpreted_by",)
 _TABLES = tuple(field.name for field in fields(Rows))
@@ -60,8 +61,8 @@ def hashes_of(spans: Sequence[Span]) -> dict[str, str]:
 
 
 def cases() -> dict[str, Callable[[], list[Span]]]:
-    """Return what rows are kept of, by name: every recording but those that are held back, whole and damaged, and runs
-    that are made up."""
+    """Return what rows are kept of, by name: every recording but those that are held back, whole and damaged, runs that
+    are made up, and those of the file that cross two of them."""
     found: dict[str, Callable[[], list[Span]]] = {}
     whole = {name: load_recording(name) for name in sorted(manifest())} | taken() | taken(OTHERS)
     for name, recording in whole.items():
@@ -70,7 +71,15 @@ def cases() -> dict[str, Callable[[], list[Span]]]:
             found[f"{name}~{number}"] = partial(_damaged, recording, number)
     for number in range(1, STATED + 1):
         found[f"stated~{number}"] = partial(stated, str(number))
+    for name in kept():
+        if "+" in name:
+            own, _, other = name.rpartition("~")[0].partition("+")
+            found[name] = partial(_crossed, found[own], found[other], name)
     return found
+
+
+def _crossed(own: Callable[[], list[Span]], other: Callable[[], list[Span]], seed: str) -> list[Span]:
+    return crossed(own(), other(), seed)
 
 
 def _damaged(recording: Recording, number: int) -> list[Span]:
