@@ -81,10 +81,10 @@ def test_a_part_of_a_kind_that_is_not_known_stays_as_it_was_sent() -> None:
 
 
 @pytest.mark.parametrize("choice", [{"message": {}}, {"text": "a"}, {"content": "a"}])
-def test_a_response_holds_an_answer_in_each_of_its_choices(choice: dict[str, object]) -> None:
+def test_a_response_holds_an_answer_in_each_of_its_choices(choice: dict[str, Any]) -> None:
     request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 
-    def found(choices: list[object]) -> bool:
+    def found(choices: list[Any]) -> bool:
         values = {"a": json.dumps(request), "b": json.dumps({"choices": choices})}
         return exchange_by_values(values) is not None
 
@@ -101,7 +101,7 @@ def test_a_message_with_a_stop_reason_is_a_response_where_its_content_is_a_list(
         }
         return exchange_by_keys(values) is not None or exchange_by_values(values) is not None
 
-    whole_answer = {
+    whole_answer: dict[str, object] = {
         "role": "assistant",
         "stop_reason": "end_turn",
         "content": [{"type": "text", "text": "a"}],
@@ -132,7 +132,7 @@ def test_a_question_is_found_two_levels_deep_and_no_deeper() -> None:
 
 def test_an_answer_in_parts_is_one_message() -> None:
     (message,) = parse_answer({"role": "model", "parts": [{"text": "a"}, {"text": "b"}]})
-    assert [part["content"] for part in message["parts"]] == ["a", "b"]
+    assert [part.get("content") for part in message["parts"]] == ["a", "b"]
 
 
 def test_only_a_text_between_quotes_loses_them() -> None:
@@ -332,7 +332,7 @@ def test_the_version_of_an_agent_is_the_first_that_is_said() -> None:
     ],
 )
 def test_documents_are_those_of_the_first_place_that_holds_some(
-    attributes: Mapping[str, object], document_ids: set[str]
+    attributes: Mapping[str, Any], document_ids: set[str]
 ) -> None:
     found = rows(agent(), act("retrieval", 1, **{key.replace(".", "__"): v for key, v in attributes.items()}))
     assert {edge.object for edge in found.edges if edge.object.startswith("document:")} == {
