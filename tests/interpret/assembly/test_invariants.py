@@ -397,7 +397,7 @@ def test_the_answers_that_a_prompt_adds_are_of_the_run() -> None:
     assert run(*more) == ["a call that no answer of this run asked for stands among its answers"]
     assert run() == []
     assert run(*more, said("user", "And now?")) == []  # of another turn
-    assert run(*more, first=asks("weather", OSLO)) == []  # the answers leave the ids out
+    assert run(*more, first=asks("weather", OSLO)) == run(*more)  # the prompt completes the id of the first
     assert doubts(agent(), chat(1, [*told, *more], call), chat(9, [*told, *more], SNOW)) == []  # known before
 
 
