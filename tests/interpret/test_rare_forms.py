@@ -55,6 +55,30 @@ def test_a_result_says_that_the_tool_failed(response: object, error: str | None)
     assert error_of(response) == error
 
 
+@pytest.mark.parametrize(
+    ("result", "status"),
+    [
+        ("Error: no city", "error"),
+        ("ValueError: no city", "error"),
+        ("Error calling tool: no city", "error"),
+        ("Errors: none", "ok"),
+        ("No error: all is well", "ok"),
+        ("ErrorLog is empty", "ok"),
+    ],
+)
+def test_a_result_that_only_a_prompt_tells_says_by_its_text_that_the_tool_raised(
+    result: str, status: str
+) -> None:
+    first = chat(1, [said("user", "Hi")], asks("look", {"a": 1}, "c1"))
+    retold = [said("user", "Hi"), said("assistant", asks("look", {"a": 1}, "c1")), returned("c1", result)]
+    (row,) = rows(agent(), first, chat(5, retold, "Done.")).tool_calls
+    assert (row.status, row.error_message) == (status, result if status == "error" else None)
+    # A span of the execution that ended well knows better.
+    spoken = tool(3, "look", {"a": 1}, result, gen_ai__tool__call__id="c1")
+    (row,) = rows(agent(), first, spoken, chat(5, retold, "Done.")).tool_calls
+    assert row.status == "ok"
+
+
 def test_a_tool_s_parts_that_are_not_all_text_stay_parts() -> None:
     image = {"type": "image", "url": "u"}
     sent = {"role": "tool", "tool_call_id": "c1", "parts": [{"type": "text", "content": "x"}, image]}

@@ -34,7 +34,6 @@ SILENT = {
         for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
     },
     "crewai-openinference/llm_error": "there are no spans for model calls; those of a run that fails leave the failure only",
-    "litellm-otel.request-span/tool_error": "the text of a result alone says that the tool failed",
     "vercel-ai.responses-grpc/normal": "the model wrote its text after a call: here texts stand before calls",
 }
 #: What holds of these is asked by tests/interpret/test_recordings.py: their runs are not one for each turn.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.messages import error_of
+from retrospan.ingest.interpret.normalize.messages import error_of, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 
@@ -53,7 +53,7 @@ class ToolCall:
     def error_message(self) -> str | None:
         """What is known of why it failed: what the span says, else what it returned."""
         said = self.span.error_message if self.span is not None else None
-        return said or error_of(self.result)
+        return said or (told_error if self.span is None else error_of)(self.result)
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
-from retrospan.ingest.interpret.normalize.messages import error_of
+from retrospan.ingest.interpret.normalize.messages import error_of, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.toolspan import read_result
@@ -182,7 +182,7 @@ def _without_execution(
     said = _said(asked, asked.call_id, results)
     if said is not None:
         tool.result, tool.result_source = said.get("response"), "message"
-        tool.status = "error" if "is_error" in said or error_of(tool.result) is not None else "ok"
+        tool.status = "error" if "is_error" in said or told_error(tool.result) is not None else "ok"
         return tool
     later = _later(asked, models)
     if _is_repeated(asked, later):

@@ -31,6 +31,11 @@ _PRINTED_TYPES = ("output_text", "function_call")
 #: What a model says.
 _MODELS_PARTS = ("text", "reasoning", "tool_call")
 
+#: How frameworks tell a model what a tool has raised.
+_RAISED = re.compile(
+    r"(?:Error|Exception|[A-Z]\w*(?:Error|Exception)|Error \w+ tool|Traceback \(most recent call last\)):\s"
+)
+
 #: Types of OpenAI Responses items that are not messages themselves but one part of one.
 _ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
 
@@ -303,6 +308,14 @@ def error_of(response: object) -> str | None:
     else:
         return None
     return said if isinstance(said, str) else write_json(said)
+
+
+def told_error(response: object) -> str | None:
+    """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
+    of `error_of`, or a text that begins as frameworks write what a tool has raised."""
+    if isinstance(response, str) and _RAISED.match(response):
+        return response
+    return error_of(response)
 
 
 def response_of(value: object) -> object:
