@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from made_runs import RUN, SECOND, act, agent, asks, chat, returned, rows, said, tool
-from made_spans import make_span
+from made_spans import event, make_span
 
 from retrospan.ingest.interpret.assembly.patches import NoPatch, patched
 from retrospan.ingest.interpret.dialects.switches import switch_for
+from retrospan.ingest.interpret.normalize.completion import answered_once
+from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import error_of, read_messages, read_part, response_of
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
@@ -77,6 +79,38 @@ def test_a_result_that_only_a_prompt_tells_says_by_its_text_that_the_tool_raised
     spoken = tool(3, "look", {"a": 1}, result, gen_ai__tool__call__id="c1")
     (row,) = rows(agent(), first, spoken, chat(5, retold, "Done.")).tool_calls
     assert row.status == "ok"
+
+
+def test_a_message_with_a_role_is_not_opened() -> None:
+    inner = {"content": "inside", "role": "user"}
+    (message,) = read_messages([{"role": "assistant", "data": inner, "content": "outside"}])
+    assert message == {"role": "assistant", "parts": [{"type": "text", "content": "outside"}]}
+    (message,) = read_messages([{"type": "ai", "data": {"content": "inside"}}])
+    assert message == {"role": "assistant", "parts": [{"type": "text", "content": "inside"}]}
+
+
+def test_of_results_told_twice_the_one_that_is_an_error_is_one() -> None:
+    def told(*failed: bool) -> Message:
+        parts = [
+            {
+                "type": "tool_call_response",
+                "id": f"c{number}",
+                "response": "x",
+                **({"is_error": True} if each else {}),
+            }
+            for number, each in enumerate(failed, start=1)
+        ]
+        return read_messages([{"role": "tool", "parts": parts}])[0]
+
+    (message,) = answered_once([told(False, False), told(False, True)])
+    assert ["is_error" in part for part in message["parts"]] == [False, True]
+
+
+def test_an_exchange_is_looked_for_among_the_attributes_of_the_span_itself() -> None:
+    request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    values = {"a": json.dumps(request), "b": json.dumps({"choices": [{"text": "Hello"}]})}
+    details = event("gen_ai.client.inference.operation.details")
+    assert SpanFields(make_span(values, events=[details])).holds_exchange()
 
 
 def test_a_tool_s_parts_that_are_not_all_text_stay_parts() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import operation_of
@@ -102,14 +102,17 @@ def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[NormalizedSpan]]:
 
 
 def _home(trace: Trace, traces: Mapping[str, Trace]) -> str:
-    """Return the trace at the end of the joins that has operations: its id is the run's."""
-    home, at, seen = trace.trace_id, trace, {trace.trace_id}
-    while at.joins in traces and at.joins not in seen:
-        seen.add(at.joins)
+    """Return the trace at the end of the joins that has operations: its id is the run's. Of a circle it is the least."""
+    path = {trace.trace_id: trace}
+    at = trace
+    while at.joins in traces:
         at = traces[at.joins]
-        if at.has_operations:
-            home = at.trace_id
-    return home
+        if at.trace_id in path:
+            way = [*path]
+            circle = way[way.index(at.trace_id) :]
+            return min([each for each in circle if path[each].has_operations], default=trace.trace_id)
+        path[at.trace_id] = at
+    return next((each for each in reversed(path) if path[each].has_operations), trace.trace_id)
 
 
 def _claimed(span: NormalizedSpan, by_span: Mapping[str, NormalizedSpan], claimed: dict[str, str]) -> str:
@@ -141,7 +144,8 @@ def _hang_under_link(trace: Trace, there: AbstractSet[tuple[str, str]]) -> None:
                 None,
             )
             if target is not None:
-                sent.parent_trace_id, sent.parent_span_id = target.trace_id, target.span_id
+                # What was sent stays as it is, to be read again.
+                span.sent = replace(sent, parent_trace_id=target.trace_id, parent_span_id=target.span_id)
 
 
 def key_of(traces: Mapping[str, Trace]) -> str:

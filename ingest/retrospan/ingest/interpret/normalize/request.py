@@ -132,7 +132,7 @@ def _read_models(
     )
     named = _model(places, semconv.LLM_MODEL_NAME, "mlflow.llm.model", "langfuse.observation.model.name")
     plain = places.text("model")
-    if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model):
+    if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model or ""):
         span.request_model = plain  # the request as it was sent: the other names what it came to
     if span.request_model is None:
         # In a whole exchange the response's model stands over the one that was asked for.
@@ -155,9 +155,9 @@ def _model(places: SpanFields, *keys: str) -> str | None:
     return next((name for name in names if name and name != "unknown"), None)
 
 
-def _is_alias(name: str, model: str | None) -> bool:
+def _is_alias(name: str, model: str) -> bool:
     """Tell whether a name is the model's without its date or version."""
-    return model is not None and model != name and model.startswith(name)
+    return model != name and model.startswith(name)
 
 
 def _read_parameters(places: SpanFields, invocation: dict[str, object], span: NormalizedSpan) -> None:
