@@ -9,7 +9,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from retrospan.ingest.interpret.assembly.grouping import is_run
+from retrospan.ingest.interpret.assembly.grouping import groups_of, join_turns, runs_of, trace_of
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
@@ -107,17 +107,20 @@ def read_run(
 
 
 def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[InterpretedRun]:
-    """Interpret spans trace by trace, oldest first, each with the final history of the one before where it wants it."""
-    traces: dict[str, list[Span]] = {}
+    """Interpret the runs of some spans, oldest first, each with the final history of the one before where it wants it."""
+    sent: dict[str, list[Span]] = {}
     for span in spans:
-        traces.setdefault(span.trace_id, []).append(span)
+        sent.setdefault(span.trace_id, []).append(span)
+    traces = {
+        trace_id: trace_of(trace_id, own, read_spans(own, ParseIssues())) for trace_id, own in sent.items()
+    }
+    found = [run for group in groups_of(join_turns(traces)) for run in runs_of(group).items()]
     runs: list[InterpretedRun] = []
-    for trace_id, own in sorted(traces.items(), key=lambda item: min(span.started_at for span in item[1])):
-        if not is_run(read_spans(own, ParseIssues())):
-            continue
-        run = read_run(trace_id, own, rules=rules)
+    for run_id, read in sorted(found, key=lambda run: min(span.sent.started_at for span in run[1])):
+        own = [span.sent for span in read]
+        run = read_run(run_id, own, rules=rules)
         if run.wants_previous_run and runs and runs[-1].conversation == run.conversation:
-            run = read_run(trace_id, own, runs[-1].final_history, rules)
+            run = read_run(run_id, own, runs[-1].final_history, rules)
         runs.append(run)
     return runs
 

@@ -108,7 +108,7 @@ def test_of_results_told_twice_the_one_that_is_an_error_is_one() -> None:
 
 def test_an_exchange_is_looked_for_among_the_attributes_of_the_span_itself() -> None:
     request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
-    values = {"a": json.dumps(request), "b": json.dumps({"choices": [{"text": "Hello"}]})}
+    values: dict[str, object] = {"a": json.dumps(request), "b": json.dumps({"choices": [{"text": "Hello"}]})}
     details = event("gen_ai.client.inference.operation.details")
     assert SpanFields(make_span(values, events=[details])).holds_exchange()
 

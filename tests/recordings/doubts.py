@@ -14,7 +14,7 @@ from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
 from recordings.record.facts import Fact, Row, Views, facts_of
 from spans import spans_of_requests
 
-from retrospan.ingest.interpret.assembly.grouping import groups_of, runs_of, trace_of
+from retrospan.ingest.interpret.assembly.grouping import groups_of, join_turns, runs_of, trace_of
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
@@ -100,7 +100,7 @@ def _grouped(recording: Recording) -> dict[str, list[NormalizedSpan]]:
     read = {
         trace_id: trace_of(trace_id, own, read_spans(own, ParseIssues())) for trace_id, own in traces.items()
     }
-    return {run_id: own for group in groups_of(read) for run_id, own in runs_of(group).items()}
+    return {run_id: own for group in groups_of(join_turns(read)) for run_id, own in runs_of(group).items()}
 
 
 def _views_of(runs: Sequence[Rows]) -> Views:

@@ -113,7 +113,10 @@ def test_shards_keep_together_what_merges() -> None:
         "raw_spans_local",
         "canon_runs_local",
         "canon_runs",
-    ], "settings are those of the rows' own table"
+        "canon_traces_local",
+        "canon_traces",
+        "canon_traces_local",
+    ], "settings and indexes are those of the rows' own table"
 
 
 def test_what_is_superseded_is_deleted_where_the_rows_are(store: EmbeddedStore) -> None:

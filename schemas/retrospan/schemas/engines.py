@@ -100,8 +100,9 @@ class Form:
         if altered is None or self.local(altered[1]) == altered[1] or altered[1] == "landing":
             return [self._on_cluster(statement)]
         local = self._on_cluster(_ALTER.sub(f"ALTER TABLE {self.local(altered[1])}", statement, count=1))
-        # The table over it has no settings of its own.
-        return [local] if "MODIFY SETTING" in statement else [local, self._on_cluster(statement)]
+        # The table over it has no settings and no indexes of its own.
+        of_rows = "MODIFY SETTING" in statement or "ADD INDEX" in statement
+        return [local] if of_rows else [local, self._on_cluster(statement)]
 
     def _on_cluster(self, statement: str) -> str:
         if not self.cluster:

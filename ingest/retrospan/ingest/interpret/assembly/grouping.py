@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+from retrospan.ingest.interpret.assembly.turns import earlier_of, histories_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.spans.span import Span
@@ -15,13 +16,22 @@ from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
 @dataclass(slots=True)
 class Trace:
-    """One trace as far as grouping needs it. `joins` is the trace it says it goes on, '' for none."""
+    """One trace as far as grouping needs it. `joins` is the trace it goes on, '' for none."""
 
     trace_id: str
     joins: str
     claims: list[str]
     has_operations: bool
     spans: list[NormalizedSpan] = field(default_factory=list)
+    goes_on_from: str = ""  # hash of the history that its first request retells
+    ends_with: str = ""  # hash of the history after its last
+    started_at: int = 0
+    ended_at: int = 0
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing that it says leads to another trace."""
+        return not (self.joins or self.claims or self.goes_on_from or self.ends_with)
 
 
 def is_run(spans: Iterable[NormalizedSpan]) -> bool:
@@ -31,7 +41,22 @@ def is_run(spans: Iterable[NormalizedSpan]) -> bool:
 
 def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -> Trace:
     """Return what its spans say of the runs that a trace belongs to."""
-    return Trace(trace_id, joined_trace(sent), claimed_runs(sent), is_run(spans), spans)
+    joins, claims = joined_trace(sent), claimed_runs(sent)
+    trace = Trace(trace_id, joins, claims, is_run(spans), spans)
+    if not (joins or claims):
+        trace.goes_on_from, trace.ends_with = histories_of(spans)
+        trace.started_at = min((span.started_at for span in sent), default=0)
+        trace.ended_at = max((span.done_at for span in sent), default=0)
+    return trace
+
+
+def join_turns(traces: Mapping[str, Trace]) -> dict[str, Trace]:
+    """Return the traces, each joined to the one whose history it goes on from."""
+    earlier = earlier_of(traces.values())
+    return {
+        trace_id: replace(trace, joins=earlier[trace_id]) if trace_id in earlier else trace
+        for trace_id, trace in traces.items()
+    }
 
 
 def joined_trace(spans: Sequence[Span]) -> str:

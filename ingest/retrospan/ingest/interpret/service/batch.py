@@ -7,7 +7,14 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.assembly.grouping import Trace, groups_of, key_of, runs_of, trace_of
+from retrospan.ingest.interpret.assembly.grouping import (
+    Trace,
+    groups_of,
+    join_turns,
+    key_of,
+    runs_of,
+    trace_of,
+)
 from retrospan.ingest.interpret.conversations import Conversations, Past
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.placeholders import broken_run
@@ -36,6 +43,7 @@ class InterpretedTraces:
     foreign: dict[str, str] = field(
         default_factory=dict
     )  # trace id → the run whose interpreter is to read it
+    histories: Sequence[str] = ()  # hashes of those that traces go on from or end with
     needs_warehouse: bool = (
         False  # somewhere another trace or run must be looked up: these rows are not whole
     )
@@ -104,9 +112,16 @@ def interpret_traces(
     problems: dict[str, ParseIssues] = {trace_id: ParseIssues() for trace_id in newest}
     _note_depth(given, problems)
     groups = _groups(spans, problems, batch, tenant, next_generation)
-    if conversations is None and any(
-        trace.joins or trace.claims for group in groups for trace in group.values()
-    ):
+    batch.histories = sorted(
+        {
+            history
+            for group in groups
+            for trace in group.values()
+            for history in (trace.goes_on_from, trace.ends_with)
+            if history
+        }
+    )
+    if conversations is None and not all(trace.is_alone for group in groups for trace in group.values()):
         batch.needs_warehouse = True
         return batch
     for group in groups:
@@ -127,6 +142,8 @@ def interpret_traces(
                     run_ids=sorted({run_id for run_id in homes.get(trace_id, {}).values() if run_id}),
                     joins=trace.joins,
                     claims=trace.claims,
+                    goes_on_from=trace.goes_on_from,
+                    ends_with=trace.ends_with,
                     generation=generation,
                     through_sequence=max(seen, default=0),
                     interpreted_by=version_with(rules),
@@ -169,7 +186,7 @@ def _groups(
         starts = [span.started_at for trace_id in group for span in spans[trace_id]]
         return (min(starts, default=0), min(group))
 
-    return sorted(groups_of(traces), key=began)
+    return sorted(groups_of(join_turns(traces)), key=began)
 
 
 def _note_depth(given: DecodedTraces, problems: Mapping[str, ParseIssues]) -> None:

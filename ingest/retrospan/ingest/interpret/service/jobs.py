@@ -9,7 +9,7 @@ from itertools import count
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, decode_traces, interpret_traces
-from retrospan.ingest.interpret.service.related_traces import read_members
+from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans, read_logs
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
@@ -22,6 +22,9 @@ TABLES = {name: f"canon_{name}" for name in Rows.__slots__}
 
 #: How much is sent back in one piece, in characters.
 PIECE_CHARACTERS = 8_000_000
+
+#: Traces that belong together by what they say are read again with those that they lead to, at most so many times.
+MOST_READINGS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,24 @@ def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> Batc
     Raises TooLong when those have more rows than the job may read, and whatever the warehouse does.
     """
     generations = count(job.generation + 1)
-    newest, raw_spans, at_once = read_members(store, job.tenant, job.newest, job.most_rows, job.page_spans)
+    newest, batch = _interpret_members(job, job.newest, store, owns, generations)
+    for _ in range(MOST_READINGS - 1):
+        others = traces_of_histories(store, job.tenant, batch.histories)
+        if others.keys() <= newest.keys():
+            break
+        newest, batch = _interpret_members(job, {**others, **newest}, store, owns, generations)
+    return pack(batch, job.timed, next(generations) - 1)
+
+
+def _interpret_members(
+    job: Job,
+    wanted: Mapping[str, Newest],
+    store: Store,
+    owns: Callable[[str], bool],
+    generations: Iterator[int],
+) -> tuple[Mapping[str, Newest], InterpretedTraces]:
+    """Return the traces that are wanted with those that they lead to, and what came of them."""
+    newest, raw_spans, at_once = read_members(store, job.tenant, wanted, job.most_rows, job.page_spans)
     raw_logs = read_logs(store, job.tenant, list(newest))
     arrived = {raw.trace_id for raw in raw_spans} | {log.trace_id for log in raw_logs}
     given = decode_traces(newest, raw_spans, raw_logs)
@@ -118,10 +138,9 @@ def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> Batc
         job.rules,
         at_once=at_once,
     )
-    del given
     # A trace that nothing has arrived of is only named by a link: it is known once it comes.
     batch.rows.traces = [row for row in batch.rows.traces if row.trace_id in arrived]
-    return pack(batch, job.timed, next(generations) - 1)
+    return newest, batch
 
 
 def pack(batch: InterpretedTraces, timed: Mapping[str, frozenset[str]], last_generation: int) -> BatchResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
+from retrospan.ingest.interpret.assembly.turns import MOST_EQUAL
 from retrospan.ingest.interpret.spans.decode import spans_of
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_spans, span_pages, store_fetch
@@ -67,6 +68,19 @@ def read_members(
         fresh = [trace_id for trace_id in joined if trace_id not in found]
         found.update({trace_id: joined[trace_id] for trace_id in fresh})
     return found, raw_spans, at_once
+
+
+def traces_of_histories(store: Store, tenant: str, histories: Sequence[str]) -> dict[str, Newest]:
+    """Return the traces that go on from these histories or end with them, with all of their runs."""
+    if not histories:
+        return {}
+    asked: dict[str, str | int | Sequence[str]] = {
+        "tenant": tenant,
+        "histories": histories,
+        "most": MOST_EQUAL + 1,
+    }
+    rows = typed_rows(store, tuple[str, list[int]], load("traces_of_histories"), asked)
+    return {trace_id: tuple(through) for trace_id, through in rows}
 
 
 def _names_run(raw: RawSpan) -> bool:

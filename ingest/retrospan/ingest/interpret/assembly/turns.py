@@ -1,0 +1,110 @@
+"""Traces of one user turn, where each request has a trace of its own: the next one retells the history of the last.
+
+A trace that begins with a request says which history it goes on from, and one that ends with calls which history it
+ends with; a hash stands for each. A new message of the user is another turn: it goes on from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.schemas import semconv
+from retrospan.schemas.hashing import hash_of
+
+#: More traces than so many with one history are not told apart: none of them is joined.
+MOST_EQUAL = 50
+_AROUND = ("agent", "workflow")
+
+
+class Turn(Protocol):
+    """What is asked of a trace here: the histories it goes on from and ends with ('' for none), and its times."""
+
+    trace_id: str
+    goes_on_from: str
+    ends_with: str
+    started_at: int
+    ended_at: int
+
+
+def histories_of(spans: Iterable[NormalizedSpan]) -> tuple[str, str]:
+    """Return the hashes of the history that a trace goes on from, and of the one it ends with; '' for none.
+
+    What has an agent or a workflow of its own is a whole turn.
+    """
+    spans = list(spans)
+    if any(span.operation in _AROUND for span in spans):
+        return "", ""
+    calls = sorted(
+        (span for span in spans if span.operation == "inference"), key=lambda span: span.sent.order
+    )
+    if not calls:
+        return "", ""
+    first, last = calls[0], calls[-1]
+    end = next((at for at in range(len(first.input), 0, -1) if first.input[at - 1]["role"] == "assistant"), 0)
+    after = first.input[end:]
+    goes_on = bool(end and after) and all(message["role"] == "tool" for message in after)
+    ends = any(part["type"] == "tool_call" for message in last.output for part in message["parts"])
+    return (
+        _hash(first, first.input[:end]) if goes_on else "",
+        _hash(last, [*last.input, *last.output]) if ends else "",
+    )
+
+
+def _hash(span: NormalizedSpan, messages: Sequence[Message]) -> str:
+    """Return the hash of a history: who said what, however it is cut into messages, told by the same instrumentation of
+    the same service. Two services that say the same are two."""
+    said: list[tuple[str, list[object]]] = []
+    for message in messages:
+        parts = [told for part in message["parts"] if (told := _told(part)) is not None]
+        if said and said[-1][0] == message["role"]:
+            said[-1][1].extend(parts)
+        else:
+            said.append((message["role"], parts))
+    told_by = [span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME), span.conversation]
+    return hash_of([*told_by, [[role, parts] for role, parts in said]])
+
+
+def _told(part: Part) -> object:
+    """Return what a part tells again when it is retold: thoughts and empty texts are not."""
+    if part["type"] == "text":
+        content = part.get("content")
+        return content.strip() or None if isinstance(content, str) else content
+    if part["type"] == "tool_call":
+        return [part.get("id"), part.get("name"), part.get("arguments")]
+    if part["type"] == "tool_call_response":
+        return [part.get("id"), part.get("response")]
+    return None if part["type"] == "reasoning" else dict(part)
+
+
+def earlier_of(traces: Iterable[Turn]) -> dict[str, str]:
+    """Return which trace each goes on from, among traces that are read together.
+
+    Of several that ended with the same history it is the last one before, if others have gone on from all the earlier
+    ones by then: two agents that say the same at the same time are not told apart.
+    """
+    traces = list(traces)
+    ending: dict[str, list[Turn]] = {}
+    going: dict[str, list[Turn]] = {}
+    for trace in traces:
+        if trace.ends_with:
+            ending.setdefault(trace.ends_with, []).append(trace)
+        if trace.goes_on_from:
+            going.setdefault(trace.goes_on_from, []).append(trace)
+    found: dict[str, str] = {}
+    for history, later in going.items():
+        ends = sorted(ending.get(history, ()), key=lambda trace: (trace.ended_at, trace.trace_id))
+        if len(ends) > MOST_EQUAL:
+            continue
+        for trace in later:
+            before = [one for one in ends if one.ended_at <= trace.started_at and one is not trace]
+            if before and all(_has_gone_on(one, before[-1], later) for one in before[:-1]):
+                found[trace.trace_id] = before[-1].trace_id
+    return found
+
+
+def _has_gone_on(one: Turn, last: Turn, later: Sequence[Turn]) -> bool:
+    """Tell whether a trace went on from `one` before `last` began."""
+    return any(one.ended_at <= each.started_at <= last.started_at for each in later)
