@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from made_runs import RUN, SECOND, act, agent, asks, chat, returned, rows, said, tool
 from made_spans import event, make_span
+from spans import read_run
 
 from retrospan.ingest.interpret.assembly.patches import NoPatch, patched
 from retrospan.ingest.interpret.dialects.switches import switch_for
@@ -22,6 +23,7 @@ from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
+from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.interpret.stated.times import read_rfc3339
 
 
@@ -396,3 +398,43 @@ def test_documents_are_those_of_the_first_place_that_holds_some(
     assert {edge.object for edge in found.edges if edge.object.startswith("document:")} == {
         f"document:{each}" for each in document_ids
     }
+
+
+def test_what_a_tool_was_given_is_not_what_the_run_was_asked() -> None:
+    messages = json.dumps([said("user", "to the tool")])
+    given = tool(1, parent_span_id="", gen_ai__input__messages=messages)
+    assert rows(given, chat(3, (), "Hello", parent_span_id="")).runs[0].input is None
+    step = act("plan", 1, parent_span_id="", gen_ai__input__messages=messages)
+    assert rows(step, chat(3, (), "Hello", parent_span_id="")).runs[0].input == "to the tool"
+
+
+def test_a_first_prompt_has_no_more_results_than_calls() -> None:
+    call = asks("look", {"a": 1})
+    first = chat(1, [said("user", "Hi"), returned(None, "x")], call)
+    last = chat(3, [said("user", "Hi"), said("assistant", call), returned(None, "x")], "Done.")
+    assert "a result without id, and fewer calls before it than results" in reasons(
+        rows(agent(), first, last)
+    )
+
+
+def test_only_keys_that_are_all_numbers_are_a_list() -> None:
+    assert unflatten({"m.0.a.0": 1, "m.0.a.1": 2, "m.0.b.0": 1, "m.0.b.x": 2}, "m") == [
+        {"a": [1, 2], "b": {"0": 1, "x": 2}}
+    ]
+
+
+def test_a_run_with_its_whole_history_wants_no_other() -> None:
+    run = read_run(RUN, [agent(), chat(1, [said("user", "Hi")], "Hello")])
+    assert (run.wants_previous_run, run.used_previous_run) == (False, False)
+
+
+def test_of_the_prompts_that_retell_an_answer_the_next_one_completes_it() -> None:
+    def retold(call_id: str) -> list[dict[str, object]]:
+        call = asks("look", {"a": 1}, call_id)
+        return [said("user", "Hi"), said("assistant", call), returned(call_id, "x")]
+
+    first = chat(1, [said("user", "Hi")], asks("look", {"a": 1}))
+    nameless = chat(3, retold("c1"), "Done.", gen_ai__agent__name="")
+    named = chat(5, retold("c2"), "Done.")
+    (row, *_) = rows(first, nameless, named).tool_calls
+    assert row.tool_call_id == "c1"
