@@ -12,12 +12,13 @@ from made_spans import event, make_span
 from spans import read_run
 
 from retrospan.ingest.interpret.assembly.patches import NoPatch, patched
+from retrospan.ingest.interpret.assembly.retelling import NEAR
 from retrospan.ingest.interpret.dialects.switches import switch_for
 from retrospan.ingest.interpret.normalize.completion import answered_once
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import error_of, read_messages, read_part, response_of
 from retrospan.ingest.interpret.normalize.operations import operation_of
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question, parse_usage
 from retrospan.ingest.interpret.rows.placeholders import broken_run, deleted_run
 from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values
@@ -438,3 +439,38 @@ def test_of_the_prompts_that_retell_an_answer_the_next_one_completes_it() -> Non
     named = chat(5, retold("c2"), "Done.")
     (row, *_) = rows(first, nameless, named).tool_calls
     assert row.tool_call_id == "c1"
+
+
+def test_a_transcript_is_known_by_one_message_that_only_a_model_says() -> None:
+    told = [
+        said("user", "Hi"),
+        said("assistant", asks("look", {"a": 1}, "c1")),
+        returned("c1", "x"),
+        said("assistant", "Done."),
+    ]
+    found = rows(agent(output__value=json.dumps(told)))
+    assert (len(found.model_calls), len(found.tool_calls)) == (2, 1)
+    assert rows(agent(output__value=json.dumps([told[0], told[3]]))).model_calls == []
+
+
+def test_a_response_inside_others_is_found_four_levels_deep_and_no_deeper() -> None:
+    inner: dict[str, object] = {"model": "m"}
+    for _ in range(4):
+        inner = {"raw": inner}
+    assert parse_usage(inner).model == "m"
+    assert parse_usage({"raw": inner}).model is None
+
+
+def test_a_prompt_of_lists_in_wrappers_is_read() -> None:
+    wrapped = json.dumps([{"messages": [{"role": "user", "content": "Hi"}]}])
+    (call,) = rows(agent(), act("chat", 1, gen_ai__input__messages=wrapped)).model_calls
+    assert len(call.input_values) == 1
+
+
+@pytest.mark.parametrize(("between", "call_id"), [(NEAR - 1, "c1"), (NEAR, None)])
+def test_an_answer_is_completed_by_one_of_the_next_prompts(between: int, call_id: str | None) -> None:
+    call = asks("look", {"a": 1}, "c1")
+    first = chat(1, [said("user", "Hi")], asks("look", {"a": 1}))
+    others = [chat(2 + number, [said("user", f"Other {number}")], "Yes.") for number in range(between)]
+    retold = chat(50, [said("user", "Hi"), said("assistant", call), returned("c1", "x")], "Done.")
+    assert rows(agent(), first, *others, retold).tool_calls[0].tool_call_id == call_id
