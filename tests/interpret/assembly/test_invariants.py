@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
@@ -301,6 +302,7 @@ def test_a_run_of_unknown_tokens_returned_no_count_of_them() -> None:
         ("input_tokens", "a count of tokens that is not read")
     ]
     assert run({"raw": SNOW, "token_usage": {"prompt_tokens": 0}}) == []
+    assert run({"raw": SNOW, "token_usage": {"prompt_tokens": "a few"}}) == []
     assert run({"raw": f'{SNOW} "prompt_tokens": 300'}) == []
 
 
@@ -320,8 +322,8 @@ def test_a_run_that_ended_well_did_not_end_with_a_failure() -> None:
 def test_the_root_returned_the_answer() -> None:
     marked = f"## thoughts ##\nThe tool said so.\n## answer ##\n{SNOW}"
 
-    def run(answer: str, returned: object) -> list[tuple[str, str]]:
-        root = agent(openinference__span__kind="AGENT", output__value=json.dumps(returned))
+    def run(answer: str, returned: object, **more: Any) -> list[tuple[str, str]]:
+        root = agent(openinference__span__kind="AGENT", output__value=json.dumps(returned), **more)
         return doubts(root, chat(1, [ASKED], answer))
 
     reason = "the root returned only this part of what is read as the answer"
@@ -329,6 +331,8 @@ def test_the_root_returned_the_answer() -> None:
     assert run(marked, {"answer": SNOW}) == []  # its name says that it is all of the answer
     assert run(marked, {"summary": SNOW, "history": [marked]}) == []
     assert run(SNOW, {"answer": SNOW}) == []
+    failed = run(marked, {"summary": SNOW}, error="Timeout", status="error")
+    assert reason not in [told for _, told in failed]  # one that failed may return anything
     assert run(marked, {"city": "Oslo"}) == []  # the program made something else of it
     for form in ("{}", "```json\n{}\n```"):  # an object, opened
         assert run(form.format(json.dumps({"answer": SNOW, "sure": True})), {"answer": SNOW}) == []
