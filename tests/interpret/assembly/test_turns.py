@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -140,6 +141,12 @@ def test_tries_of_one_request_go_on_from_the_same() -> None:
     assert runs(one, failed, two, three) == [("a", ["a", "b", "c", "d"])]
 
 
+def test_of_several_answers_to_one_prompt_the_first_belongs_to_the_turn() -> None:
+    one, two, three = turn("abc")
+    again = request("d", 20, json.loads(str(two.attributes["gen_ai.input.messages"])), "I would not.")
+    assert runs(again, three, two, one) == [("a", ["a", "b", "c"]), ("d", ["d"])]
+
+
 def test_a_request_does_not_go_on_from_a_later_one() -> None:
     one, two, _ = turn("abc")
     one.started_at, one.ended_at = two.ended_at, two.ended_at + SECOND
@@ -154,6 +161,13 @@ def test_of_too_many_equal_histories_none_is_joined() -> None:
         spans += [one, two]
     assert len(read_runs(spans)) == 2 * len(equal)
     assert len(read_runs(spans[2:])) == len(equal) - 1
+    # Nor where so many go on from one.
+    one, two, _ = turn("abc")
+    sampled = [request("9", 3, json.loads(str(two.attributes["gen_ai.input.messages"])), "Hm.")]
+    for number in range(MOST_EQUAL + 1):
+        sampled.append(replace(sampled[0], trace_id=f"b{number:031x}"))
+    assert len(read_runs([one, *sampled[1:]])) == MOST_EQUAL + 2
+    assert len(read_runs([one, *sampled[2:]])) == MOST_EQUAL
 
 
 def test_a_retelling_may_cut_messages_otherwise_and_leave_out_thoughts() -> None:

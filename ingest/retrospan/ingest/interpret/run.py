@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
@@ -105,7 +106,8 @@ def interpret(
     `previous` is the final history of the conversation's previous run, for producers that leave it out; it is read only
     where the run's own messages show that they do. `rules` say which tool calls change which entity.
     """
-    tree = Tree(spans)
+    # What was read stays as it is: what the run makes of its spans is noted in copies.
+    tree = Tree([copy(span) for span in spans])
     synthesize_calls(tree)
     inherit(tree)
     gap = find_gap(tree)

@@ -27,6 +27,7 @@ class Trace:
     ends_with: str = ""  # hash of the history after its last
     started_at: int = 0
     ended_at: int = 0
+    failed: bool = False
 
     @property
     def is_alone(self) -> bool:
@@ -47,6 +48,7 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
         trace.goes_on_from, trace.ends_with = histories_of(spans)
         trace.started_at = min((span.started_at for span in sent), default=0)
         trace.ended_at = max((span.done_at for span in sent), default=0)
+        trace.failed = any(span.failed for span in spans)
     return trace
 
 

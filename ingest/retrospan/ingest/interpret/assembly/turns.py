@@ -14,19 +14,20 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
-#: More traces than so many with one history are not told apart: none of them is joined.
+#: More traces than so many with one history are not told apart: none of them is joined any more.
 MOST_EQUAL = 50
 _AROUND = ("agent", "workflow")
 
 
 class Turn(Protocol):
-    """What is asked of a trace here: the histories it goes on from and ends with ('' for none), and its times."""
+    """What is asked of a trace here: the histories it goes on from and ends with ('' for none), its times, its fate."""
 
     trace_id: str
     goes_on_from: str
     ends_with: str
     started_at: int
     ended_at: int
+    failed: bool
 
 
 def histories_of(spans: Iterable[NormalizedSpan]) -> tuple[str, str]:
@@ -82,10 +83,10 @@ def _told(part: Part) -> object:
 def earlier_of(traces: Iterable[Turn]) -> dict[str, str]:
     """Return which trace each goes on from, among traces that are read together.
 
-    Of several that ended with the same history it is the last one before, if others have gone on from all the earlier
-    ones by then: two agents that say the same at the same time are not told apart.
+    It is the only one that ended with this history before, of those that nothing has gone on from yet; what failed has
+    not gone on. Two agents that say the same at the same time are not told apart, and of several answers to one prompt,
+    as where a request is sampled again, the first belongs to the turn.
     """
-    traces = list(traces)
     ending: dict[str, list[Turn]] = {}
     going: dict[str, list[Turn]] = {}
     for trace in traces:
@@ -95,16 +96,13 @@ def earlier_of(traces: Iterable[Turn]) -> dict[str, str]:
             going.setdefault(trace.goes_on_from, []).append(trace)
     found: dict[str, str] = {}
     for history, later in going.items():
-        ends = sorted(ending.get(history, ()), key=lambda trace: (trace.ended_at, trace.trace_id))
-        if len(ends) > MOST_EQUAL:
+        ends = ending.get(history, [])
+        if max(len(ends), len(later)) > MOST_EQUAL:
             continue
-        for trace in later:
+        for trace in sorted(later, key=lambda trace: (trace.started_at, trace.trace_id)):
             before = [one for one in ends if one.ended_at <= trace.started_at and one is not trace]
-            if before and all(_has_gone_on(one, before[-1], later) for one in before[:-1]):
-                found[trace.trace_id] = before[-1].trace_id
+            if len(before) == 1:
+                found[trace.trace_id] = before[0].trace_id
+                if not trace.failed:
+                    ends = [one for one in ends if one is not before[0]]
     return found
-
-
-def _has_gone_on(one: Turn, last: Turn, later: Sequence[Turn]) -> bool:
-    """Tell whether a trace went on from `one` before `last` began."""
-    return any(one.ended_at <= each.started_at <= last.started_at for each in later)

@@ -2,17 +2,39 @@
 -- params: tenant String, histories Array(String), most UInt32 (traces of one history)
 -- returns: trace_id, through (the newest sequence of each log)
 WITH
-    found AS
+    going_on AS
     (
         SELECT
             trace_id,
             run_ids
         FROM canon_traces
         FINAL
-        WHERE tenant = {tenant:String}
-            AND (goes_on_from IN {histories:Array(String)} OR ends_with IN {histories:Array(String)})
+        WHERE tenant = {tenant:String} AND goes_on_from IN {histories:Array(String)}
         ORDER BY through_sequence DESC
-        LIMIT {most:UInt32} BY goes_on_from, ends_with
+        LIMIT {most:UInt32} BY goes_on_from
+    ),
+    ending AS
+    (
+        SELECT
+            trace_id,
+            run_ids
+        FROM canon_traces
+        FINAL
+        WHERE tenant = {tenant:String} AND ends_with IN {histories:Array(String)}
+        ORDER BY through_sequence DESC
+        LIMIT {most:UInt32} BY ends_with
+    ),
+    found AS
+    (
+        SELECT
+            trace_id,
+            run_ids
+        FROM going_on
+        UNION ALL
+        SELECT
+            trace_id,
+            run_ids
+        FROM ending
     )
 SELECT
     trace_id,
