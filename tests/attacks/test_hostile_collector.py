@@ -327,7 +327,7 @@ def test_what_waits_at_the_end_is_kept_or_counted_and_the_end_comes_in_time(
     assert not told["flushed"] and told["took"] < 20
     assert told["accepted"] == SPANS and told["delivered"] == 0
     if spooled:
-        assert told["lost"] == {} and f"{SPANS}span(s) are left in" in told["said"]
+        assert told["lost"] == {} and f"{SPANS} span(s) are left in" in told["said"]
         with HostileCollector(None, 0) as collector:
             assert run_agent(collector.port, spool)["flushed"]
             wait_for(collector, 2 * SPANS)

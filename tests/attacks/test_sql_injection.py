@@ -225,5 +225,5 @@ def test_formats_are_those_of_the_engine(served: Served) -> None:
     """Formats of the Python around the engine closed the connection; on a server the name is put into the statement."""
     for name in ("DataFrame", "ArrowTable", "CSV SETTINGS readonly = 0", "CSV INTO OUTFILE '/tmp/x'", "'"):
         status, answer = asked(served, "SELECT 1", default_format=name)
-        assert status == 404 and "is not served" in answer
+        assert status == 404 and "is not supported" in answer
         assert asked(served, "SELECT 1", default_format="csv") == (200, "1\n")

@@ -100,7 +100,7 @@ def test_what_a_shut_down_process_left_the_next_delivers_first(
     record(provider, "older 1", "older 2")
     assert not gone.shutdown(1)
     assert gone.counts().lost == {} and gone.counts().waiting == 2
-    assert any(f"2span(s) are left in {tmp_path}" in line for line in lines(caplog))
+    assert any(f"2 span(s) are left in {tmp_path}" in line for line in lines(caplog))
     receiver.answer = lambda body: TAKEN
     heir, provider = pipeline(spool=tmp_path)
     record(provider, "newer")

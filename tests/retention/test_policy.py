@@ -103,7 +103,7 @@ def test_the_sample_is_the_same_for_ever_and_of_successes_only() -> None:
         ('[[rule]]\nagent = "a"\nkeep = "1d"\nclass = "held"', 4, "cannot shorten a hold"),
         ('[[rule]]\nagent = "a"\nkeep = "1d"\n\n[[rule]]\nkeep = "1d"', 5, "everything would be deleted"),
         ('[[rule]]\nagent = "*"\nkeep = "1d"', 1, "everything would be deleted"),
-        ('[[rule]]\nagent = "a"', 1, "lacks keep"),
+        ('[[rule]]\nagent = "a"', 1, "needs keep"),
         ('[[rule]]\nagent = "a"\nkeep = "1d"\nclass = ["okk"]', 4, "unknown class 'okk'"),
         ('[[rule]]\nagnt = "a"\nkeep = "1d"', 2, "unknown key 'agnt'; did you mean 'agent'"),
         ("[sample]\nshare = 1.5", 2, "between 0 and 1"),

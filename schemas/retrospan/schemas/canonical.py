@@ -22,12 +22,12 @@ class TraceRow:
     run_ids: list[str]
     joins: str = ""  # the trace that this one goes on, '' for none
     claims: list[str] = field(default_factory=list)  # run ids that its spans name
-    goes_on_from: str = ""  # hash of the history that its first request retells, '' for none
-    ends_with: str = ""  # hash of the history after its last request, where that asked for tools
     generation: int
     through_sequence: int
     interpreted_by: str
     through: list[int] = field(default_factory=list)  # the newest sequence of each log that was read
+    goes_on_from: str = ""  # hash of the history that its first request retells, '' for none
+    ends_with: str = ""  # hash of the history after its last request, where that asked for tools
 
 
 @dataclass(slots=True, kw_only=True)
