@@ -110,6 +110,7 @@ def guarded(tmp_path: Path, certificates: Certificates) -> Iterator[Guarded]:
         assert process.wait(90) == 0
 
 
+@pytest.mark.long
 @pytest.mark.requirement("R35")
 def test_only_who_has_the_right_gets_in_and_no_token_is_ever_shown(guarded: Guarded) -> None:
     body = make.traces(make.span("guarded")).SerializeToString()
@@ -170,6 +171,7 @@ def test_only_who_has_the_right_gets_in_and_no_token_is_ever_shown(guarded: Guar
             assert not [data for data in bytes_kept if secret.encode() in data or digest.digest() in data]
 
 
+@pytest.mark.long
 def test_a_change_of_the_tokens_counts_without_a_restart(guarded: Guarded) -> None:
     body = make.traces(make.span()).SerializeToString()
     assert guarded.export(WRITER, body) == "OK"

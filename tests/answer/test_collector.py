@@ -56,6 +56,7 @@ def contents(served: Served) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.long
 def test_one_line_says_it_is_ready_and_sigterm_drains(
     served: Served, recordings: dict[str, Recording]
 ) -> None:
@@ -75,6 +76,7 @@ def test_one_line_says_it_is_ready_and_sigterm_drains(
     served.process.stdout.close()
 
 
+@pytest.mark.long
 def test_a_second_process_on_the_directory_or_a_port_is_refused_by_name(
     served: Served, tmp_path: Path
 ) -> None:
@@ -183,6 +185,7 @@ def test_queries_do_not_hold_up_intake(served: Served, recordings: dict[str, Rec
     assert len(answers) == len(heavy)
 
 
+@pytest.mark.long
 def test_rejects_are_counted_on_every_page(served: Served) -> None:
     host, _, port = served.http.rpartition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=30)
@@ -202,6 +205,7 @@ def test_rejects_are_counted_on_every_page(served: Served) -> None:
     assert "retrospan_healthy 1\n" in text
 
 
+@pytest.mark.long
 def test_every_view_and_question_is_a_frame(served: Served, recordings: dict[str, Recording]) -> None:
     for name in (LOOP, *PAIR):
         served.send(recordings[name].traces, recordings[name].logs)

@@ -85,6 +85,7 @@ def sending(tmp_path: Path, url: str) -> Served:
     return Served(tmp_path / "data", tmp_path / "stderr.txt", "--config", str(settings), "--metrics-to", url)
 
 
+@pytest.mark.long
 def test_every_metric_of_the_table_is_sent(
     tmp_path: Path, target: Target, recordings: dict[str, Recording]
 ) -> None:

@@ -64,6 +64,7 @@ def test_parameters_are_bound_as_clickhouse_reads_them(port: Port) -> None:
     assert json.loads(body) == {"x": "a\tb'; DROP TABLE answer_sample --", "y": ["it's", "c\\d"]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "status", "code", "said"),
     [

@@ -229,6 +229,7 @@ def altered(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     yield verify(data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alteration", ROWS)
 def test_altered_rows_are_named(altered: Verified, alteration: str) -> None:
     _, place, what = ROWS[alteration]
@@ -269,6 +270,7 @@ def write_ledger(data: Path, lines: list[dict[str, Any]]) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_value_in_the_log_with_a_fresh_checksum_is_named(data: Path) -> None:
     sequence = forge_log(data)
     found = verify(data)
@@ -345,6 +347,7 @@ def test_an_archive_that_was_removed_as_if_retention_had_done_it_is_named(data: 
     assert found.names(f"log/archive/{segment.path.name}", "is missing"), found.wrong
 
 
+@pytest.mark.long
 def test_a_ledger_with_fresh_checksums_is_named(data: Path) -> None:
     lines = ledger_lines(data)
     forged = [{**line, "loaded": line["loaded"] - 1} if "loaded" in line else line for line in lines]
@@ -354,6 +357,7 @@ def test_a_ledger_with_fresh_checksums_is_named(data: Path) -> None:
     assert found.names("^batches, number", "holds records from"), found.wrong
 
 
+@pytest.mark.long
 def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
     lines = ledger_lines(data)
     write_ledger(data, [*lines, {"quarantined": {"sequence": 2, "reason": "Code: 1"}}])

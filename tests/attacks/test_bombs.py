@@ -117,6 +117,7 @@ def test_a_bomb_costs_a_small_multiple_of_its_size(attacked: Served, name: str) 
     assert post(attacked, Bomb("traces", PROTOBUF, bytes), GOOD).status == 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [name for name in BOMBS if "resources" in name or "empty scopes" in name or "empty spans" in name]
 )
@@ -152,6 +153,7 @@ def test_what_is_only_large_is_kept_and_costs_no_more(attacked: Served, name: st
     assert memory(attacked, "VmHWM") - before < 8 * MIB + 4 * SIZE + 4 * BESIDE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "unit", [b"\x4a\x00", b"\x5a\x00", b"\x6a\x00"], ids=["attributes", "events", "links"]
 )
@@ -223,6 +225,7 @@ def test_no_body_holds_the_interpreter_for_its_whole_length(tmp_path: Path, name
     assert longest < 1.5
 
 
+@pytest.mark.long
 def test_what_the_budget_cannot_hold_is_told_to_come_back(tmp_path: Path) -> None:
     collector = Served(
         tmp_path / "data", tmp_path / "stderr.txt", "--config", str(_settings(tmp_path, "64MiB"))

@@ -80,6 +80,7 @@ def seen(pid: int) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.long
 def test_no_process_of_the_same_user_sees_into_a_collector(
     collector: Powerless, recordings: dict[str, Recording]
 ) -> None:

@@ -117,6 +117,7 @@ def test_text_nested_without_end_costs_its_run_nothing_else(served: Served, key:
     assert served.health()["interpretation_failures"] == 0
 
 
+@pytest.mark.long
 def test_keys_nested_without_end_cost_their_run_nothing_else(served: Served) -> None:
     """An attribute per leaf: `llm.input_messages.0.a.a.a.…`."""
     run = DeepRun(1)
@@ -129,6 +130,7 @@ def test_keys_nested_without_end_cost_their_run_nothing_else(served: Served) -> 
     assert served.health()["interpretation_failures"] == 0
 
 
+@pytest.mark.long
 def test_traces_joined_in_a_row_are_one_run(served: Served) -> None:
     """Each trace goes on with the one before it, by a link, and is as deep as that."""
     runs = [DeepRun(300, *SHAPES["other-tools"], seed=seed) for seed in range(1, 9)]

@@ -280,6 +280,7 @@ def test_no_answer_over_grpc_costs_the_agent_memory_or_delivery(
         assert "too large" not in told["said"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ["silence", "drips", "flood"])
 def test_a_handshake_that_never_ends_is_given_up(
     attack: str, tmp_path: Path, honest_peaks: dict[str, int]
@@ -316,6 +317,7 @@ def test_drips_over_tls_end_too(attack: str, tmp_path: Path) -> None:
         assert told["flushed"] and told["delivered"] == SPANS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spooled", [True, False])
 def test_what_waits_at_the_end_is_kept_or_counted_and_the_end_comes_in_time(
     spooled: bool, tmp_path: Path

@@ -197,6 +197,7 @@ def test_a_client_that_is_done_writing_is_answered(collector: Served, name: str)
     assert answer.endswith(b"1\n" if name == "sql" else b"{}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_ten_thousand_requests_go_over_one_connection(collector: Served, name: str) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port_of(collector, name), timeout=60)

@@ -45,6 +45,7 @@ def test_a_run_whose_rows_a_table_refuses_is_listed(
     assert store.rows("SELECT outcome FROM canon_runs FINAL") == [["ok"]]
 
 
+@pytest.mark.long
 def test_a_run_that_cannot_even_be_listed_is_left_aside(
     recordings: dict[str, Recording], store: EmbeddedStore, interpreter: Interpreter
 ) -> None:

@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bench.siege import warehouse_of
 from fix_collector import Served
 from keeping import agent_run, trace_of
@@ -42,6 +43,7 @@ def test_both_ports_tell_the_same_of_a_collector_in_order(served: Served) -> Non
     assert page(served, "/health")["warehouse_age_seconds"] < 30
 
 
+@pytest.mark.long
 def test_a_warehouse_that_is_stopped_leaves_the_probes_of_receiving_as_they_were(served: Served) -> None:
     pid = warehouse_of(served.process.pid)
     os.kill(pid, signal.SIGSTOP)
@@ -61,6 +63,7 @@ def test_a_warehouse_that_is_stopped_leaves_the_probes_of_receiving_as_they_were
     )
 
 
+@pytest.mark.long
 def test_while_the_warehouse_starts_again_its_port_says_so_and_when_to_come_back(
     served: Served, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_no_view_gives_the_password_file(served: Served, tmp_path: Path) -> None
             assert "Code: 62" not in answer and status in (200, 400, 408), (call, answer)
 
 
+@pytest.mark.long
 def test_no_reader_overwrites_a_file(served: Served, tmp_path: Path) -> None:
     """With it, a token with the right `read` made itself one with `admin`."""
     target = tmp_path / "tokens.toml"
@@ -196,12 +197,14 @@ def test_a_row_of_names_takes_no_time() -> None:
     assert time.monotonic() - started < 20.0
 
 
+@pytest.mark.long
 def test_two_strings_that_touch_are_refused(served: Served) -> None:
     """A heredoc is executed as a quoted string: beside another both would be one, which the guard did not judge."""
     status, answer = asked(served, "SELECT 'a'$$b$$")
     assert status == 400 and "touch" in answer
 
 
+@pytest.mark.long
 def test_a_call_that_ends_too_soon_is_answered(served: Served) -> None:
     """The guard looked one word too far, and the connection was closed without an answer."""
     for sql in ("SELECT * FROM run_state(run_id", "SELECT (SELECT * FROM run_state(step = 1, `run_id`"):
@@ -209,18 +212,21 @@ def test_a_call_that_ends_too_soon_is_answered(served: Served) -> None:
         assert status == 400 and "Code: 4" in answer, answer
 
 
+@pytest.mark.long
 def test_values_that_break_out_of_nothing_come_back_as_they_are(served: Served) -> None:
     for value in ("') OR 1=1 --", "{x:String}", "$$", "%(x)s", "a\\\\b"):
         status, answer = asked(served, "SELECT {x:String} AS v FORMAT JSONEachRow", param_x=value)
         assert status == 200 and json.loads(answer)["v"] == value.replace("\\\\", "\\")
 
 
+@pytest.mark.long
 def test_names_of_parameters_are_names(served: Served) -> None:
     for name in ("", "x y", "x'", "--", "ä", "1"):
         status, answer = asked(served, "SELECT 1", **{f"param_{name}": "1"})
         assert status == 400 and "not a parameter name" in answer
 
 
+@pytest.mark.long
 def test_formats_are_those_of_the_engine(served: Served) -> None:
     """Formats of the Python around the engine closed the connection; on a server the name is put into the statement."""
     for name in ("DataFrame", "ArrowTable", "CSV SETTINGS readonly = 0", "CSV INTO OUTFILE '/tmp/x'", "'"):

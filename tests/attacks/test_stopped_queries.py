@@ -119,6 +119,7 @@ def done_writing(connection: socket.socket) -> None:
     connection.shutdown(socket.SHUT_WR)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("leave", [closed, reset, done_writing])
 @pytest.mark.parametrize("query", [ENDLESS, LARGE, QUADRATIC], ids=["counting", "rows", "quadratic"])
 def test_a_query_ends_with_its_client(
@@ -190,6 +191,7 @@ def test_an_answer_that_is_not_taken_is_ended_though_nobody_waits(warehouse: Emb
         tried.close()
 
 
+@pytest.mark.long
 def test_an_answer_that_is_taken_slowly_comes_whole(warehouse: EmbeddedWarehouse) -> None:
     tried = Tried(warehouse, unread_seconds=2.0)
     query = "SELECT number, number FROM numbers(1000000)"
@@ -291,6 +293,7 @@ def test_clients_say_what_an_answer_broke_off_with(tried: Tried) -> None:
         connect(f"http://127.0.0.1:{tried.number}").sql(FAILING)
 
 
+@pytest.mark.long
 def test_one_token_cannot_take_every_place(warehouse: EmbeddedWarehouse, tmp_path: Path) -> None:
     file = tmp_path / "tokens.toml"
     hashes = {

@@ -311,6 +311,7 @@ def test_who_may_read_it_is_known(tokens: Path, mode: int, said: str | None) -> 
     assert readable_by_others(tokens) == said
 
 
+@pytest.mark.long
 def test_what_the_other_process_is_read_is_looked_at_each_time(tmp_path: Path) -> None:
     """The process of the warehouse cannot reach the policy: the one that receives reads it, for every command."""
     policy = tmp_path / "keep.toml"

@@ -93,6 +93,7 @@ def container_of(release: Release, kind: str) -> dict[str, Any]:
     return dict(container)
 
 
+@pytest.mark.long
 def test_probes_are_answered_without_a_token(installed: Installed) -> None:
     container = container_of(installed.release, "StatefulSet")
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}

@@ -69,6 +69,7 @@ def needed_by(names: set[str]) -> set[str]:
     )
 
 
+@pytest.mark.long
 def test_help_and_questions_load_only_what_is_listed(collector: str) -> None:
     listed = needed_by(MAY_BE_LOADED - {"retrospan"}) | MAY_BE_LOADED
     for words in QUESTIONS:

@@ -50,6 +50,7 @@ def opened(stack: ExitStack, port: int, count: int, first: bytes = b"") -> list[
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "first", [b"", b"POST /v1/tra", HEAD, HEAD + b"\x0a"], ids=["idle", "header", "no body", "body"]
 )
@@ -132,6 +133,7 @@ def test_a_slow_body_is_not_cut_by_the_deadline_of_headers(station: Station) -> 
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.long
 @pytest.mark.requirement("R28")
 def test_beyond_the_limit_the_longest_silent_gives_way(
     station: Station, monkeypatch: pytest.MonkeyPatch

@@ -100,6 +100,7 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     )
 
 
+@pytest.mark.long
 def test_the_settings_in_force_are_those_of_the_collector_that_runs(served: Served, tmp_path: Path) -> None:
     url = {"RETROSPAN_URL": f"http://{served.sql}"}
     finding = doctor(0, {**url, "RETROSPAN_DRAIN_SECONDS": "7", "RETROSPAN_DRAINED": "7", "RETROSPAN_PORT": "tcp://"})["settings"]  # fmt: skip
@@ -130,6 +131,7 @@ def test_the_settings_in_force_are_those_of_the_collector_that_runs(served: Serv
     assert "hidden" not in text + json.dumps(found)
 
 
+@pytest.mark.long
 def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> None:
     url = {"RETROSPAN_URL": f"http://{served.sql}"}
     for address, protocol, said in (

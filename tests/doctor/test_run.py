@@ -100,6 +100,7 @@ def test_what_is_sent_is_not_missed(name: str, told: Callable[[str], dict[str, d
         assert (found[check]["result"], found[check]["todo"]) == ("ok", ""), found[check]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_content_that_is_switched_off_is_missed_by_the_switch_of_its_instrumentation(
     name: str, told: Callable[[str], dict[str, dict[str, str]]]

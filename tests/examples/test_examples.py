@@ -111,6 +111,7 @@ def test_resume(collector: Served, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_idempotent_tools(collector: Served) -> None:
     play(collector, "examples/idempotent_tools.py")
     (run,) = runs(collector, "billing", 1)
@@ -165,6 +166,7 @@ def test_zero_code(collector: Served) -> None:
     assert (run["outcome"], run["tool_calls"]) == ("ok", 1)
 
 
+@pytest.mark.long
 def test_langgraph_agent(collector: Served) -> None:
     """The state before and after each node, and the checkpoint chain over an interrupt, its resume and a fork."""
     assert "bought a cup for 9" in play(collector, "examples/langgraph_agent.py")

@@ -82,6 +82,7 @@ def _in_another_order(spans: list[Span], seed: int) -> list[Span]:
     return mixed
 
 
+@pytest.mark.long
 @settings(max_examples=3, deadline=None, database=None)
 @given(seed=SEEDS)
 def test_order_and_duplicates_do_not_matter(recording: Recording, seed: int) -> None:

@@ -63,6 +63,7 @@ def test_what_cannot_be_read_is_left_to_the_loader() -> None:
     assert damaged.take(1) is None
 
 
+@pytest.mark.long
 def test_the_loader_reads_while_the_engine_inserts(
     tmp_path: Path, warehouse: EmbeddedWarehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,6 +163,7 @@ def test_a_missing_extra_names_its_cure(tmp_path: Path, monkeypatch: pytest.Monk
         EmbeddedWarehouse(tmp_path / "warehouse").connect()
 
 
+@pytest.mark.long
 def test_the_engine_is_loaded_without_what_nobody_asks_for_and_leaves_that_usable(tmp_path: Path) -> None:
     code = """
 import sys

@@ -70,6 +70,7 @@ def count(store: EmbeddedStore, table: str) -> int:
     return int(str(rows))
 
 
+@pytest.mark.long
 def test_what_is_durable_is_loaded_in_batches_and_told(scene: Scene, store: EmbeddedStore) -> None:
     told: list[tuple[int, int]] = []
     for number in range(1, 11):

@@ -45,6 +45,7 @@ def filled(store: EmbeddedStore) -> EmbeddedStore:
     return store
 
 
+@pytest.mark.long
 def test_pages_of_any_size_hold_what_one_page_holds(filled: EmbeddedStore) -> None:
     whole, number = read_in_pages(filled, "default", TRACES)
     assert number == 1

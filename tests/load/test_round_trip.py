@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Callable
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from otlp_values import Attribute, Event, Link, Log, Origin, Span, Value, request, text, typed
@@ -162,6 +163,7 @@ def check_span(row: RawSpan, span: Span) -> None:
     )
 
 
+@pytest.mark.long
 @engine_settings
 @given(origin=origins, members=st.lists(spans, min_size=1, max_size=4), lengths=st.tuples(ids, ids))
 def test_spans_come_back_as_sent(
@@ -188,6 +190,7 @@ def test_spans_come_back_as_sent(
     ]
 
 
+@pytest.mark.long
 @engine_settings
 @given(origin=origins, log=logs)
 def test_log_records_come_back_as_sent(store: EmbeddedStore, origin: Origin, log: Log) -> None:

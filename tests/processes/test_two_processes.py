@@ -69,6 +69,7 @@ def test_the_warehouse_ends_with_the_process_that_receives(served: Served) -> No
     assert child_of(served) != pid
 
 
+@pytest.mark.long
 def test_signals_for_the_whole_group_are_for_the_process_that_receives(served: Served) -> None:
     pid = child_of(served)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -86,6 +87,7 @@ def test_the_process_that_receives_never_loads_the_engine(served: Served) -> Non
     assert "chdb" in Path(f"/proc/{child_of(served)}/maps").read_text()
 
 
+@pytest.mark.long
 def test_the_environment_of_the_engine_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-of-the-operator")
     served = Served(tmp_path / "data", tmp_path / "stderr.txt")
@@ -122,6 +124,7 @@ def test_a_warehouse_that_takes_too_much_memory_is_killed_and_the_reason_is_repo
         pass
 
 
+@pytest.mark.long
 def test_a_collector_that_cannot_start_leaves_no_process_and_no_claim(tmp_path: Path) -> None:
     (tmp_path / "warehouse").write_text("not a directory")
     config = Config(data=tmp_path, grpc=FREE, http=FREE, sql=FREE)

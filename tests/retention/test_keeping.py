@@ -41,6 +41,7 @@ def traced_from(keeper: Keeper, reference: str) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_s0_3_an_output_is_traced_to_its_observations_after_all_else_has_gone(keeper: Keeper) -> None:
     # The evaluation's output was derived from the output of a run, which used two observations of two others; the
     # evaluation was also given an answer of a fifth run. Of a sixth only the content is alike.
@@ -155,6 +156,7 @@ def test_spans_that_come_after_the_deletion_are_a_run_of_their_own(keeper: Keepe
     assert keeper.rows("SELECT count() FROM spans") == [[1]], "what came late, and not what was deleted"
 
 
+@pytest.mark.long
 def test_a_run_of_which_something_came_in_is_not_due(keeper: Keeper) -> None:
     keeper.send([agent_run("a", "ok")])
     keeper.settle()

@@ -169,6 +169,7 @@ SCENES = st.lists(statements(), min_size=1, max_size=4)
 ENOUGH = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None, database=None, suppress_health_check=ENOUGH)
 @given(scenes=SCENES, at=POINTS, known_at=POINTS, seed=st.integers(0, 2**32))
 def test_the_grid_is_what_the_oracle_says(

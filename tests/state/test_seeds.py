@@ -148,6 +148,7 @@ def test_s0_8_every_change_leads_to_its_step(told: Told) -> None:
     )  # of the restart, which was said by the root, before any step
 
 
+@pytest.mark.long
 def test_s0_9_the_order_of_sending_does_not_matter(told: Told) -> None:
     """The same statements about three things, sent in three orders."""
     statements: list[tuple[dict[str, object], dict[str, Any]]] = [
@@ -336,6 +337,7 @@ def test_s3_6_the_state_before_and_after_each_step(told: Told) -> None:
     ]
 
 
+@pytest.mark.long
 def test_bad_values_are_listed_and_nothing_else_is_lost(told: Told) -> None:
     agent = Agent(told.grpc, "bad")
     with agent.run("bad-values", "sloppy", at("12:00"), at("12:01")) as root:

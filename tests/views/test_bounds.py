@@ -34,6 +34,7 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
     return views
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [
@@ -58,6 +59,7 @@ def test_a_run_filter_reaches_every_key(told: EmbeddedStore, query: str) -> None
     assert [read for read in reads if "run_id" not in read[1]] == []
 
 
+@pytest.mark.long
 def test_a_walk_reads_its_own_runs(told: EmbeddedStore) -> None:
     reads = _reads(told, "SELECT * FROM provenance(ref = 'run:r', depth = 5, direction = 'up')")
     payload = [read for read in reads if read[0] in ("canon_values", "canon_edges", "canon_steps")]

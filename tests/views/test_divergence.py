@@ -67,6 +67,7 @@ def test_the_same_story_at_another_time_with_other_ids_and_tokens_is_identical(
         assert _diff(ask, a, b) == [(n, n, n, "same", "") for n in range(1, 8)]
 
 
+@pytest.mark.long
 def test_sampling_the_same_request_got_another_answer(views: EmbeddedStore, ask: Ask) -> None:
     _ship("a").tell(views)
     _ship("b", act="send").tell(views)
@@ -114,6 +115,7 @@ def test_the_cause_is_the_first_that_holds(
     assert not found["identical"]
 
 
+@pytest.mark.long
 def test_causes_keep_their_order_when_several_hold(views: EmbeddedStore, ask: Ask) -> None:
     _ship("a").tell(views)
     everything: dict[str, Any] = {"model": "m-2", "system": "be kind"}
@@ -150,6 +152,7 @@ def test_a_state_that_is_known_of_one_run_only_is_not_a_difference(views: Embedd
     assert all(change == "same" for *_, change, _aspect in _diff(ask))
 
 
+@pytest.mark.long
 def test_order_the_same_calls_in_another_order(views: EmbeddedStore, ask: Ask) -> None:
     for run_id, order in (("a", "xyz"), ("b", "yzx")):
         story = Story(run_id)
@@ -203,6 +206,7 @@ def test_a_failed_call_differs_in_error(views: EmbeddedStore, ask: Ask) -> None:
     assert found["value_b"] == "error Timeout"
 
 
+@pytest.mark.long
 def test_a_run_cut_short_is_a_prefix(views: EmbeddedStore, ask: Ask) -> None:
     _ship("a").tell(views)
     short = _ship("b")
@@ -215,6 +219,7 @@ def test_a_run_cut_short_is_a_prefix(views: EmbeddedStore, ask: Ask) -> None:
     assert [row[3] for row in _diff(ask)] == ["same"] * 4 + ["only_a"] * 3
 
 
+@pytest.mark.long
 def test_an_inserted_step_shifts_nothing(views: EmbeddedStore, ask: Ask) -> None:
     _ship("a").tell(views)
     story = Story("b")

@@ -98,6 +98,7 @@ def test_a_message_starts_in_every_run_that_holds_it_and_a_step_in_its_own(
     assert _walk(ask, "step:s/99") == _walk(ask, "run:nope") == _walk(ask, "message:nope") == []
 
 
+@pytest.mark.long
 def test_the_depth_ends_the_walk_and_says_so_where_it_goes_on(views: EmbeddedStore, ask: Ask) -> None:
     _refund("r").tell(views)
     rows = _walk(ask, "run:r", depth=2)
@@ -112,6 +113,7 @@ def test_the_depth_ends_the_walk_and_says_so_where_it_goes_on(views: EmbeddedSto
     assert [r["depth"] for r in _walk(ask, "run:r", depth=0)] == [0]
 
 
+@pytest.mark.long
 def test_a_cycle_ends(views: EmbeddedStore, ask: Ask) -> None:
     story = _refund("r")
     for subject, object_ in (("output:a", "output:b"), ("output:b", "output:c"), ("output:c", "output:a")):
@@ -127,6 +129,7 @@ def test_a_cycle_ends(views: EmbeddedStore, ask: Ask) -> None:
     assert not any(r["truncated"] for r in rows)
 
 
+@pytest.mark.long
 def test_doubled_edges_and_diamonds_give_each_edge_once(views: EmbeddedStore, ask: Ask) -> None:
     story = _refund("r")
     for level in range(12):
@@ -140,6 +143,7 @@ def test_doubled_edges_and_diamonds_give_each_edge_once(views: EmbeddedStore, as
     assert len(ask("SELECT 1 AS n FROM provenance_edges WHERE startsWith(subject, 'output:')")) == 12 * 4
 
 
+@pytest.mark.long
 def test_rows_are_capped_and_the_last_level_says_so(views: EmbeddedStore, ask: Ask) -> None:
     story = _refund("r")
     for n in range(120):
@@ -185,6 +189,7 @@ def test_a_message_without_producer_comes_from_the_latest_earlier_run_of_its_con
     assert {r["run_id"] for r in _walk(ask, "run:later")} == {"later"}  # it produced its messages itself
 
 
+@pytest.mark.long
 def test_run_ids_with_slashes_are_encoded(views: EmbeddedStore, ask: Ask) -> None:
     _refund("a/b%c").tell(views)
     rows = _walk(ask, "run:a%2Fb%25c")

@@ -494,6 +494,7 @@ def test_the_views_are_those_of_the_contract() -> None:
     assert {view.name for view in all_views()} == CONTRACT.keys()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", all_views(), ids=lambda view: view.name)
 def test_columns_and_parameters_are_those_of_contract_and_header(view: View, views: EmbeddedStore) -> None:
     found = [(str(row[0]), str(row[1])) for row in views.rows(f"DESCRIBE TABLE {_called(view)}")]

@@ -81,6 +81,7 @@ def arrive(warehouse: EmbeddedWarehouse, log: int, requests: Sequence[bytes]) ->
 RUNS = "SELECT run_id, length(trace_ids), steps FROM canon_runs FINAL WHERE NOT deleted ORDER BY run_id"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)], ids=["in order", "backwards"])
 def test_traces_of_one_run_are_read_together(
     warehouse: EmbeddedWarehouse,

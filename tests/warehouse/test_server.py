@@ -166,6 +166,7 @@ def test_an_insert_cut_after_the_commit_is_not_repeated_below_us(
     assert far.rows("SELECT count() FROM leases") == [[1]]
 
 
+@pytest.mark.long
 @pytest.mark.requirement("R10")
 def test_a_server_that_hangs_is_given_up_in_time(server: EngineServer, impatient: ServerWarehouse) -> None:
     connection = impatient.connect()

@@ -48,6 +48,7 @@ def test_a_stock_program_shows_up_within_three_seconds(served: Served, protocol:
     print(f"visible {took:.2f} s after the acknowledgement")
 
 
+@pytest.mark.long
 def test_the_command_line_answers_about_recorded_runs(
     served: Served, recordings: dict[str, Recording]
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_run_that_happens_again_is_identical_and_cut_short_is_a_prefix(
     assert (said["identical"], said["prefix"]) == (False, "a")
 
 
+@pytest.mark.long
 def test_sql_clients_read_and_cannot_write(served: Served, recordings: dict[str, Recording]) -> None:
     recording = recordings["genai-openai.span_only/normal"]
     served.send(recording.traces)

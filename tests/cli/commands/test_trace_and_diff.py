@@ -86,6 +86,7 @@ def test_two_runs_part_at_the_third_step(ask: Ask) -> None:
     assert said.lines[-1] == "2 of 6 positions equal"
 
 
+@pytest.mark.long
 def test_exit_codes_of_diff(ask: Ask) -> None:
     assert ask("diff", HELD, ASKED, "--exit-code").code == 1
     same = ask("diff", HELD, HELD, "--exit-code")

@@ -53,6 +53,7 @@ def test_nor_through_a_pipe_and_json(words: tuple[str, ...], ask: Ask) -> None:
         assert steering(ask(*[word for word in words if word != "--full"], "--json").out) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", [60, 100])
 @pytest.mark.parametrize(
     "words",

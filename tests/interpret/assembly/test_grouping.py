@@ -101,6 +101,7 @@ def test_a_trace_whose_root_links_into_a_run_is_part_of_it_in_any_order(
     assert names == [["a"], ["a"]]
 
 
+@pytest.mark.long
 def test_an_agent_of_its_own_is_a_run_of_its_own_though_it_links(
     store: EmbeddedStore, interpreter: Interpreter
 ) -> None:
@@ -120,6 +121,7 @@ def test_links_to_what_is_not_a_run_merge_nothing(store: EmbeddedStore, interpre
     assert [run[:2] for run in _runs(store)] == [[2, [2]], [3, [3]]]
 
 
+@pytest.mark.long
 def test_spans_that_name_a_run_are_that_run_with_all_below_them(
     store: EmbeddedStore, interpreter: Interpreter
 ) -> None:

@@ -178,6 +178,7 @@ def test_rebuild_reads_everything_again(
     assert canonical(store) == expected
 
 
+@pytest.mark.long
 def test_a_selection_reads_only_the_runs_that_fit(
     recordings: dict[str, Recording], store: EmbeddedStore, interpreter: Interpreter
 ) -> None:
@@ -213,6 +214,7 @@ def test_a_selection_reads_only_the_runs_that_fit(
     assert reread(run=other, dialect="nobody") == set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["langgraph-langsmith", "langgraph-openinference", "langgraph-traceloop"])
 def test_a_run_after_an_interruption_names_the_one_it_resumes_whatever_came_first(
     family: str, recordings: dict[str, Recording], store: EmbeddedStore, interpreter: Interpreter

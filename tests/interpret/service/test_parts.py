@@ -97,6 +97,7 @@ def test_a_reading_in_pages_has_seen_what_was_known_before(
     assert seen == [last, 0]
 
 
+@pytest.mark.long
 def test_runs_wait_while_the_loader_is_far_behind_but_not_for_who_asked(
     recordings: dict[str, Recording],
     store: EmbeddedStore,
