@@ -130,6 +130,24 @@ def test_what_does_not_speak_the_language_is_no_longer_listened_to(data: bytes) 
         channel.call("double", {"n": 1})
 
 
+def test_only_the_thread_that_reads_closes_the_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Closed by another, its number may be another socket's before the reader notices: it would take what is sent there.
+    closed_by: list[str] = []
+    close = Connection.close
+
+    def noting(connection: Connection) -> None:
+        closed_by.append(threading.current_thread().name)
+        close(connection)
+
+    monkeypatch.setattr(Connection, "close", noting)
+    for _ in range(50):
+        ends = Ends()
+        ends.asking.call("double", {"n": 1})
+        ends.asking.close()
+        assert ends.ended.wait(30)
+    assert {*closed_by} == {"retrospan-channel"}
+
+
 def test_a_call_that_nobody_offers_is_refused_and_the_channel_goes_on(ends: Ends) -> None:
     with pytest.raises(WarehouseUnavailable, match="KeyError"):
         ends.asking.call("shutdown")

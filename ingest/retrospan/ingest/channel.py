@@ -118,6 +118,10 @@ class Channel:
         except OSError:
             pass  # the other end is gone already
         self._socket.close()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            # It wakes now, and closes the descriptor itself: closed under it, the number may soon be that of another
+            # socket, whose bytes it would then take.
+            return
         with self._sending:
             if not self._connection.closed:
                 self._connection.close()
