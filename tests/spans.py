@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fix_recordings import Recording
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -11,11 +11,15 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from retrospan.ingest.interpret.assembly.grouping import groups_of, join_turns, runs_of, trace_of
 from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
+
+#: How spans are read, one by one.
+Reader = Callable[[Sequence[Span], ParseIssues], list[NormalizedSpan]]
 
 
 def _value(value: AnyValue) -> object:
@@ -100,27 +104,28 @@ def read_run(
     spans: Sequence[Span],
     previous: Sequence[Message] | None = None,
     rules: Ruleset = NO_RULES,
+    read: Reader = read_spans,
 ) -> InterpretedRun:
     """Interpret spans as one run."""
     problems = ParseIssues()
-    return interpret(run_id, read_spans(spans, problems), problems, previous, rules)
+    return interpret(run_id, read(spans, problems), problems, previous, rules)
 
 
-def read_runs(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[InterpretedRun]:
+def read_runs(
+    spans: Sequence[Span], rules: Ruleset = NO_RULES, read: Reader = read_spans
+) -> list[InterpretedRun]:
     """Interpret the runs of some spans, oldest first, each with the final history of the one before where it wants it."""
     sent: dict[str, list[Span]] = {}
     for span in spans:
         sent.setdefault(span.trace_id, []).append(span)
-    traces = {
-        trace_id: trace_of(trace_id, own, read_spans(own, ParseIssues())) for trace_id, own in sent.items()
-    }
+    traces = {trace_id: trace_of(trace_id, own, read(own, ParseIssues())) for trace_id, own in sent.items()}
     found = [run for group in groups_of(join_turns(traces)) for run in runs_of(group).items()]
     runs: list[InterpretedRun] = []
-    for run_id, read in sorted(found, key=lambda run: min(span.sent.started_at for span in run[1])):
-        own = [span.sent for span in read]
-        run = read_run(run_id, own, rules=rules)
+    for run_id, members in sorted(found, key=lambda run: min(span.sent.started_at for span in run[1])):
+        own = [span.sent for span in members]
+        run = read_run(run_id, own, rules=rules, read=read)
         if run.wants_previous_run and runs and runs[-1].conversation == run.conversation:
-            run = read_run(run_id, own, runs[-1].final_history, rules)
+            run = read_run(run_id, own, runs[-1].final_history, rules, read)
         runs.append(run)
     return runs
 

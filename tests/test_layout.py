@@ -93,6 +93,7 @@ FOLDERS = {
     "interpret/service": {
         "interpret",
         "interpret/assembly",
+        "interpret/dialects",
         "interpret/normalize",
         "interpret/rows",
         "interpret/spans",
@@ -118,7 +119,7 @@ FOLDERS = {
     "redact": {"otlp"},
     "retention": {"retention/deletion", "retention/policy"},
     "retention/deletion": {
-        "interpret/normalize",
+        "interpret/dialects",
         "interpret/rows",
         "interpret/service",
         "load",

@@ -37,7 +37,7 @@ def words_of_interpretation() -> list[str]:
     found: list[str] = []
     folder = TOP / "ingest/retrospan/ingest/interpret"
     for file in folder.rglob("*.py"):
-        if "dialects" in file.parts:
+        if "dialects" in file.parts and file.name != "vocabulary.py":
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

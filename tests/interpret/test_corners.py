@@ -11,14 +11,16 @@ from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from spans import read_run
 
 from retrospan.ingest.interpret.assembly.grouping import joined_trace
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.lineage.value_lineage import LEAST_NUMBER, _values_in
 from retrospan.ingest.interpret.normalize.documents import _document
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_messages, read_part, response_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
 from retrospan.ingest.interpret.spans.span import Event, Link, Span
-from retrospan.ingest.interpret.spans.span_fields import OUTPUT, SpanFields
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
+from retrospan.ingest.interpret.spans.vocabulary import OUTPUT
 from retrospan.schemas.hashing import hash_of
 
 OTHER = "cd" * 16
@@ -71,7 +73,7 @@ def test_the_first_link_of_the_oldest_root_is_joined() -> None:
         return act("", number, span_id=f"{number:016x}", parent_span_id="", links=[link])
 
     older, newer = root(1, OTHER), root(2, "ef" * 16)
-    assert joined_trace([older, newer]) == joined_trace([newer, older]) == OTHER
+    assert joined_trace([older, newer], EVERY_FAMILY) == joined_trace([newer, older], EVERY_FAMILY) == OTHER
 
 
 @pytest.mark.parametrize(
@@ -150,16 +152,16 @@ def test_the_role_of_an_event_is_the_message_s_own_where_it_says_one() -> None:
 
 def test_a_value_is_taken_from_every_place_but_by_its_ending_from_one() -> None:
     sent = act("chat", 1, x__output="a", gen_ai__completion="b", output__value="c")
-    places = SpanFields(sent)
+    places = SpanFields(sent, EVERY_FAMILY)
     assert list(places.each("gen_ai.completion", "output.value", OUTPUT)) == ["b", "c"]
-    assert list(SpanFields(act("chat", 1, x__output="a")).each("output.value", OUTPUT)) == ["a"]
+    assert list(SpanFields(act("chat", 1, x__output="a"), EVERY_FAMILY).each("output.value", OUTPUT)) == ["a"]
 
 
 @pytest.mark.parametrize(
     ("sent", "read"), [('"a"', "a"), ('a"', 'a"'), ('"a', '"a'), ('"', None), ("", None), ("a", "a")]
 )
 def test_only_a_text_in_quotes_is_unquoted(sent: str, read: str | None) -> None:
-    assert SpanFields(act("chat", 1, x=sent)).text("x") == read
+    assert SpanFields(act("chat", 1, x=sent), EVERY_FAMILY).text("x") == read
 
 
 def test_a_parent_that_only_some_children_call_remote_is_missing() -> None:

@@ -14,6 +14,7 @@ from spans import read_run
 from retrospan.ingest.interpret.assembly.patches import NoPatch, patched
 from retrospan.ingest.interpret.assembly.retelling import NEAR
 from retrospan.ingest.interpret.dialects.switches import switch_for
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.normalize.completion import answered_once
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import error_of, read_messages, read_part, response_of
@@ -113,7 +114,7 @@ def test_an_exchange_is_looked_for_among_the_attributes_of_the_span_itself() -> 
     request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     values: dict[str, object] = {"a": json.dumps(request), "b": json.dumps({"choices": [{"text": "Hello"}]})}
     details = event("gen_ai.client.inference.operation.details")
-    assert SpanFields(make_span(values, events=[details])).holds_exchange()
+    assert SpanFields(make_span(values, events=[details]), EVERY_FAMILY).holds_exchange()
 
 
 def test_a_tool_s_parts_that_are_not_all_text_stay_parts() -> None:
@@ -182,7 +183,9 @@ def test_a_message_with_a_stop_reason_is_a_response_where_its_content_is_a_list(
     ],
 )
 def test_an_operation_of_one_s_own_is_known_by_its_words(name: str, operation: str) -> None:
-    assert operation_of(SpanFields(make_span({"gen_ai.operation.name": name})), True) == operation
+    assert (
+        operation_of(SpanFields(make_span({"gen_ai.operation.name": name}), EVERY_FAMILY), True) == operation
+    )
 
 
 def test_a_question_is_found_two_levels_deep_and_no_deeper() -> None:
@@ -197,7 +200,9 @@ def test_an_answer_in_parts_is_one_message() -> None:
 
 
 def test_only_a_text_between_quotes_loses_them() -> None:
-    fields = SpanFields(make_span({"a": 'say "hi"', "b": '"hi" he said', "c": '"hi"', "d": '"', "e": '""'}))
+    fields = SpanFields(
+        make_span({"a": 'say "hi"', "b": '"hi" he said', "c": '"hi"', "d": '"', "e": '""'}), EVERY_FAMILY
+    )
     assert [fields.text(key) for key in "abcde"] == ['say "hi"', '"hi" he said', "hi", None, None]
 
 

@@ -6,12 +6,16 @@ import base64
 import json
 import math
 from dataclasses import dataclass
+from json.scanner import make_scanner
+
+from retrospan.schemas.json_encoding import json_encoder
 
 #: Deeper values are left as text: they cannot be meant as messages, arguments or state.
 MAX_DEPTH = 200
 #: What stands in the place of deeper values that came as OTLP values instead of text.
 TOO_DEEP = f"(nested deeper than {MAX_DEPTH}: left out here, kept in the log)"
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_ENCODE = json_encoder(sort_keys=False)
+_SCAN = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]  # what is written for it is half of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Unreadable:
 def read_json(text: str) -> object:
     """Return the JSON value of the text, or Unreadable with the reason. NaN and the infinities are read as floats."""
     try:
-        value: object = json.loads(text)
+        value = _scanned(text)
     except RecursionError:
         return Unreadable("nested too deeply")
     except ValueError as error:
@@ -33,6 +37,15 @@ def read_json(text: str) -> object:
     if text.count("{") + text.count("[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
         return Unreadable("nested too deeply")
     return value
+
+
+def _scanned(text: str) -> object:
+    """Return the value of a JSON text, which may have white space around it."""
+    try:
+        value, end = _SCAN(text, 0)
+    except StopIteration:
+        return json.loads(text)  # says what is wrong, and where
+    return value if end == len(text) else json.loads(text)
 
 
 def read_value(value: object) -> object:

@@ -6,13 +6,12 @@ the strings 'NaN', 'Infinity' and '-Infinity', and text that is not valid Unicod
 
 from __future__ import annotations
 
-import json
 import math
 from hashlib import sha256
 
-_ENCODE = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
-).encode
+from retrospan.schemas.json_encoding import json_encoder
+
+_ENCODE = json_encoder(sort_keys=True)
 
 
 def canonical_json(value: object) -> bytes:

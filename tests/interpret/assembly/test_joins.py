@@ -9,6 +9,7 @@ import pytest
 from made_runs import act, agent, chat, returned, rows, said
 
 from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.spans.decode import spans_of
 from retrospan.ingest.interpret.spans.span import Link, Span
 from retrospan.schemas.raw import RawLog, RawSpan
@@ -52,12 +53,12 @@ def linked(span: Span, trace_id: str = OTHER, **attributes: object) -> Span:
     ],
 )
 def test_a_trace_joins_the_one_that_it_goes_on(spans: list[Span], joins: str) -> None:
-    assert joined_trace(spans) == joined_trace(spans[::-1]) == joins
+    assert joined_trace(spans, EVERY_FAMILY) == joined_trace(spans[::-1], EVERY_FAMILY) == joins
 
 
 def test_the_first_link_that_says_so_counts() -> None:
     late = linked(act("", 5), "0e" * 16, link__type="continues")
-    assert joined_trace([late, linked(act("", 1), link__type="continues")]) == OTHER
+    assert joined_trace([late, linked(act("", 1), link__type="continues")], EVERY_FAMILY) == OTHER
 
 
 def test_runs_that_spans_name_are_sorted_and_each_is_there_once() -> None:
@@ -109,7 +110,7 @@ def test_a_raw_span_is_decoded_field_by_field() -> None:
     assert span.attributes == {"a": "last", "n": 7}
     assert [(event.name, event.time_ns, event.attributes) for event in span.events] == [("e", 5, {"k": True})]
     assert [(link.trace_id, link.span_id) for link in span.links] == [(OTHER, "2" * 16)]
-    assert joined_trace([span]) == OTHER
+    assert joined_trace([span], EVERY_FAMILY) == OTHER
 
 
 def record(**more: Any) -> RawLog:

@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.assembly.grouping import (
     runs_of,
     trace_of,
 )
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Link, Span
@@ -61,27 +62,35 @@ def test_a_trace_is_a_run_and_one_without_an_operation_is_none() -> None:
 
 def test_a_root_that_begins_nothing_of_its_own_joins_the_trace_that_it_links_to() -> None:
     target = span(A, AGENT)
-    assert joined_trace([span(B, links=[link(A, target.span_id)])]) == A
-    assert joined_trace([span(B, AGENT, links=[link(A, target.span_id)])]) == ""
-    assert joined_trace([span(B, {"gen_ai.operation.name": "invoke_workflow"}, links=[link(A)])]) == ""
-    assert joined_trace([span(B, links=[link(B)])]) == ""
-    assert joined_trace([span(B, links=[link(A, kind="retries")])]) == ""
-    assert joined_trace([span(B, links=[link(A, kind="retries"), link(C)])]) == C
+    assert joined_trace([span(B, links=[link(A, target.span_id)])], EVERY_FAMILY) == A
+    assert joined_trace([span(B, AGENT, links=[link(A, target.span_id)])], EVERY_FAMILY) == ""
+    assert (
+        joined_trace([span(B, {"gen_ai.operation.name": "invoke_workflow"}, links=[link(A)])], EVERY_FAMILY)
+        == ""
+    )
+    assert joined_trace([span(B, links=[link(B)])], EVERY_FAMILY) == ""
+    assert joined_trace([span(B, links=[link(A, kind="retries")])], EVERY_FAMILY) == ""
+    assert joined_trace([span(B, links=[link(A, kind="retries"), link(C)])], EVERY_FAMILY) == C
 
 
 def test_a_link_that_continues_joins_wherever_it_stands() -> None:
     root = span(B, AGENT)
     below = span(B, parent_span_id=root.span_id, links=[link(A, kind="continues")])
-    assert joined_trace([root, below]) == joined_trace([below, root]) == A
-    assert joined_trace([root, span(B, parent_span_id=root.span_id, links=[link(A)])]) == ""
+    assert joined_trace([root, below], EVERY_FAMILY) == joined_trace([below, root], EVERY_FAMILY) == A
+    assert joined_trace([root, span(B, parent_span_id=root.span_id, links=[link(A)])], EVERY_FAMILY) == ""
     # The earliest of several.
     later = span(B, parent_span_id=root.span_id, links=[link(C, kind="continues")])
-    assert joined_trace([later, below, root]) == A
-    assert joined_trace([span(B, AGENT, links=[link(B, kind="continues"), link(C, kind="continues")])]) == C
+    assert joined_trace([later, below, root], EVERY_FAMILY) == A
+    assert (
+        joined_trace(
+            [span(B, AGENT, links=[link(B, kind="continues"), link(C, kind="continues")])], EVERY_FAMILY
+        )
+        == C
+    )
 
 
 def test_a_span_whose_parent_never_came_joins_nothing() -> None:
-    assert joined_trace([span(B, parent_span_id="9" * 16, links=[link(A)])]) == ""
+    assert joined_trace([span(B, parent_span_id="9" * 16, links=[link(A)])], EVERY_FAMILY) == ""
 
 
 def test_the_run_of_joined_traces_has_the_id_of_the_first_with_operations() -> None:

@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.normalize.completion import (
     answered_once,
     completed,
     has_gaps,
+    has_results,
     is_fuller,
     may_tell_failures,
 )
@@ -127,14 +128,19 @@ def test_a_result_of_another_turn_is_another_result() -> None:
     assert answered_once(nameless) == nameless
 
 
-def test_only_text_that_says_error_is_parsed_for_it() -> None:
-    assert may_tell_failures(IDS, '{"status": "error"}')
-    assert may_tell_failures(IDS, '{"is_error": true}')
-    assert not may_tell_failures(IDS, '{"status": "ok"}')
-    assert not may_tell_failures([said("user")], '{"status": "error"}')
-    assert not may_tell_failures([said("assistant", call("look", {}))], '{"status": "error"}')
-    assert may_tell_failures([said("tool", result("x"))], "{'is_error': True}")
-    assert not may_tell_failures(IDS, {"status": "error"})
+def test_only_text_that_says_so_may_tell_failures() -> None:
+    assert may_tell_failures('{"status": "error"}')
+    assert may_tell_failures('{"is_error": true}')
+    assert may_tell_failures("{'is_error': True}")
+    assert not may_tell_failures('{"status": "ok"}')
+    assert not may_tell_failures({"status": "error"})
+
+
+def test_only_a_prompt_with_a_result_has_results() -> None:
+    assert has_results(IDS)
+    assert has_results([said("tool", result("x"))])
+    assert not has_results([said("user")])
+    assert not has_results([said("assistant", call("look", {}))])
 
 
 def test_a_tool_that_failed_by_the_whole_request_alone_has_failed() -> None:

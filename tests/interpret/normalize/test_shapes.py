@@ -1,4 +1,4 @@
-"""What is recognised by its shape: printed objects, results told twice, errors that a tool returned, agents' names."""
+"""What a model was asked and what it answered, known by the shape of a value under a name that says nothing."""
 
 from __future__ import annotations
 
@@ -6,145 +6,191 @@ import json
 from typing import Any
 
 import pytest
-from made_runs import act, agent, asks, chat, returned, rows, said, tool
+from made_spans import make_span
 
-from retrospan.ingest.interpret.normalize.messages import error_of, read_messages
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.run import read_spans
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY
 
-HI = said("user", "Hi")
-TEXT = {"type": "text", "content": "I will look it up."}
-CALL = {"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Oslo"}}
-_PRINTED_CALL = """ResponseFunctionToolCall(arguments='{"city": "Oslo"}', call_id='c1', name='get_weather', \
-type='function_call', id='fc_1', status='completed')"""
-_PRINTED_MESSAGE = """{'content': 'I will look it up.', 'role': 'assistant', 'tool_calls': [{'id': 'c1', \
-'function': {'arguments': '{"city": "Oslo"}', 'name': 'get_weather'}, 'type': 'function'}]}"""
-_PRINTED_TEXT = "{'annotations': [], 'text': 'I will look it up.', 'type': 'output_text'}"
-
-
-@pytest.mark.parametrize(
-    ("printed", "parts"),
-    [(_PRINTED_CALL, [CALL]), (_PRINTED_MESSAGE, [TEXT, CALL]), (_PRINTED_TEXT, [TEXT])],
-    ids=["a call", "a message", "a text"],
-)
-def test_what_an_assistant_said_is_read_from_a_printed_object(
-    printed: str, parts: list[dict[str, object]]
-) -> None:
-    message = {"role": "assistant", "parts": [{"type": "text", "content": printed}]}
-    assert read_messages([message]) == [{"role": "assistant", "parts": parts}]
+USER = {"role": "user", "content": "Where is my parcel?"}
+MODEL = {"role": "assistant", "content": "In Oslo."}
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+LANGCHAIN = {"lc": 1, "type": "constructor", "id": ["langchain", "HumanMessage"], "kwargs": {"content": "Hi"}}
 
 
-@pytest.mark.parametrize("role", ["user", "system"])
-def test_what_others_quote_stays_a_text(role: str) -> None:
-    message = {"role": role, "parts": [{"type": "text", "content": _PRINTED_CALL}]}
-    assert read_messages([message]) == [message]
+def read(**attributes: object) -> NormalizedSpan:
+    """Read a model call that says so, and nothing else, by the general rules."""
+    attributes = {key.replace("__", "."): value for key, value in attributes.items()}
+    span = make_span({"gen_ai.operation.name": "chat"} | attributes)
+    (found,) = read_spans([span], ParseIssues(), OPENTELEMETRY, ())
+    return found
+
+
+def texts(messages: list[Any]) -> list[tuple[str, object]]:
+    return [(message["role"], part.get("content")) for message in messages for part in message["parts"]]
 
 
 @pytest.mark.parametrize(
-    "text",
+    "asked",
     [
-        "{'text': 'Fine.', 'mood': 'good'}",
-        "{'role': 'user', 'content': 'Hi'}",
-        "{'role': 'assistant'}",
-        "{'name': 'f', 'arguments': {}}",
-        "Weather(city='Oslo', temp_c=-3)",
-        "{'city': 'Oslo'}",
-        f"Here it is: {_PRINTED_CALL}",
-        "f(x=1",
-        "{'a': }",
+        [USER],
+        {"messages": [USER]},
+        {"model": "m", "messages": [USER], "temperature": 0.2},
+        {"messages": [[LANGCHAIN | {"kwargs": {"content": USER["content"]}}]]},
+        {"messages": ["ChatMessage(role=<MessageRole.USER: 'user'>, content='Where is my parcel?')"]},
+        {"contents": [{"role": "user", "parts": [{"text": USER["content"]}]}]},
+        {"messages": [{"type": "human", "content": USER["content"]}]},
     ],
 )
-def test_an_assistant_may_print_what_is_neither_message_nor_part(text: str) -> None:
-    message = {"role": "assistant", "parts": [{"type": "text", "content": text}]}
-    assert read_messages([message]) == [message]
-
-
-def test_a_tool_s_text_beside_its_result_counts_once() -> None:
-    result = {"type": "tool_call_response", "id": "c1", "response": {"city": "Oslo"}}
-    text = {"type": "text", "content": '{"city": "Oslo"}'}
-    assert read_messages([{"role": "tool", "parts": [text, result]}]) == [{"role": "tool", "parts": [result]}]
-    other = {"type": "text", "content": "It took a second."}
-    assert read_messages([{"role": "tool", "parts": [other, result]}])[0]["parts"] == [other, result]
-
-
-def test_a_result_that_two_messages_in_a_row_tell_is_one() -> None:
-    call = asks("search", {"q": "a"}, "c1")
-    history = [HI, said("assistant", call), returned("c1", {"n": 1}), returned("c1", {"n": 1})]
-    found = rows(agent(), chat(1, [HI], call), chat(3, history, "Done."))
-    assert len(found.model_calls[1].input_values) == 3
-    # The same id and result in a later turn is another one: some frameworks count their calls anew.
-    again = [*history[:3], said("assistant", call), returned("c1", {"n": 1})]
-    found = rows(agent(), chat(1, [HI], call), chat(3, again, "Done."))
-    assert len(found.model_calls[1].input_values) == 5
-
-
-def test_a_text_that_stands_apart_from_its_calls_counts_once() -> None:
-    call = asks("search", {"q": "a"}, "c1")
-    answered = chat(1, [HI], TEXT, call)
-    history = [HI, said("assistant", "I will look it up."), said("assistant", call), returned("c1", {"n": 1})]
-    found = rows(agent(), answered, chat(3, history, "Done."))
-    assert len(found.model_calls[1].input_values) == 3
-    lost = rows(agent(), answered, chat(3, [*history[:2], history[3]], "Done."))
-    assert lost.model_calls[1].input_values == found.model_calls[1].input_values
+def test_a_request_is_known_by_its_shape(asked: object) -> None:
+    assert texts(read(f8=json.dumps(asked)).input) == [("user", "Where is my parcel?")]
 
 
 @pytest.mark.parametrize(
-    ("response", "error"),
+    "answer",
     [
-        ({"error": "locked"}, "locked"),
-        ({"error": {"code": 7}}, '{"code":7}'),
-        ({"isError": True, "content": "gone"}, "gone"),
-        ({"error": None}, None),
-        ({"error": "late", "order": 1}, None),
-        ("error", None),
+        MODEL,
+        [MODEL],
+        {"message": MODEL},
+        {"choices": [{"message": MODEL}]},
+        {"generations": [[{"message": MODEL}]]},
+        {"replies": [MODEL]},
+        {"candidates": [{"content": {"role": "model", "parts": [{"text": "In Oslo."}]}}]},
+        {"object": "response", "output": [{"type": "message", **MODEL}]},
     ],
 )
-def test_an_error_is_what_holds_nothing_else(response: object, error: str | None) -> None:
-    assert error_of(response) == error
+def test_a_response_is_known_by_its_shape(answer: object) -> None:
+    assert texts(read(f8=json.dumps([USER]), f9=json.dumps(answer)).output) == [("assistant", "In Oslo.")]
 
 
-def test_an_error_that_only_the_next_prompt_tells_is_one() -> None:
-    call = asks("search", {"q": "a"}, "c1")
-    later = chat(5, [HI, said("assistant", call), returned("c1", {"error": "locked"})], "Done.")
-    for execution in ([], [tool(3, arguments={"q": "a"}, gen_ai__tool__call__id="c1")]):
-        (found,) = rows(agent(), chat(1, [HI], call), *execution, later).tool_calls
-        assert (found.status, found.error_message) == ("error", "locked")
+def test_items_of_the_responses_api_are_messages() -> None:
+    items = [
+        USER,
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "Oslo"},
+    ]
+    assert [message["role"] for message in read(f8=json.dumps(items)).input] == ["user", "assistant", "tool"]
 
 
 @pytest.mark.parametrize(
-    ("name", "agent_name"),
+    "value",
     [
-        ("orla", "orla"),
-        ("orla.run", "orla"),
-        ("invoke_agent orla", "orla"),
-        ("Refund helper", "Refund helper"),
-        ("Arun", "Arun"),
-        ("CodeAgent.run", None),
-        ("AgentExecutor", None),
-        ("agent run", None),
-        ("invoke_agent", None),
-        ("ai.generateText", None),
-        ("POST /chat", None),
+        "Where is my parcel?",
+        {"role": "admin", "name": "Ada"},
+        [{"role": "admin"}],
+        ["user", "assistant"],
+        {"messages": ["one", "two"]},
+        {"messages": 7},
+        {"choices": []},
+        {"choices": ["a", "b"]},
+        [],
+        {},
+        [1, 2],
+        "{'role': 'assistant', 'content'",
     ],
 )
-def test_an_agent_that_no_attribute_names_goes_by_the_name_of_its_span(
-    name: str, agent_name: str | None
-) -> None:
-    root = agent(gen_ai__agent__name="", name=name)
-    call = chat(1, [HI], "Done.", gen_ai__agent__name="")
-    assert rows(root, call).runs[0].agent_name == agent_name
+def test_what_only_looks_like_messages_is_left_alone(value: object) -> None:
+    found = read(f8=value if isinstance(value, str) else json.dumps(value))
+    assert (found.input, found.output) == ([], [])
 
 
-def test_a_stated_name_goes_before_the_names_of_spans() -> None:
-    root = agent(gen_ai__agent__name="", name="support")
-    inner = act("invoke_agent", 1, takes=9, gen_ai__agent__name="orla")
-    call = chat(2, [HI], "Done.", inside=inner.span_id, gen_ai__agent__name="Some SDK")
-    assert rows(root, inner, call).runs[0].agent_name == "orla"
+def test_an_answer_among_what_was_given_is_not_the_answer() -> None:
+    """A request may be no more than the model's last message and the result of the tool it called."""
+    given = [
+        {"role": "assistant", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Oslo"},
+    ]
+    found = read(f8=json.dumps(given))
+    assert [message["role"] for message in found.input] == ["assistant", "tool"]
+    assert found.output == []
 
 
-def test_a_model_that_nothing_tells_of_as_asked_or_answering_is_both() -> None:
-    request: dict[str, Any] = {
-        "langfuse.observation.type": "generation",
-        "langfuse.observation.model.name": "gpt-4o-mini-2024-07-18",
-        "langfuse.observation.output": json.dumps({"role": "assistant", "content": "Done."}),
-    }
-    (call,) = rows(agent(), act("", 1, **request)).model_calls
-    assert (call.request_model, call.response_model) == ("gpt-4o-mini-2024-07-18",) * 2
+@pytest.mark.parametrize("name", ["acme.prompt", "acme.input.last", "acme.history", "acme.request_body"])
+def test_a_name_of_what_was_given_holds_no_answer(name: str) -> None:
+    assert read(**{name: json.dumps(MODEL)}).output == []
+
+
+@pytest.mark.parametrize("name", ["acme.completion", "acme.output.all", "acme.response_body", "acme.answer"])
+def test_a_name_of_what_was_answered_holds_no_request(name: str) -> None:
+    assert read(**{name: json.dumps([USER, MODEL])}).input == []
+
+
+def test_an_attribute_of_the_conventions_means_what_it_is_called() -> None:
+    assert read(gen_ai__tool__call__result=json.dumps([MODEL])).output == []
+    assert read(gen_ai__tool__call__arguments=json.dumps([USER])).input == []
+
+
+def test_a_tool_that_returns_a_transcript_was_not_asked_it() -> None:
+    span = make_span({"gen_ai.operation.name": "execute_tool", "f8": json.dumps([USER, MODEL])})
+    (found,) = read_spans([span], ParseIssues(), OPENTELEMETRY, ())
+    assert (found.input, found.output, found.has_arguments) == ([], [], False)
+
+
+def test_what_returns_a_request_only_prepares_it() -> None:
+    found = read(
+        acme__input=json.dumps({"question": "Where?"}), acme__output=json.dumps({"messages": [USER]})
+    )
+    assert found.operation == "other"
+
+
+def test_a_request_beside_its_response_is_one_exchange() -> None:
+    both = {"x.messages": json.dumps([USER]), "x.choices": json.dumps([{"message": MODEL}])}
+    found = read(**both)
+    assert (texts(found.input), texts(found.output)) == (
+        [("user", "Where is my parcel?")],
+        [("assistant", "In Oslo.")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("acme.usage.prompt_tokens", "input"),
+        ("inputTokens", "input"),
+        ("x.token_count.prompt", "input"),
+        ("acme.usage.completion_tokens", "output"),
+        ("outputTokens", "output"),
+        ("x.token_count.completion", "output"),
+    ],
+)
+def test_counts_of_tokens_are_known_by_their_words(name: str, side: str) -> None:
+    tokens = read(**{name: 7}).tokens
+    assert getattr(tokens, side) == 7
+    assert {tokens.input, tokens.output} == {7, None}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "acme.cached_input_tokens",
+        "x.prompt_tokens_details.audio",
+        "acme.max_output_tokens",
+        "acme.output_token_limit",
+        "acme.total_input_tokens",
+        "acme.token_budget.input",
+        "acme.inputs",
+    ],
+)
+def test_counts_of_something_else_are_not(name: str) -> None:
+    tokens = read(**{name: 7}).tokens
+    assert (tokens.input, tokens.output) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "name", ["acme.model", "model", "acme.model_name", "acme/model.id", "acme.modelName"]
+)
+def test_a_model_that_is_only_called_one_is_supposed_to_be_what_was_asked_for(name: str) -> None:
+    assert (read(**{name: "m-1"}).request_model, read(**{name: "m-1"}).response_model) == ("m-1", None)
+
+
+def test_a_model_that_answered_is_not_what_was_asked_for() -> None:
+    found = read(acme__model="m-1-2026", gen_ai__response__model="m-1-2026")
+    assert (found.request_model, found.response_model) == (None, "m-1-2026")
+
+
+@pytest.mark.parametrize(
+    "name", ["acme.response.model", "acme.embedding_model", "acme.metadata.model", "remodel"]
+)
+def test_a_model_of_something_else_is_not(name: str) -> None:
+    assert read(**{name: "m-1"}).request_model is None

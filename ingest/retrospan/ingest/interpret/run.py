@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
@@ -27,21 +26,25 @@ from retrospan.ingest.interpret.assembly.steps import RunStep, read_steps
 from retrospan.ingest.interpret.assembly.transcripts import synthesize_calls
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values
-from retrospan.ingest.interpret.dialects import dialect_of
+from retrospan.ingest.interpret.dialects import DIALECTS, dialect_of
+from retrospan.ingest.interpret.dialects.dialect import Dialect
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.lineage.lineage import read_lineage
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.normalize.general import read_span
+from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_of
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.interpret.stated.statements import Statements, read_statements
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "9"
+VERSION = "10"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -80,17 +83,30 @@ class InterpretedRun:
     resumed_run_id: str | None = None
 
 
-def read_spans(spans: Sequence[Span], problems: ParseIssues) -> list[NormalizedSpan]:
-    """Return what each span says, by the general rules and then by its dialect."""
-    found = []
+def read_spans(
+    spans: Sequence[Span],
+    problems: ParseIssues,
+    names: Vocabulary = EVERY_FAMILY,
+    dialects: Sequence[Dialect] = DIALECTS,
+) -> list[NormalizedSpan]:
+    """Return what each span says, by the general rules and then by its dialect.
+
+    Without `dialects`, and with the `names` of OpenTelemetry alone, it is the general rules that read.
+    """
     growing = PrefixCache()
-    for sent in sorted(spans, key=lambda sent: sent.order):
-        span = read_span(sent, problems, growing)
-        dialect = dialect_of(sent)
+    ordered = sorted(spans, key=lambda sent: sent.order)
+    found = [read_span(sent, problems, growing, names) for sent in ordered]
+    unknown = [span.sent for span in found if span.operation == "other"]
+    keys = kind_keys(unknown) if unknown else {}
+    for place, span in enumerate(found if keys else ()):
+        kind = kind_of(span.sent, keys) if span.operation == "other" else None
+        if kind is not None:
+            found[place] = read_span(span.sent, problems, growing, names, kind)
+    for span in found:
+        dialect = dialect_of(span.sent, dialects)
         if dialect is not None:
             span.dialect = dialect.name
             dialect.refine(span)
-        found.append(span)
     return found
 
 
@@ -107,7 +123,7 @@ def interpret(
     where the run's own messages show that they do. `rules` say which tool calls change which entity.
     """
     # What was read stays as it is: what the run makes of its spans is noted in copies.
-    tree = Tree([copy(span) for span in spans])
+    tree = Tree([span.copy() for span in spans])
     synthesize_calls(tree)
     inherit(tree)
     gap = find_gap(tree)

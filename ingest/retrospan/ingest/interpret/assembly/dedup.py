@@ -8,7 +8,6 @@ from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
 from retrospan.ingest.interpret.normalize.operations import named_operation
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
-from retrospan.ingest.interpret.spans.span_fields import SpanFields
 
 
 def single_requests(tree: Tree) -> list[NormalizedSpan]:
@@ -64,7 +63,7 @@ def _requests(
 
 def _only_wraps(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
     """Tell whether a span has the shape of a request because of the one inside it: a function that passes both on."""
-    named = (named_operation(SpanFields(span.sent), has_parent=True) for span in (outer, inner))
+    named = (named_operation(span.fields, has_parent=True) for span in (outer, inner))
     return [operation is not None for operation in named] == [False, True]
 
 

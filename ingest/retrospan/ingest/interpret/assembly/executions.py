@@ -14,8 +14,6 @@ from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import same_arguments
-from retrospan.ingest.interpret.normalize.toolspan import ARGUMENTS, NAMES
-from retrospan.ingest.interpret.spans.span_fields import SpanFields
 
 #: The calls that one answer asks of one tool.
 Asking = tuple[int, str]
@@ -66,7 +64,7 @@ def find_executions(
 def _tool_named(span: NormalizedSpan, names: dict[str, list[RequestedCall]]) -> str | None:
     """Return the tool that was asked for and that a span names: in an attribute, or in its own name after words for a call."""
     attributes = span.sent.attributes
-    for key in NAMES:
+    for key in span.names.tools:
         said = attributes.get(key)
         if isinstance(said, str) and said in names:
             return said
@@ -114,4 +112,4 @@ def _holds(span: NormalizedSpan, call: RequestedCall) -> bool:
 
 
 def _says_no_arguments(span: NormalizedSpan) -> bool:
-    return SpanFields(span.sent).any(*ARGUMENTS) is None
+    return span.fields.any(*span.names.arguments) is None

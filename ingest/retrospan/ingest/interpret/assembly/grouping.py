@@ -11,6 +11,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY, Vocabulary
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
 
@@ -42,7 +43,8 @@ def is_run(spans: Iterable[NormalizedSpan]) -> bool:
 
 def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -> Trace:
     """Return what its spans say of the runs that a trace belongs to."""
-    joins, claims = joined_trace(sent), claimed_runs(sent)
+    names = spans[0].names if spans else OPENTELEMETRY
+    joins, claims = joined_trace(sent, names), claimed_runs(sent)
     trace = Trace(trace_id, joins, claims, is_run(spans), spans)
     if not (joins or claims):
         trace.goes_on_from, trace.ends_with = histories_of(spans)
@@ -61,7 +63,7 @@ def join_turns(traces: Mapping[str, Trace]) -> dict[str, Trace]:
     }
 
 
-def joined_trace(spans: Sequence[Span]) -> str:
+def joined_trace(spans: Sequence[Span], names: Vocabulary) -> str:
     """Return the trace that these spans of one trace join, '' when they stand alone.
 
     A link of type `continues` says so; a link of the root span says so too when the root is neither an agent nor a
@@ -74,7 +76,7 @@ def joined_trace(spans: Sequence[Span]) -> str:
             if link.attributes.get(LINK_TYPE) == "continues" and link.trace_id != span.trace_id:
                 return link.trace_id
     for root in roots:
-        if not root.parent_span_id and operation_of(SpanFields(root), has_parent=False) not in (
+        if not root.parent_span_id and operation_of(SpanFields(root, names), has_parent=False) not in (
             "agent",
             "workflow",
         ):

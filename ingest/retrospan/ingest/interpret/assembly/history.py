@@ -23,6 +23,7 @@ class History:
         self._by_response: dict[str, list[Message]] = {}
         self._last: list[Message] = []
         self._read: dict[int, tuple[Message, list[str], list[str]]] = {}
+        self._remembered: set[int] = set()
         self.used_previous_run = False
         self.wants_previous_run = False
 
@@ -93,6 +94,9 @@ class History:
     def _remember(self, call: NormalizedSpan, whole: list[Message]) -> None:
         after = [*whole, *call.output]
         for message in after:
+            if id(message) in self._remembered:
+                continue
+            self._remembered.add(id(message))
             if ids := tuple(self._ids(message)[0]):
                 self._said.setdefault(ids, message)
         for message in call.output:

@@ -22,7 +22,6 @@ from retrospan.ingest.interpret.normalize.messages import error_of, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.toolspan import read_result
-from retrospan.ingest.interpret.spans.span_fields import SpanFields
 
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
@@ -54,7 +53,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     pairs = _pair(executed, asked, calls.models)
     for span, call in find_executions(tree, asked, retelling):
         if _said(call, call.call_id, results) is None:
-            read_result(SpanFields(span.sent), span)
+            read_result(span.fields, span)
         executed.append(span)
         pairs[span] = (call, False)
     for span in executed:

@@ -19,9 +19,6 @@ _COUNTS = (
     "promptTokenCount",
 )
 
-#: Where spans of model calls state their total.
-_TOTALS = ("gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total")
-
 
 @dataclass(slots=True)
 class _Sum:
@@ -92,7 +89,7 @@ def totals_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield totals of model calls that are not input and output; reasoning and what was cached may stand beside them."""
     for call in run.calls.models:
         tokens, attributes = call.span.tokens, call.span.sent.attributes
-        total = next((attributes[key] for key in _TOTALS if key in attributes), None)
+        total = next((attributes[key] for key in call.span.names.total_tokens if key in attributes), None)
         if not isinstance(total, int) or not total or tokens.input is None or tokens.output is None:
             continue
         beside = {0, tokens.reasoning or 0, tokens.cached or 0, -(tokens.cached or 0)}

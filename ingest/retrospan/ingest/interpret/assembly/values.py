@@ -10,6 +10,9 @@ from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.hashing import hash_of
 
+#: Only JSON with one of these in it can hold what is compared in another form.
+_COMPARED = ("tool_call", '"parts"', '"content"')
+
 
 @dataclass(slots=True)
 class Value:
@@ -32,7 +35,7 @@ class Values:
         self.all: list[Value] = []
         self._messages: dict[str, int] = {}
         self._seen: dict[int, tuple[Message, int]] = {}
-        self._others: dict[tuple[str, str], int] = {}
+        self._others: dict[str, int] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
 
@@ -63,11 +66,10 @@ class Values:
         if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
             return self.list([self.other(item) for item in value])
         text = write_json(value)
-        number = self._others.get(("json", text))
+        number = self._others.get(text)
         if number is None:
-            number = self._others[("json", text)] = self._put(
-                Value("json", hash_of(self.comparable(value)), text)
-            )
+            compared = self.comparable(value) if any(word in text for word in _COMPARED) else value
+            number = self._others[text] = self._put(Value("json", hash_of(compared), text))
         return number
 
     def list(self, elements: Sequence[int]) -> int:

@@ -6,6 +6,8 @@ rules.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from retrospan.ingest.interpret.dialects import (
     autogen,
     crewai,
@@ -38,6 +40,6 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 
 
-def dialect_of(span: Span) -> Dialect | None:
+def dialect_of(span: Span, dialects: Sequence[Dialect] = DIALECTS) -> Dialect | None:
     """Return the dialect of a span, or None if only the general rules apply."""
-    return next((dialect for dialect in DIALECTS if dialect.speaks(span)), None)
+    return next((dialect for dialect in dialects if dialect.speaks(span)), None)

@@ -17,14 +17,14 @@ def has_gaps(messages: Sequence[Message]) -> bool:
     return any("id" not in part for part in _acts(messages))
 
 
-def may_tell_failures(messages: Sequence[Message], value: object) -> bool:
-    """Tell whether a value could say of a result in the messages that it is an error."""
-    return (
-        isinstance(value, str)
-        and "rror" in value
-        and any(part["type"] == "tool_call_response" for part in _acts(messages))
-        and _FAILED.search(value) is not None
-    )
+def has_results(messages: Sequence[Message]) -> bool:
+    """Tell whether there is a result of a tool."""
+    return any(part["type"] == "tool_call_response" for part in _acts(messages))
+
+
+def may_tell_failures(value: object) -> bool:
+    """Tell whether a value could say of a result that it is an error."""
+    return isinstance(value, str) and "rror" in value and _FAILED.search(value) is not None
 
 
 def is_fuller(other: Sequence[Message], messages: Sequence[Message]) -> bool:

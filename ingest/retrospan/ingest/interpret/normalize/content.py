@@ -8,6 +8,7 @@ from retrospan.ingest.interpret.normalize.completion import (
     answered_once,
     completed,
     has_gaps,
+    has_results,
     is_fuller,
     may_tell_failures,
 )
@@ -16,11 +17,12 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages, read_part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
-from retrospan.ingest.interpret.normalize.request import REQUESTS, RESPONSES
+from retrospan.ingest.interpret.spans.exchange import asks
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import missing_indexes, unflatten
+from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 from retrospan.schemas import semconv
 
@@ -32,9 +34,6 @@ _MESSAGE_EVENTS = {
     semconv.TOOL_MESSAGE: "tool",
     "gen_ai.content.prompt": "user",
 }
-#: One attribute for each field of each message, counted: a prompt, an answer.
-_PROMPTS = ("llm.input_messages", semconv.PROMPT, "llm.prompts")
-_ANSWERS = ("llm.output_messages", semconv.COMPLETION, "llm.choices")
 #: A message with no other field lost what it said.
 _OUTSIDE = {"role", "name", "tool_call_id"}
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
@@ -44,18 +43,19 @@ def read_content(
     sent: Span, places: SpanFields, span: NormalizedSpan, problems: ParseIssues, growing: PrefixCache
 ) -> None:
     """Read system instructions, input and output messages, in place."""
+    names = places.names
     system = places.any(semconv.SYSTEM_INSTRUCTIONS)
     if system is not None:
         span.system = _system(system, span, problems)
     span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
     is_whole = True
     if not span.input:
-        span.input, is_whole = _indexed(sent, _PROMPTS, "user", problems)
+        span.input, is_whole = _indexed(sent, places, names.indexed_prompts, "user", problems)
     span.output = _messages(places, semconv.OUTPUT_MESSAGES, "assistant", span, problems, growing)
     if not span.output:
-        span.output, _ = _indexed(sent, _ANSWERS, "assistant", problems)
+        span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems)
     if not span.input and not span.output:
-        said = list(_event_messages(sent))
+        said = list(_event_messages(sent, names))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     _complete(sent, places, span, is_whole=is_whole)
@@ -67,7 +67,7 @@ def read_content(
         span.system = leading
     if not span.system and span.operation == "inference":
         span.system = next(
-            (found for value in places.each(*REQUESTS) if (found := parse_request(value).system)), []
+            (found for value in places.each(*names.requests) if (found := parse_request(value).system)), []
         )
 
 
@@ -101,10 +101,10 @@ def _system(system: object, span: NormalizedSpan, problems: ParseIssues) -> list
 
 
 def _indexed(
-    sent: Span, prefixes: tuple[str, ...], role: str, problems: ParseIssues
+    sent: Span, places: SpanFields, prefixes: tuple[str, ...], role: str, problems: ParseIssues
 ) -> tuple[list[Message], bool]:
     """Return the messages under the first prefix that has some, and whether none of them was there but for its content."""
-    for prefix in prefixes:
+    for prefix in filter(places.indexed.__contains__, prefixes):
         missing = missing_indexes(sent.attributes, prefix)
         if missing:
             problems.add(
@@ -149,33 +149,38 @@ def _element(element: dict[str, object], role: str) -> Message | None:
 
 def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole: bool) -> None:
     """Complete the content from whole requests and responses, and from vendors' keys for their parts."""
+    names = places.names
     if span.operation == "inference" and (not span.input or sent.dropped_attributes):
         # Many attributes for many messages: the limit on attributes may have eaten the oldest.
-        for value in places.each("ai.prompt.messages", *REQUESTS):
+        for value in places.each(*names.prompts, *names.requests):
             request = parse_request(value)
             if len(request.messages) > len(span.input):
                 span.input = request.messages
                 span.tool_definitions = span.tool_definitions or request.tools
     if span.operation == "inference" and span.input:
-        gaps = has_gaps(span.input)
-        for value in places.each("ai.prompt.messages", *REQUESTS):
-            if gaps or not is_whole or may_tell_failures(span.input, value):
+        gaps = not is_whole or has_gaps(span.input)
+        for value in places.each(*names.prompts, *names.requests) if gaps or has_results(span.input) else ():
+            if gaps or may_tell_failures(value):
                 other = parse_request(value).messages
                 span.input = other if is_fuller(other, span.input) else completed(span.input, other)
     if has_gaps(span.output):
-        for value in places.each(*RESPONSES):
+        for value in places.each(*names.responses):
             span.output = completed(span.output, parse_answer(value))
     if not span.output and not span.failed:
-        text = places.text("ai.response.text")
-        parts = [*([{"type": "text", "text": text}] if text else []), *_vercel_calls(places)]
+        text = places.text(names.answer_text)
+        parts = [*([{"type": "text", "text": text}] if text else []), *_calls_apart(places)]
         answer = read_message({"role": "assistant", "content": parts})
         span.output = [answer] if answer else []
     if span.operation == "inference" and not span.output and not span.failed:
-        span.output = next((said for value in places.each(*RESPONSES) if (said := parse_answer(value))), [])
+        returned = list(places.each(*names.responses))
+        answers = (parse_answer(value) for value in returned if not asks(value))
+        span.output = next((said for said in answers if said), [])
+        if not span.output and any(map(asks, returned)):
+            span.operation = "other"  # it prepares a request, and returns it
 
 
-def _vercel_calls(places: SpanFields) -> list[dict[str, object]]:
-    calls = places.value("ai.response.toolCalls")
+def _calls_apart(places: SpanFields) -> list[dict[str, object]]:
+    calls = places.value(places.names.answer_calls)
     return (
         [{**call, "type": "tool_call"} for call in calls if isinstance(call, dict)]
         if isinstance(calls, list)
@@ -183,7 +188,7 @@ def _vercel_calls(places: SpanFields) -> list[dict[str, object]]:
     )
 
 
-def _event_messages(sent: Span) -> Iterator[tuple[bool, Message]]:
+def _event_messages(sent: Span, names: Vocabulary) -> Iterator[tuple[bool, Message]]:
     """Yield (is it the answer, message) of the per-message events of a span and its log records, in their order."""
     records = [(record.event, record.order, record.body, record.attributes) for record in sent.logs]
     records += [
@@ -202,7 +207,7 @@ def _event_messages(sent: Span) -> Iterator[tuple[bool, Message]]:
             continue
         said = read_value(body)
         if not isinstance(said, dict):
-            said = read_value(attributes.get("gen_ai.event.content"))
+            said = read_value(attributes.get(names.event_contents))
         content = (
             said
             if isinstance(said, dict)

@@ -7,23 +7,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.json_text import read_value, write_json
-from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
 #: Documents of one retrieval that are read.
 MOST_DOCUMENTS = 1_000
-#: Lists of documents as attributes, one attribute per leaf.
-_INDEXED = ("retrieval.documents", "reranker.output_documents")
-_RETURNED = (
-    semconv.RETRIEVAL_DOCUMENTS,
-    semconv.MLFLOW_SPAN_OUTPUTS,
-    semconv.OUTPUT_VALUE,
-    semconv.COMPLETION,
-    semconv.TRACELOOP_ENTITY_OUTPUT,
-)
 _IDS = ("id", "document_id", "doc_id", "document.id")
 _TOOL_IDS = ("doc_id", "document_id")
 _METADATA_IDS = ("id", "document_id", "doc_id", "chunk_id", "doc_uri", "source", "url")
@@ -72,11 +61,11 @@ def _of_result(result: object) -> list[object]:
 
 
 def _lists(span: NormalizedSpan) -> Iterator[list[object]]:
-    places = SpanFields(span.sent)
-    for prefix in _INDEXED:
+    places = span.fields
+    for prefix in places.names.indexed_documents:
         for attributes in places.all:
             yield [*unflatten(attributes, prefix)]
-    for key in _RETURNED:
+    for key in places.names.documents:
         value = places.value(key)
         while isinstance(value, dict):
             # Frameworks wrap the list once or twice: {"output": {"documents": […]}}.

@@ -18,7 +18,8 @@ from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
-from retrospan.ingest.interpret.spans.span_fields import INPUT, OUTPUT, SpanFields, whole
+from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
+from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import (
@@ -32,15 +33,6 @@ from retrospan.schemas.attributes import (
     STEP_TOTAL,
 )
 
-_CONVERSATION = (
-    semconv.CONVERSATION_ID,
-    semconv.SESSION_ID,
-    "langfuse.session.id",
-    "gcp.vertex.agent.session_id",
-    "gen_ai.session.id",
-    "mlflow.trace.session",
-    "gen_ai.thread.id",
-)
 _CONVERSATION_NAMES = (
     "thread_id",
     "session_id",
@@ -48,25 +40,6 @@ _CONVERSATION_NAMES = (
     "threadId",
     "sessionId",
     "conversationId",
-)
-#: Where frameworks and users put their own keys: an object in JSON, or one attribute per key.
-_METADATA = "metadata"
-METADATA_PREFIXES = (
-    "traceloop.association.properties.",
-    "langsmith.metadata.",
-    "ai.telemetry.metadata.",
-    "lmnr.association.properties.",
-    "langfuse.trace.metadata.",
-    "langfuse.observation.metadata.",
-)
-
-#: Pairs of attributes in which frameworks put what a span was given and what it returned.
-_INPUT_AND_OUTPUT = (
-    (semconv.INPUT_VALUE, semconv.OUTPUT_VALUE),
-    (semconv.PROMPT, semconv.COMPLETION),
-    (semconv.TRACELOOP_ENTITY_INPUT, semconv.TRACELOOP_ENTITY_OUTPUT),
-    (semconv.MLFLOW_SPAN_INPUTS, semconv.MLFLOW_SPAN_OUTPUTS),
-    (INPUT, OUTPUT),
 )
 #: Attributes that only the work of an agent has.
 _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
@@ -76,24 +49,35 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
 
-def read_span(sent: Span, problems: ParseIssues, growing: PrefixCache) -> NormalizedSpan:
-    """Read a span by the general rules; `growing` remembers the histories of earlier spans."""
-    places = SpanFields(sent)
-    check_kinds(sent, problems)
-    metadata = _metadata(sent.attributes)
-    span = NormalizedSpan(sent=sent, operation=operation_of(places, bool(sent.parent_span_id)))
-    span.agent_name = places.text(semconv.AGENT_NAME, "agent.name", "agent_name", "ai.telemetry.functionId")
+def read_span(
+    sent: Span,
+    problems: ParseIssues,
+    growing: PrefixCache,
+    names: Vocabulary,
+    operation: str | None = None,
+) -> NormalizedSpan:
+    """Read a span by the general rules; `growing` remembers the histories of earlier spans.
+
+    `names` are those that are known; `operation` is what other spans show it to be, where its own attributes do not.
+    """
+    places = SpanFields(sent, names)
+    if operation is None:
+        check_kinds(sent, names, problems)
+    metadata = _metadata(sent.attributes, places)
+    operation = operation or operation_of(places, bool(sent.parent_span_id))
+    span = NormalizedSpan(sent=sent, operation=operation, names=names)
+    span.agent_name = places.text(*names.agents)
     if span.operation == "agent" and span.agent_name is None:
-        node = places.text("graph.node.id")
+        node = places.text(*names.agent_nodes)
         span.agent_name = node if node is None or not _HEX.fullmatch(node) else None
     if span.operation == "workflow" and span.agent_name is None:
         named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
         span.agent_name = places.text(semconv.WORKFLOW_NAME) or named
     span.agent_version = places.text(semconv.AGENT_VERSION)
-    span.conversation = places.text(*_CONVERSATION) or _named(metadata, *_CONVERSATION_NAMES)
+    span.conversation = places.text(*names.conversations) or _named(metadata, *_CONVERSATION_NAMES)
     span.node = _node(metadata)
     span.task = _task(sent.attributes)
-    _read_error(sent, span)
+    _read_error(sent, names, span)
     if span.node is not None and span.operation in ("agent", "workflow"):
         # Whether it is the node itself or something inside it shows only beside its parent.
         span.operation = "step"
@@ -113,15 +97,15 @@ def read_span(sent: Span, problems: ParseIssues, growing: PrefixCache) -> Normal
     return span
 
 
-def _metadata(attributes: Attributes) -> dict[str, object]:
+def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
-    inner = read_value(attributes.get(_METADATA))
+    inner = read_value(attributes.get(places.names.metadata))
     found = dict(inner) if isinstance(inner, dict) else {}
-    own = [(key, value) for key, value in attributes.items() if key.startswith(METADATA_PREFIXES)]
-    for prefix in METADATA_PREFIXES if own else ():
-        for key, value in own:
-            if key.startswith(prefix):
-                found.setdefault(key[len(prefix) :], value)
+    for prefix in places.names.metadata_prefixes:
+        if f"\n{prefix}" in places.listed:
+            for key, value in attributes.items():
+                if key.startswith(prefix):
+                    found.setdefault(key[len(prefix) :], value)
     return found
 
 
@@ -161,7 +145,7 @@ def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | 
 
 
 def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
-    for given, returned in _INPUT_AND_OUTPUT:
+    for given, returned in places.names.given_and_returned:
         before, after = places.value(given), places.value(returned)
         if before is not None or after is not None:
             span.framework_input = _inside(before, "inputs")
@@ -173,14 +157,14 @@ def _inside(value: object, key: str) -> object:
     return value[key] if isinstance(value, dict) and key in value else value
 
 
-def _read_error(sent: Span, span: NormalizedSpan) -> None:
+def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
     exceptions = [event.attributes for event in sent.events if event.name == "exception"]
     last = exceptions[-1] if exceptions else {}
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
     span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
-    level = sent.attributes.get("langfuse.observation.level")
-    failed = sent.status == "error" or level == "ERROR" or (isinstance(said, str) and said not in ("", "_OK"))
+    is_marked = any(sent.attributes.get(key) == level for key, level in names.error_levels)
+    failed = sent.status == "error" or is_marked or (isinstance(said, str) and said not in ("", "_OK"))
     span.failed = failed and not span.interrupted
     if span.failed:
         span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None

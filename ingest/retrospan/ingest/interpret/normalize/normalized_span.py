@@ -5,10 +5,13 @@ None means that the span does not have it. Nothing here depends on other spans.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY, Vocabulary
 
 
 @dataclass(slots=True)
@@ -82,8 +85,21 @@ class NormalizedSpan:
     state_before: dict[str, object] | None = None
     state_after: dict[str, object] | None = None
     states: bool = False  # tells of an agent's work by our conventions, whatever its operation
+    names: Vocabulary = OPENTELEMETRY  # by which it was read
+
+    @property
+    def fields(self) -> SpanFields:
+        """What was sent, to be read by the names that are known."""
+        return SpanFields(self.sent, self.names)
 
     @property
     def is_work(self) -> bool:
         """Tell whether the span is part of what a run is made of: others alone are not."""
         return self.operation != "other" or self.states
+
+    def copy(self) -> NormalizedSpan:
+        """Return a span that can be changed without changing this one; what it holds is shared."""
+        return NormalizedSpan(*_FIELDS(self))
+
+
+_FIELDS = attrgetter(*(each.name for each in fields(NormalizedSpan)))

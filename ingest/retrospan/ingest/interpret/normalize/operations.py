@@ -3,125 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
-from retrospan.schemas import semconv
-from retrospan.schemas.attributes import STEP_INDEX
-
-_GENAI = {
-    "chat": "inference",
-    "generate_content": "inference",
-    "text_completion": "inference",
-    "completion": "inference",
-    "generate": "inference",
-    "llm_call": "inference",
-    "llm_request": "inference",
-    "embeddings": "embedding",
-    "execute_tool": "tool",
-    "tool_call": "tool",
-    "invoke_agent": "agent",
-    "create_agent": "other",  # makes one and runs nothing
-    "agent_call": "agent",
-    "invoke_workflow": "workflow",
-    "agent_step": "step",
-    "run_step": "step",
-    "execute_event_loop_cycle": "step",
-    "execute_task": "step",
-    "retrieval": "retrieval",
-    "vector_db_retrieve": "retrieval",
-    "rerank": "rerank",
-    "plan": "plan",
-    "guardrail": "guardrail",
-    "evaluate": "evaluation",
-    "create_memory": "memory",
-    "update_memory": "memory",
-    "upsert_memory": "memory",
-    "delete_memory": "memory",
-    "search_memory": "memory",
-    "create_memory_store": "memory",
-    "delete_memory_store": "memory",
-}
-
-_OPENINFERENCE = {
-    "LLM": "inference",
-    "TOOL": "tool",
-    "AGENT": "agent",
-    "CHAIN": "workflow",
-    "RETRIEVER": "retrieval",
-    "EMBEDDING": "embedding",
-    "RERANKER": "rerank",
-    "GUARDRAIL": "guardrail",
-    "EVALUATOR": "evaluation",
-}
-
-_TRACELOOP = {"workflow": "workflow", "task": "step", "agent": "agent", "tool": "tool"}
-
-_LANGSMITH = {
-    "llm": "inference",
-    "chain": "workflow",
-    "tool": "tool",
-    "retriever": "retrieval",
-    "embedding": "embedding",
-}
-
-_MLFLOW = {
-    "LLM": "inference",
-    "CHAT_MODEL": "inference",
-    "AGENT": "agent",
-    "TOOL": "tool",
-    "CHAIN": "workflow",
-    "WORKFLOW": "workflow",
-    "TASK": "step",
-    "RETRIEVER": "retrieval",
-    "EMBEDDING": "embedding",
-    "RERANKER": "rerank",
-    "MEMORY": "memory",
-    "GUARDRAIL": "guardrail",
-    "EVALUATOR": "evaluation",
-}
-
-_REQUEST_TYPES = {
-    "chat": "inference",
-    "completion": "inference",
-    "embedding": "embedding",
-    "rerank": "rerank",
-}
+from retrospan.ingest.interpret.spans.vocabulary import GENAI_OPERATIONS
 
 #: What families that nobody here has seen call the kinds of their spans, in attributes such as `x.span.kind`.
-_KINDS = {
-    **{name.lower(): operation for name, operation in {**_MLFLOW, **_OPENINFERENCE, **_LANGSMITH}.items()},
+KINDS: Mapping[str, str] = {
+    "llm": "inference",
+    "chat_model": "inference",
+    "agent": "agent",
+    "tool": "tool",
+    "chain": "chain",
+    "workflow": "chain",
+    "task": "step",
+    "retriever": "retrieval",
+    "embedding": "embedding",
+    "reranker": "rerank",
+    "memory": "memory",
+    "guardrail": "guardrail",
+    "evaluator": "evaluation",
     **dict.fromkeys(
         ("generation", "model", "model_generation", "model_step", "llm_request", "llm_call"), "inference"
     ),
     **dict.fromkeys(("tool_call", "mcp_tool_call", "function_call"), "tool"),
     **dict.fromkeys(("agent_run", "agent_call", "interaction"), "agent"),
-    **dict.fromkeys(("workflow_run", "flow", "pipeline", "graph", "crew"), "workflow"),
+    **dict.fromkeys(("workflow_run", "flow", "pipeline", "graph", "crew"), "chain"),
     **dict.fromkeys(("workflow_step", "step", "node", "component"), "step"),
     "retrieval": "retrieval",
 }
 _KIND_KEY = re.compile(
     r"(?:^|[._:])(?:(?:span|observation|run|entity|node|operation|action)[._:]?(?:kind|type)|subtype)$"
-)
-
-#: Where operations are named, most telling first: LangSmith calls a retriever's operation embeddings.
-_NAMED = (
-    ("langsmith.span.kind", _LANGSMITH),
-    (semconv.OPERATION_NAME, _GENAI),
-    (semconv.OPENINFERENCE_SPAN_KIND, _OPENINFERENCE),
-    (semconv.TRACELOOP_SPAN_KIND, _TRACELOOP),
-    ("mlflow.spanType", _MLFLOW),
-    ("llm.request.type", _REQUEST_TYPES),
-)
-
-_MARKERS = (
-    (STEP_INDEX, "step"),
-    (semconv.TOOL_NAME, "tool"),
-    (semconv.TOOL_CALL_ID, "tool"),
-    ("tool.name", "tool"),
-    ("spring.ai.tool.definition.name", "tool"),
-    ("haystack.tool.name", "tool"),
-    (semconv.REQUEST_MODEL, "inference"),
-    (semconv.LLM_MODEL_NAME, "inference"),
 )
 
 
@@ -135,23 +47,29 @@ def named_operation(places: SpanFields, has_parent: bool) -> str | None:
 
     A chain is a workflow where nothing is above it, else a step of one.
     """
-    if places.text("logfire.span_type") == "pending_span":
-        return "other"  # announces a span that comes whole when it ends
-    for key, names in _NAMED:
+    known = places.names
+    if any(places.text(key) == value for key, value in known.announcements):
+        return "other"  # it comes whole when it ends
+    for key, names in known.operations:
         value = places.text(key)
-        operation = (names.get(value) or names.get(value.upper())) if value else None
-        if operation is None and value and names is _GENAI:
-            operation = _by_words(value)
-        if operation:
-            is_chain = operation == "workflow" and names not in (_GENAI, _TRACELOOP)
-            return "step" if is_chain and has_parent else operation
-    vercel = places.text("ai.operationId")
-    if vercel:
-        return _vercel(vercel)
+        if value:
+            operation = names.get(value) or names.get(value.upper())
+            if operation is None and names is GENAI_OPERATIONS:
+                operation = _by_words(value)
+            if operation:
+                return kind_in_tree(operation, has_parent)
+    function = places.text(*known.functions)
+    if function:
+        return _by_function(function)
     named = _by_kind(places)
     if named:
-        return "step" if named == "workflow" and has_parent else named
-    return next((operation for key, operation in _MARKERS if places.has(key)), None)
+        return kind_in_tree(named, has_parent)
+    return next((operation for key, operation in known.markers if places.has(key)), None)
+
+
+def kind_in_tree(operation: str, has_parent: bool) -> str:
+    """Return what a chain is, by whether something is above it; other operations are what they are."""
+    return operation if operation != "chain" else "step" if has_parent else "workflow"
 
 
 def _by_kind(places: SpanFields) -> str | None:
@@ -159,7 +77,7 @@ def _by_kind(places: SpanFields) -> str | None:
     for place in places.all:
         for key, value in place.items():
             if key.endswith(("kind", "type")) and isinstance(value, str) and _KIND_KEY.search(key):
-                operation = _KINDS.get(value.lower())
+                operation = KINDS.get(value.lower())
                 if operation:
                     return operation
     return None
@@ -173,8 +91,8 @@ def _by_words(name: str) -> str | None:
     return "inference" if words & {"chat", "completion", "completions"} else None
 
 
-def _vercel(operation: str) -> str:
-    """Return the operation of a Vercel AI SDK span: `ai.generateText`, `ai.generateText.doGenerate`, `ai.toolCall` …"""
+def _by_function(operation: str) -> str:
+    """Return the operation of a function of an SDK: `ai.generateText`, `ai.generateText.doGenerate`, `ai.toolCall` …"""
     last = operation.rsplit(".", 1)[-1]
     if last in ("doGenerate", "doStream"):
         return "inference"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.messages import read_messages, read_part
@@ -39,30 +40,38 @@ _INNER = (
 )
 
 
-@dataclass(slots=True)
 class ProviderRequest:
-    """What a value says of a request; empty where it does not."""
+    """What a value says of a request; empty where it does not. Read when it is asked for."""
 
-    system: list[Part] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
-    tools: object = None
-    model: str | None = None
+    def __init__(self, value: object) -> None:
+        self._value = value
+        config = value.get("config") if isinstance(value, dict) else None
+        self._places = [each for each in (value, config) if isinstance(each, dict)]
+
+    @cached_property
+    def system(self) -> list[Part]:
+        return _system(self._places)
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        value = self._value
+        if isinstance(value, dict):
+            return next((said for key in _MESSAGES if (said := _read(value.get(key)))), [])
+        return _read(value)
+
+    @property
+    def tools(self) -> object:
+        return next((place["tools"] for place in self._places if place.get("tools")), None)
+
+    @property
+    def model(self) -> str | None:
+        model = self._value.get("model") if isinstance(self._value, dict) else None
+        return model if isinstance(model, str) else None
 
 
 def parse_request(value: object) -> ProviderRequest:
     """Return the request in a value: an object with messages among other things, or the messages themselves."""
-    value = _opened(value)
-    if isinstance(value, dict):
-        config = value.get("config")
-        places = [value, config] if isinstance(config, dict) else [value]
-        model = value.get("model")
-        return ProviderRequest(
-            system=_system(places),
-            messages=next((said for key in _MESSAGES if (said := _read(value.get(key)))), []),
-            tools=next((place["tools"] for place in places if place.get("tools")), None),
-            model=model if isinstance(model, str) else None,
-        )
-    return ProviderRequest(messages=_read(value))
+    return ProviderRequest(_opened(value))
 
 
 def parse_question(value: object, depth: int = 2) -> list[Message]:

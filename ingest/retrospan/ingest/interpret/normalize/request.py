@@ -6,13 +6,11 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan,
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.span_fields import EXCHANGE, INPUT, OUTPUT, SpanFields
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.json_text import read_value
 from retrospan.schemas import semconv
 
-_REQUEST_PREFIX = "gen_ai.request."
-_SETTINGS_PREFIX = "ai.settings."
 _NO_PARAMETERS = {
     "model",
     "model_name",
@@ -25,118 +23,57 @@ _NO_PARAMETERS = {
     "created_at",
 }
 
-#: Values that hold a whole request, and a whole response.
-REQUESTS = (
-    "gcp.vertex.agent.llm_request",
-    semconv.MLFLOW_SPAN_INPUTS,
-    "ai.prompt",
-    semconv.PROMPT,
-    semconv.INPUT_VALUE,
-    semconv.TRACELOOP_ENTITY_INPUT,
-    "request_data",
-    EXCHANGE,
-    INPUT,
-)
-RESPONSES = (
-    "gcp.vertex.agent.llm_response",
-    semconv.MLFLOW_SPAN_OUTPUTS,
-    semconv.COMPLETION,
-    semconv.OUTPUT_VALUE,
-    semconv.TRACELOOP_ENTITY_OUTPUT,
-    "response_data",
-    EXCHANGE,
-    OUTPUT,
-)
-
-_INPUT_TOKENS = (
-    semconv.USAGE_INPUT_TOKENS,
-    semconv.USAGE_PROMPT_TOKENS,
-    semconv.LLM_TOKEN_COUNT_PROMPT,
-    "ai.usage.inputTokens",
-    "ai.usage.promptTokens",
-    "llm.usage.prompt_tokens",
-    "input_tokens",
-)
-_OUTPUT_TOKENS = (
-    semconv.USAGE_OUTPUT_TOKENS,
-    semconv.USAGE_COMPLETION_TOKENS,
-    semconv.LLM_TOKEN_COUNT_COMPLETION,
-    "ai.usage.outputTokens",
-    "ai.usage.completionTokens",
-    "llm.usage.completion_tokens",
-    "output_tokens",
-)
-_CACHED_TOKENS = (
-    semconv.USAGE_CACHE_READ_INPUT_TOKENS,
-    "gen_ai.usage.cache_read_input_tokens",
-    "llm.token_count.prompt_details.cache_read",
-    "ai.usage.cachedInputTokens",
-    "cache_read_tokens",
-)
-_REASONING_TOKENS = (
-    semconv.USAGE_REASONING_OUTPUT_TOKENS,
-    "gen_ai.usage.reasoning_tokens",
-    "llm.token_count.completion_details.reasoning",
-    "ai.usage.reasoningTokens",
-)
-
 
 def read_request(
     places: SpanFields, metadata: dict[str, object], span: NormalizedSpan, problems: ParseIssues
 ) -> None:
     """Read a model request, all but its content, in place."""
-    invocation = places.value("llm.invocation_parameters")
+    names = places.names
+    invocation = places.value(names.parameter_objects)
     invocation = invocation if isinstance(invocation, dict) else {}
-    span.provider = places.text(
-        semconv.PROVIDER_NAME, semconv.SYSTEM, "llm.provider", "llm.system", "ai.model.provider"
-    )
+    span.provider = places.text(*names.providers)
     _read_models(places, metadata, invocation, span)
-    span.response_id = places.text(semconv.RESPONSE_ID, "ai.response.id") or _id_of(places.exchange)
-    span.previous_response_id = places.text("gen_ai.request.previous_response.id")
+    span.response_id = places.text(*names.response_ids) or _id_of(places.exchange)
+    span.previous_response_id = places.text(*names.previous_responses)
     span.stores_history = places.text(semconv.OPENAI_API_TYPE) == "responses"
     _read_parameters(places, invocation, span)
     _read_definitions(places, span, problems)
     span.finish_reasons = _finish_reasons(places)
     span.tokens = TokenUsage(
-        places.count(*_INPUT_TOKENS),
-        places.count(*_OUTPUT_TOKENS),
-        places.count(*_CACHED_TOKENS),
-        places.count(*_REASONING_TOKENS),
+        places.count(*names.input_tokens),
+        places.count(*names.output_tokens),
+        places.count(*names.cached_tokens),
+        places.count(*names.reasoning_tokens),
     )
-    if span.tokens.input is not None and "input_tokens" in span.sent.attributes:
-        # The count of the Anthropic API itself: what was read from or written to its cache stands apart.
-        apart = (places.count(key) for key in ("cache_read_tokens", "cache_creation_tokens"))
+    if span.tokens.input is not None and names.uncached_tokens in span.sent.attributes:
+        # What was read from or written to the cache stands apart.
+        apart = (places.count(key) for key in names.tokens_apart)
         span.tokens.input += sum(count or 0 for count in apart)
     if span.operation == "inference":
         _complete(places, span)
+        if span.request_model is None and places.unlabelled_model != span.response_model:
+            span.request_model = places.unlabelled_model
 
 
 def _read_models(
     places: SpanFields, metadata: dict[str, object], invocation: dict[str, object], span: NormalizedSpan
 ) -> None:
+    names = places.names
     asked = invocation.get("model") or invocation.get("model_name") or invocation.get("model_id")
     ls_model = metadata.get("ls_model_name")
     span.request_model = (
-        _model(
-            places,
-            semconv.REQUEST_MODEL,
-            "llm.request.model_name",
-            "ai.model.id",
-            "model",
-        )
+        _model(places, *names.request_models)
         or (asked if isinstance(asked, str) and asked else None)
         or (ls_model if isinstance(ls_model, str) and ls_model else None)
     )
-    span.response_model = _model(
-        places, semconv.RESPONSE_MODEL, "llm.response.model_name", "ai.response.model"
-    )
-    named = _model(places, semconv.LLM_MODEL_NAME, "mlflow.llm.model", "langfuse.observation.model.name")
-    plain = places.text("model")
+    span.response_model = _model(places, *names.response_models)
+    named = _model(places, *names.models)
+    plain = places.text(*names.plain_models)
     if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model or ""):
         span.request_model = plain  # the request as it was sent: the other names what it came to
     if span.request_model is None:
         # In a whole exchange the response's model stands over the one that was asked for.
-        whole = places.any(*REQUESTS)
+        whole = places.any(*names.requests)
         known = places.exchange
         model = known.get(REQUEST_MODEL) if known and whole is known else parse_request(whole).model
         span.request_model = model if isinstance(model, str) and model else named
@@ -161,7 +98,7 @@ def _is_alias(name: str, model: str) -> bool:
 
 
 def _read_parameters(places: SpanFields, invocation: dict[str, object], span: NormalizedSpan) -> None:
-    for prefix in (_REQUEST_PREFIX, _SETTINGS_PREFIX):
+    for prefix in places.names.parameter_prefixes:
         for key, value in places.under(prefix):
             if key not in ("model", "maxRetries") and value is not None:
                 span.parameters.setdefault(key, value)
@@ -170,26 +107,25 @@ def _read_parameters(places: SpanFields, invocation: dict[str, object], span: No
 
 
 def _read_definitions(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
-    definitions = places.any(semconv.TOOL_DEFINITIONS, "mlflow.chat.tools", "ai.prompt.tools")
+    names = places.names
+    definitions = places.any(*names.definitions)
     tools = read_value(definitions)
     if isinstance(tools, str):
         problems.add(span.sent.span_id, semconv.TOOL_DEFINITIONS, definitions, "not JSON")
         tools = None
     if tools is None:
-        listed = [tool.get("tool") for tool in unflatten(span.sent.attributes, "llm.tools")]
+        listed = [tool.get("tool") for tool in _indexed(places, names.indexed_schemas)]
         tools = [tool.get("json_schema") for tool in listed if isinstance(tool, dict)]
-        tools = tools or unflatten(span.sent.attributes, "llm.request.functions") or None
+        tools = tools or _indexed(places, names.indexed_functions) or None
     span.tool_definitions = [read_value(tool) for tool in tools] if isinstance(tools, list) else tools
 
 
+def _indexed(places: SpanFields, prefix: str) -> list[dict[str, object]]:
+    return unflatten(places.all[0], prefix) if prefix in places.indexed else []
+
+
 def _finish_reasons(places: SpanFields) -> list[str]:
-    value = places.value(
-        semconv.RESPONSE_FINISH_REASONS,
-        "gen_ai.response.finish_reason",
-        "llm.finish_reason",
-        "ai.response.finishReason",
-        "gen_ai.response.stop_reason",
-    )
+    value = places.value(*places.names.finish_reasons)
     if isinstance(value, str):
         return [value]
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
@@ -197,8 +133,11 @@ def _finish_reasons(places: SpanFields) -> list[str]:
 
 def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     """Complete a model call from the whole response, where attributes of their own say nothing."""
-    said = places.value("mlflow.chat.tokenUsage", "langfuse.observation.usage_details")
-    usage = parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.any(*RESPONSES))
+    names = places.names
+    said = places.value(*names.usage)
+    usage = (
+        parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.any(*names.responses))
+    )
     tokens = span.tokens
     if tokens.input is None and tokens.output is None:
         tokens.input, tokens.output = usage.input, usage.output

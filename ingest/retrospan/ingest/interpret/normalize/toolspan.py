@@ -9,64 +9,20 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span import Span
-from retrospan.ingest.interpret.spans.span_fields import INPUT, OUTPUT, SpanFields
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 from retrospan.schemas import semconv
 
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
-#: Where spans name their tool.
-NAMES = (
-    semconv.TOOL_NAME,
-    "tool.name",
-    "ai.toolCall.name",
-    "tool_name",
-    "traceloop.entity.name",
-    "mlflow.spanFunctionName",
-    "spring.ai.tool.definition.name",
-    "haystack.tool.name",
-    "genkit:name",
-)
-_IDS = (semconv.TOOL_CALL_ID, "ai.toolCall.id", "tool.id", "tool_call.id", "tool_call_id", "tool_use_id")
-#: Where they put what it was given.
-ARGUMENTS = (
-    semconv.TOOL_CALL_ARGUMENTS,
-    "ai.toolCall.args",
-    "ai.toolCall.input",
-    "gcp.vertex.agent.tool_call_args",
-    "gen_ai.tool.args",
-    "tool_arguments",
-    "gen_ai.tool.input",
-    "tool_input",
-    semconv.MLFLOW_SPAN_INPUTS,
-    semconv.PROMPT,
-    semconv.INPUT_VALUE,
-    semconv.TRACELOOP_ENTITY_INPUT,
-    INPUT,
-)
-_RESULTS = (
-    semconv.TOOL_CALL_RESULT,
-    "ai.toolCall.result",
-    "ai.toolCall.output",
-    "gcp.vertex.agent.tool_response",
-    "tool_response",
-    "gen_ai.tool.output",
-    "tool_output",
-    semconv.MLFLOW_SPAN_OUTPUTS,
-    semconv.COMPLETION,
-    semconv.OUTPUT_VALUE,
-    semconv.TRACELOOP_ENTITY_OUTPUT,
-    OUTPUT,
-    semconv.OUTPUT_MESSAGES,
-)
 
 
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
-    sent = span.sent
-    span.tool_name = places.text(*NAMES) or _CALLED.sub("", sent.name)
-    span.tool_call_id = places.text(*_IDS)
-    arguments = places.any(*ARGUMENTS)
+    sent, names = span.sent, places.names
+    span.tool_name = places.text(*names.tools) or _CALLED.sub("", sent.name)
+    span.tool_call_id = places.text(*names.call_ids)
+    arguments = places.any(*names.arguments)
     if arguments is None:
         arguments = _in_event(sent, semconv.TOOL_MESSAGE, "content")
     if arguments is not None:
@@ -80,7 +36,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
 
 def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     """Read what a tool returned, where its span says it, in place."""
-    result = places.any(*_RESULTS)
+    result = places.any(*places.names.results)
     if result is None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:

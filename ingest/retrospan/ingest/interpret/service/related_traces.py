@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.assembly.turns import MOST_EQUAL
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.spans.decode import spans_of
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_spans, span_pages, store_fetch
@@ -59,7 +60,7 @@ def read_members(
             if not any(raw.links for raw in raws) and not any(_names_run(raw) for raw in raws):
                 continue
             spans = spans_of(raws, [])
-            wanted.add(joined_trace(spans))
+            wanted.add(joined_trace(spans, EVERY_FAMILY))
             claims.update(claimed_runs(spans))
         asked = {"tenant": tenant, "trace_ids": list(fresh), "run_ids": sorted(claims)}
         rows = typed_rows(store, tuple[str, list[int]], load("traces_joined"), asked)

@@ -5,6 +5,7 @@ Known by their shape, whatever framework wrote them: the fields are those that m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
@@ -12,7 +13,15 @@ from retrospan.ingest.json_text import Unreadable, read_value
 
 _REQUESTS = ("messages", "contents")
 _RESPONSES = ("choices", "candidates")
-
+#: Names that say on which side of an exchange a value is, or that are known.
+_OF_ANSWERS = re.compile(r"^gen_ai\.|output|response|completion|result|answer", re.IGNORECASE)
+_OF_REQUESTS = re.compile(r"^gen_ai\.|input|prompt|request|history", re.IGNORECASE)
+#: Of messages that say who speaks by their type.
+_TYPES = ("human", "ai", "system", "tool", "user", "assistant")
+#: Of what OpenAI's Responses API has instead of a message.
+_ITEMS = ("function_call", "function_call_output", "reasoning")
+#: A message as Python prints it: `ChatMessage(role=<MessageRole.USER: 'user'>, …`, `AIMessage(content=…`.
+_PRINTED_MESSAGE = re.compile(r"[A-Za-z_.]*Message\(_?role=(?:<[\w.]+: )?'([\w-]+)'")
 
 #: Where the model that was asked for stands in an exchange: under its own name is the one that answered.
 REQUEST_MODEL = "request_model"
@@ -49,6 +58,81 @@ def exchange_by_values(attributes: Mapping[str, object]) -> dict[str, object] | 
     return None
 
 
+def request_by_shape(attributes: Mapping[str, object]) -> object:
+    """Return the first value that is a request to a model, or the messages of one; None where there is none.
+
+    Attributes of the GenAI conventions mean what they are called, and are not looked at; nor is one whose name says that
+    it is an answer.
+    """
+    for key, value in attributes.items():
+        if isinstance(value, str) and value[:1] in ("[", "{") and not _OF_ANSWERS.search(key):
+            read = _read(value)
+            if isinstance(read, dict):
+                if _is_request(read) or any(_are_messages(read.get(name)) for name in _REQUESTS):
+                    return read
+            elif _are_messages(read) and not _is_answer(read):
+                return read
+    return None
+
+
+def response_by_shape(attributes: Mapping[str, object]) -> object:
+    """Return the first value that is a model's response, or a message of its own; None where there is none.
+
+    Attributes of the GenAI conventions are not looked at, nor is one whose name says that it was given to the model.
+    """
+    for key, value in attributes.items():
+        if isinstance(value, str) and value[:1] in ("[", "{") and not _OF_REQUESTS.search(key):
+            read = _read(value)
+            said = read.get("message") if isinstance(read, dict) else None
+            if _is_response(read) or _is_answer(read) or _is_answer([read]) or _is_answer([said]):
+                return read
+    return None
+
+
+def asks(value: object) -> bool:
+    """Tell whether a value is a request to a model: what a function returns that only prepares one."""
+    read = _read(value) if isinstance(value, str) else value
+    if not isinstance(read, dict) or read.keys() & {*_RESPONSES, REQUEST_MODEL}:
+        return False
+    said = read.get("messages")
+    return isinstance(said, list) and _are_messages(said) and not _is_answer(said[-1:])
+
+
+def _are_messages(value: object) -> bool:
+    """Tell whether a value is a list of messages, or of such lists, each of which says who speaks."""
+    return (
+        isinstance(value, list) and bool(value) and all(_role(each) or _are_messages(each) for each in value)
+    )
+
+
+def _is_answer(value: object) -> bool:
+    """Tell whether a value is a list of messages, all of them a model's."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(_role(each) in ("assistant", "ai", "model") for each in value)
+    )
+
+
+def _role(message: object) -> str:
+    """Return who says a message, '' where it is not one that tells."""
+    if isinstance(message, str):
+        printed = _PRINTED_MESSAGE.match(message)
+        return printed[1].lower() if printed else ""
+    if not isinstance(message, dict):
+        return ""
+    if message.get("type") in _ITEMS:
+        return "item"
+    path = message.get("id")
+    if "lc" in message and isinstance(path, list) and path and isinstance(path[-1], str):
+        return path[-1].removesuffix("Chunk").removesuffix("Message").lower()
+    role = message.get("role")
+    if role is None and message.get("type") in _TYPES and ("content" in message or "data" in message):
+        role = message["type"]
+    told = message.keys() & {"content", "parts", "tool_calls", "contents", "text"}
+    return role.lower() if isinstance(role, str) and told else ""
+
+
 def _is_request(value: dict[str, object]) -> bool:
     messages = next((said for name in _REQUESTS if isinstance(said := value.get(name), list)), None)
     if messages is None:
@@ -66,6 +150,8 @@ def _is_response(value: object) -> bool:
         return bool(answers) and all(
             isinstance(each, dict) and each.keys() & {"message", "text", "content"} for each in answers
         )
+    if any(isinstance(value.get(name), list) and value[name] for name in ("generations", "replies")):
+        return True
     if value.get("object") == "response" or "stopReason" in value:
         return isinstance(value.get("output"), list | dict)
     return (

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Set as AbstractSet
+from typing import cast
 
-from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values
+from retrospan.ingest.interpret.spans.exchange import (
+    exchange_by_keys,
+    exchange_by_values,
+    request_by_shape,
+    response_by_shape,
+)
+from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
+from retrospan.ingest.interpret.spans.vocabulary import (
+    EXCHANGE,
+    INPUT,
+    INPUT_TOKENS,
+    OUTPUT,
+    OUTPUT_TOKENS,
+    REQUEST,
+    RESPONSE,
+    Vocabulary,
+)
 from retrospan.ingest.json_text import read_value
 
-#: Any attribute whose own name, after its family's, says that it holds what a span was given, or what it returned.
-INPUT, OUTPUT = "*input", "*output"
-_ENDINGS = {
-    INPUT: ("input", "inputs", "tool.call.arguments", "arguments"),
-    OUTPUT: ("output", "outputs", "tool.call.result", "result"),
-}
-#: A whole exchange with a model, under whatever names.
-EXCHANGE = "*exchange"
 #: Found by their shape, and only where no key says more.
-_BY_SHAPE = (INPUT, OUTPUT, EXCHANGE)
-_BOUNDARY = ".:_/"
+_BY_SHAPE = (INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE)
 
 #: What instrumentations write in the place of content that they must not send.
 _TAKEN_OUT = ("<REDACTED>", "__REDACTED__")
@@ -27,70 +35,132 @@ _TAKEN_OUT = ("<REDACTED>", "__REDACTED__")
 DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 
 
+_UNREAD = object()
+
+
 class SpanFields:
     """The attribute maps of one span, in order of precedence."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, names: Vocabulary) -> None:
+        self.names = names
         self.all: list[Attributes] = [span.attributes]
-        self.all += [record.attributes for record in span.logs if record.event == DETAILS_EVENT]
-        self.all += [event.attributes for event in span.events if event.name == DETAILS_EVENT]
+        if span.logs or span.events:
+            self.all += [record.attributes for record in span.logs if record.event == DETAILS_EVENT]
+            self.all += [event.attributes for event in span.events if event.name == DETAILS_EVENT]
+        self._keys: AbstractSet[str] = (
+            span.attributes.keys() if len(self.all) == 1 else set[str]().union(*self.all)
+        )
+        self._listed: str | None = None
+        self._indexed: frozenset[str] | None = None
+        self._exchange: object = _UNREAD
+        self._request: object = _UNREAD
+        self._response: object = _UNREAD
 
     def any(self, *keys: str) -> object:
         """Return the value of the first key that has one, wherever it lies."""
+        has_some = not self._keys.isdisjoint(keys)
         for key in keys:
-            if key in _ENDINGS:
-                found = self._ending(_ENDINGS[key])
-                if found is not None:
-                    return found
-            if key == EXCHANGE and self.exchange is not None:
-                return self.exchange
-            for place in self.all:
-                value = place.get(key)
-                if value is not None and not (isinstance(value, str) and value in _TAKEN_OUT):
+            if key[:1] == "*":
+                value = self._shaped(key)
+                if value is not None:
                     return value
+            elif has_some:
+                for place in self.all:
+                    value = place.get(key)
+                    if value is not None and not (isinstance(value, str) and value in _TAKEN_OUT):
+                        return value
         return None
+
+    def _shaped(self, shape: str) -> object:
+        """Return the value that has a shape, whatever its name."""
+        if shape == EXCHANGE:
+            return self.exchange
+        if shape == REQUEST:
+            return self.request
+        return self.response if shape == RESPONSE else self._worded(shape)
 
     def each(self, *keys: str) -> Iterator[object]:
         """Yield the value of each key that has one; those that any attribute may hold only where no other has."""
         found = False
+        has_some = not self._keys.isdisjoint(keys)
         for key in keys:
-            value = self.any(key) if not found or key not in _BY_SHAPE else None
+            if key in _BY_SHAPE:
+                value = None if found else self._shaped(key)
+            else:
+                value = self.any(key) if has_some else None
             if value is not None:
                 found = True
                 yield value
 
-    @cached_property
+    @property
     def exchange(self) -> dict[str, object] | None:
         """The whole request and its response that the attributes hold; None where they do not."""
-        return exchange_by_keys(self.all[0])
+        if self._exchange is _UNREAD:
+            # A second look only where a name may be that of an answer.
+            may = ".choices" in self.listed or ".candidates" in self.listed
+            self._exchange = exchange_by_keys(self.all[0]) if may else None
+        return cast("dict[str, object] | None", self._exchange)
+
+    @property
+    def request(self) -> object:
+        """What the model was asked, as a value shows by its shape."""
+        if self._request is _UNREAD:
+            self._request = request_by_shape(self.all[0])
+        return self._request
+
+    @property
+    def response(self) -> object:
+        """What the model answered, as a value shows by its shape."""
+        if self._response is _UNREAD:
+            self._response = response_by_shape(self.all[0])
+        return self._response
 
     def holds_exchange(self) -> bool:
         """Tell whether there is an exchange, also one that only its values show: to be asked where no name tells more."""
         if self.exchange is None:
-            self.exchange = exchange_by_values(self.all[0])
-        return self.exchange is not None
+            self._exchange = exchange_by_values(self.all[0])
+        return self._exchange is not None
 
-    def _ending(self, endings: tuple[str, ...]) -> object:
-        """Return the first text, list or object under a key that ends so."""
-        for ending in endings:
-            for place in self.all:
+    def _worded(self, shape: str) -> object:
+        """Return the first text, list, object or count whose name says that it is what a shape stands for."""
+        counts = shape in (INPUT_TOKENS, OUTPUT_TOKENS)
+        for words, part in WORDS[shape]:
+            for place in self.all if part in self.listed else ():
                 for key, value in place.items():
-                    if (
-                        key.endswith(ending)
-                        and value
-                        and isinstance(value, str | list | dict)
-                        and value not in _TAKEN_OUT
-                        and (len(key) == len(ending) or key[-len(ending) - 1] in _BOUNDARY)
+                    if words in words_of(key) and (
+                        whole(value) is not None
+                        if counts
+                        else value and isinstance(value, str | list | dict) and value not in _TAKEN_OUT
                     ):
                         return value
         return None
 
+    @property
+    def unlabelled_model(self) -> str | None:
+        """Return the first text whose name says no more than that it is a model's; not one of an exchange's fields."""
+        found = self._worded(MODEL) if self.exchange is None else None
+        return found.strip('"') if isinstance(found, str) else None
+
+    @property
+    def listed(self) -> str:
+        """All names, a newline before each: to be searched for a part of one."""
+        if self._listed is None:
+            self._listed = "\n" + "\n".join(self._keys)
+        return self._listed
+
+    @property
+    def indexed(self) -> frozenset[str]:
+        """The prefixes under which there are attributes with a number."""
+        if self._indexed is None:
+            self._indexed = frozenset(filter(None, map(prefix_of, self.all[0])))
+        return self._indexed
+
     def has(self, key: str) -> bool:
-        return any(key in place for place in self.all)
+        return key in self._keys
 
     def text(self, *keys: str) -> str | None:
         """Return the first text that is not empty; JSON-quoted text is unquoted."""
-        for key in keys:
+        for key in () if self._keys.isdisjoint(keys) else keys:
             for place in self.all:
                 value = place.get(key)
                 if isinstance(value, str) and value.strip('"'):
@@ -99,7 +169,13 @@ class SpanFields:
 
     def count(self, *keys: str) -> int | None:
         """Return the first whole number from 0 on, also where it travels as text."""
-        return next((number for key in keys if (number := whole(self.any(key))) is not None), None)
+        has_some = not self._keys.isdisjoint(keys)
+        for key in keys:
+            if has_some or key[:1] == "*":
+                number = whole(self.any(key))
+                if number is not None:
+                    return number
+        return None
 
     def value(self, *keys: str) -> object:
         """Return the first value, JSON text read."""
@@ -107,7 +183,7 @@ class SpanFields:
 
     def under(self, prefix: str) -> Iterator[tuple[str, object]]:
         """Yield (rest of the key, value) of the attributes whose key starts so."""
-        for place in self.all:
+        for place in self.all if f"\n{prefix}" in self.listed else ():
             for key, value in place.items():
                 if key.startswith(prefix):
                     yield key[len(prefix) :], value

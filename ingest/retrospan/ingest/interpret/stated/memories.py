@@ -32,7 +32,7 @@ def read_memories(steps: list[RunStep], problems: ParseIssues) -> Iterator[Obser
 
 def _operation(step: RunStep, problems: ParseIssues) -> Iterator[Observation | Use]:
     span = step.span
-    places = SpanFields(span.sent)
+    places = span.fields
     name = places.text(semconv.OPERATION_NAME) or ""
     store = places.text(semconv.MEMORY_STORE_ID)
     if name in ("create_memory_store", "delete_memory_store"):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from retrospan.ingest.interpret.normalize.general import METADATA_PREFIXES
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.otlp import lenient as lean
 from retrospan.schemas import attributes as conventions
 from retrospan.schemas.redaction.walk import Field, fields, mark
@@ -63,7 +63,7 @@ KEPT = frozenset(
         *("gcp.vertex.agent.invocation_id", "haystack.tool.name", "haystack.component.name"),
         *("spring.ai.tool.definition.name", "lmnr.span.type", "deployment.environment.name"),
         *("deployment.environment", "service.name", "service.version"),
-        *(prefix + name for prefix in METADATA_PREFIXES for name in _OF_METADATA),
+        *(prefix + name for prefix in EVERY_FAMILY.metadata_prefixes for name in _OF_METADATA),
         # How it was set, how it ended, what it took.
         *(
             "gen_ai.request.temperature",

@@ -1,0 +1,62 @@
+"""Which attribute tells the kinds of spans where none has a name for it that is known: the spans together show it.
+
+An attribute whose every value, over all spans of one instrumentation, is a word for a kind of span is what tells it,
+whatever its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from retrospan.ingest.interpret.normalize.operations import KINDS, kind_in_tree
+from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
+from retrospan.ingest.interpret.spans.span import Span
+
+#: What else such an attribute may say.
+_NEUTRAL = frozenset(("span", "event", "unknown", "other", "default", "internal", "client", "server"))
+_LONGEST = 30
+
+
+@dataclass(frozen=True, slots=True)
+class KindKey:
+    """The attribute that tells the kinds of an instrumentation's spans; `is_sure` where they differ."""
+
+    name: str
+    is_sure: bool
+
+
+def kind_keys(spans: Iterable[Span]) -> dict[str, KindKey]:
+    """Return, by scope, the attribute that tells the kinds of its spans, one of which must be a model call."""
+    told: dict[tuple[str, str], set[str]] = {}
+    for span in spans:
+        for key, value in span.attributes.items():
+            place = (span.scope, key)
+            if isinstance(value, str) and len(value) <= _LONGEST:
+                told.setdefault(place, set()).add(value.lower())
+            elif value is not None:
+                told.setdefault(place, set()).add("")
+    found: dict[str, KindKey] = {}
+    for (scope, key), values in told.items():
+        if values <= KINDS.keys() | _NEUTRAL:
+            kinds = {KINDS[value] for value in values - _NEUTRAL}
+            known = found.get(scope)
+            if "inference" in kinds and (known is None or not known.is_sure):
+                found[scope] = KindKey(key, len(kinds) > 1)
+    return found
+
+
+def kind_of(span: Span, keys: Mapping[str, KindKey]) -> str | None:
+    """Return the operation that the span's attribute for its kind names.
+
+    Where all spans are of one kind the word alone may be about something else: then a request or a response must show.
+    """
+    key = keys.get(span.scope)
+    value = span.attributes.get(key.name) if key is not None else None
+    operation = KINDS.get(value.lower()) if isinstance(value, str) else None
+    if key is None or operation is None:
+        return None
+    attributes = span.attributes
+    if not key.is_sure and request_by_shape(attributes) is None and response_by_shape(attributes) is None:
+        return None
+    return kind_in_tree(operation, bool(span.parent_span_id))

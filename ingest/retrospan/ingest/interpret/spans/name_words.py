@@ -1,0 +1,63 @@
+"""What the words in an attribute's name say of its value, where nobody has told the name.
+
+Instrumentations send the same few names again and again: what a name says is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from retrospan.ingest.interpret.spans.vocabulary import INPUT, INPUT_TOKENS, OUTPUT, OUTPUT_TOKENS
+
+#: A model that is neither called the one that was asked for nor the one that answered.
+MODEL = "*model"
+#: The words for what a shape stands for, the most telling first, each with a part of every name that says it.
+WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    INPUT: (("input", "input"), ("arguments", "arguments")),
+    OUTPUT: (("output", "output"), ("result", "result")),
+    INPUT_TOKENS: (("input tokens", "oken"),),
+    OUTPUT_TOKENS: (("output tokens", "oken"),),
+    MODEL: (("model", "model"),),
+}
+_NAMES_KEPT = 8_192
+
+
+def _at_the_end(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:^|[.:_/]){word}(?:[._:](?:value|data|content|text|json|body))?$")
+
+
+_ENDINGS = {
+    "input": _at_the_end("inputs?"),
+    "arguments": _at_the_end("arguments"),
+    "output": _at_the_end("outputs?"),
+    "result": _at_the_end("result"),
+}
+#: What makes a count one of something else than the tokens of a request or an answer.
+_OF_PARTS = re.compile("cach|reason|detail|audio|total|image|max|limit|budget|cost")
+_MODEL = re.compile(r"(?:^|[.:_/])model(?:Name|[._](?:name|id))?$")
+_OF_ONE_SIDE = re.compile("request|response|embed|metadata")
+_NUMBERED = re.compile(r"(.+?)\.\d{1,9}(?:\.|$)")
+
+
+@lru_cache(_NAMES_KEPT)
+def words_of(name: str) -> frozenset[str]:
+    """Return those of `WORDS` that a name says."""
+    is_known = name.startswith("gen_ai.tool.call.")  # of the conventions: it means what it is called
+    found = {word for word, ending in _ENDINGS.items() if not is_known and ending.search(name)}
+    if _MODEL.search(name) and not _OF_ONE_SIDE.search(name):
+        found.add("model")
+    if "oken" in name:
+        lower = name.lower()
+        if not _OF_PARTS.search(lower):
+            sides = {"input tokens": ("input", "prompt"), "output tokens": ("output", "completion")}
+            found |= {side for side, words in sides.items() if any(word in lower for word in words)}
+    return frozenset(found)
+
+
+@lru_cache(_NAMES_KEPT)
+def prefix_of(name: str) -> str:
+    """Return what stands before the first number in a name, as `llm.tools` in `llm.tools.0.name`; '' where none does."""
+    numbered = _NUMBERED.match(name)
+    return numbered[1] if numbered else ""
