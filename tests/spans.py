@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
+from retrospan.schemas import semconv
 
 #: How spans are read, one by one.
 Reader = Callable[[Sequence[Span], ParseIssues], list[NormalizedSpan]]
@@ -86,13 +87,14 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                 for record in scope_logs.log_records:
                     at = record.time_unix_nano or record.observed_time_unix_nano
                     owner = spans.get((record.trace_id.hex(), record.span_id.hex()))
+                    attributes = _attributes(record.attributes)
                     if owner is not None:
                         owner.logs.append(
                             LogRecord(
-                                event=record.event_name,
+                                event=record.event_name or str(attributes.get(semconv.EVENT_NAME, "")),
                                 time_ns=at,
                                 body=_value(record.body),
-                                attributes=_attributes(record.attributes),
+                                attributes=attributes,
                                 order=(at, record.observed_time_unix_nano, ""),
                             )
                         )

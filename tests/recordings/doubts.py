@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
-from recordings.record.facts import Fact, Row, Views, facts_of
+from recordings.record.facts import Fact, facts_of
+from recordings.record.pure_views import views_of_rows
 from spans import spans_of_requests
 
 from retrospan.ingest.interpret.assembly.grouping import groups_of, join_turns, runs_of, trace_of
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
@@ -34,6 +35,12 @@ SILENT = {
         for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
     },
     "crewai-openinference/llm_error": "there are no spans for model calls; those of a run that fails leave the failure only",
+    **{
+        f"beeai-openinference/{scenario}": "the model wrote its calls as text, of which spans show what they came to"
+        for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
+    },
+    "beeai-openinference/llm_error": "a request that is tried again is one span",
+    "claude-agent-sdk-openinference/llm_error": "requests that are tried again have no spans",
     "vercel-ai.responses-grpc/normal": "the model wrote its text after a call: here texts stand before calls",
 }
 #: What holds of these is asked by tests/interpret/test_recordings.py: their runs are not one for each turn.
@@ -62,7 +69,7 @@ def readings() -> Iterator[Reading]:
     recordings = {name: load_recording(name) for name in sorted(manifest())} | taken(OTHERS) | taken()
     for recording in recordings.values():
         rows = [rows_of(run, "default", 1, None) for run in _runs_of(recording)]
-        facts = [fact for fact in facts_of(recording, _views_of(rows)) if fact.is_known]
+        facts = [fact for fact in facts_of(recording, views_of_rows(rows)) if fact.is_known]
         yield Reading(
             recording.name,
             [fact.name for fact in facts if not fact.holds and _is_asked(fact, recording)],
@@ -101,37 +108,6 @@ def _grouped(recording: Recording) -> dict[str, list[NormalizedSpan]]:
         trace_id: trace_of(trace_id, own, read_spans(own, ParseIssues())) for trace_id, own in traces.items()
     }
     return {run_id: own for group in groups_of(join_turns(read)) for run_id, own in runs_of(group).items()}
-
-
-def _views_of(runs: Sequence[Rows]) -> Views:
-    """Return what the views of the warehouse say, from the rows."""
-    listed, models, tools = list[Row](), list[Row](), list[Row]()
-    for rows in runs:
-        (run,) = rows.runs
-        listed.append(
-            _row(run, "run_id", "agent_name", "input", "output", "outcome", "input_tokens", "output_tokens")
-        )
-        texts = [value.json for value in rows.values]
-        for number, value in enumerate(rows.values):
-            if value.elements or value.kind == "list":
-                texts[number] = _array(texts, value.elements)
-        for call in rows.model_calls:
-            row = _row(call, "run_id", "ordinal", "agent_name", "request_model", "response_model", "status")
-            row["system_instructions"] = texts[call.system_value - 1] if call.system_value else None
-            row["input_messages"] = _array(texts, call.input_values)
-            row["output_messages"] = _array(texts, call.output_values)
-            models.append(row)
-        columns = ("run_id", "ordinal", "tool_name", "tool_call_id", "arguments", "result", "status")
-        tools += (_row(tool, *columns) for tool in rows.tool_calls)
-    return Views(listed, models, tools)
-
-
-def _row(row: object, *columns: str) -> Row:
-    return {column: getattr(row, column) for column in columns}
-
-
-def _array(texts: Sequence[str], numbers: Sequence[int]) -> str:
-    return f"[{','.join(texts[number - 1] for number in numbers)}]"
 
 
 def report(found: Sequence[Reading]) -> Mapping[str, list[Reading]]:

@@ -53,6 +53,10 @@ MEMORY_RECORDS = "gen_ai.memory.records"
 TOOL_MESSAGE = "gen_ai.tool.message"
 CHOICE = "gen_ai.choice"
 
+# MCP
+
+MCP_METHOD_NAME = "mcp.method.name"
+
 # OpenTelemetry: failures, sessions, events, resources
 
 ERROR_TYPE = "error.type"

@@ -416,6 +416,18 @@ def test_tokens_of_an_answer_are_of_one_that_is_read() -> None:
     assert doubts(agent(), chat(1, [ASKED], gen_ai__usage__output_tokens=9)) == []
 
 
+def test_what_a_model_said_is_the_answer_of_a_call() -> None:
+    def run(returned: object, *more: Span) -> list[tuple[str, str]]:
+        return doubts(agent(gen_ai__completion=json.dumps(returned)), *more)
+
+    message = {"role": "assistant", "content": SNOW}
+    assert [field for field, _ in run({"response": message})] == ["output"]
+    assert [field for field, _ in run([[{"last": message}]])] == ["output"]
+    assert run({"response": message}, chat(1, [ASKED], SNOW)) == []
+    assert run({"response": {"role": "user", "content": SNOW}}) == []
+    assert run({"role": "clerk"}) == []
+
+
 def test_an_execution_has_the_id_of_its_call() -> None:
     def run(asked: str | None, executed: str | None) -> list[tuple[str, str]]:
         named = {} if executed is None else {"gen_ai__tool__call__id": executed}

@@ -156,10 +156,17 @@ def _of_tool_calls(
     got = Counter(str(row["name"]) for row in rows)
     denied = Counter(str(row["name"]) for row in rows if row["status"] in _DENIED)
     asked = all(map(known.hold, names))
-    yield Fact("number of tool calls", got == ran, f"{dict(got)}, really {dict(ran)}", asked)
-    yield Fact("no executed tool call denied", not denied, f"{dict(denied)} of {dict(ran)}", asked)
+    # What a model asked for may be listed though it never ran, if the list does not say that it ran.
+    wished = Counter(
+        name for call in calls for _, name, _ in (said.answered(call["response"]) or ("", []))[1]
+    )
+    spare = {name: max(0, wished[name] - ran[name]) for name in names}
+    counted = all(ran[name] <= got[name] <= ran[name] + spare[name] for name in names)
+    yield Fact("number of tool calls", counted, f"{dict(got)}, really {dict(ran)}", asked)
+    right = all(count <= spare[name] for name, count in denied.items())
+    yield Fact("no executed tool call denied", right, f"{dict(denied)} of {dict(ran)}", asked)
     ids = [] if recording.off_script else _ids_in_order(recording)
-    executed = [row for row in rows if row["status"] not in _DENIED]
+    executed = [row for row in rows if row["status"] not in (*_DENIED, "unknown")]
     if recording.name.endswith("/parallel"):
         # Which of them ran first is not fixed.
         executed = sorted(executed, key=lambda row: _key(row["arguments"]))

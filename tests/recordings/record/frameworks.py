@@ -37,6 +37,10 @@ def _openinference(name: str, *packages: str) -> tuple[str, ...]:
     return (*packages, f"openinference-instrumentation-{name}", *_OTEL)
 
 
+def _openllmetry(name: str, *packages: str) -> tuple[str, ...]:
+    return (*packages, f"opentelemetry-instrumentation-{name}", *_OTEL)
+
+
 _GEMINI = "gemini-2.5-flash"
 _GENAI = {
     "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
@@ -61,6 +65,11 @@ FRAMEWORKS: dict[str, Framework] = {
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
     "dspy-openinference": Framework(_openinference("dspy", "dspy>=3"), "dspy_react.py", answers_apart=True),
+    "crewai-traceloop": Framework(
+        _openllmetry("crewai", "crewai>=1", "opentelemetry-instrumentation-openai"),
+        "crew_traceloop.py",
+        settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
+    ),
     "google-adk": Framework(
         ("google-adk>=2", *_OTEL),
         "adk.py",
@@ -75,9 +84,21 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model=_GEMINI,
         response_model=_GEMINI,
     ),
+    "google-genai-traceloop": Framework(
+        _openllmetry("google-generativeai", "google-genai>=1"),
+        "google_genai_traceloop.py",
+        request_model=_GEMINI,
+        response_model=_GEMINI,
+    ),
     "groq-openinference": Framework(
         _openinference("groq", "groq"),
         "groq_loop.py",
+        request_model="llama-3.3-70b-versatile",
+        response_model="llama-3.3-70b-versatile",
+    ),
+    "groq-traceloop": Framework(
+        _openllmetry("groq", "groq"),
+        "groq_traceloop.py",
         request_model="llama-3.3-70b-versatile",
         response_model="llama-3.3-70b-versatile",
     ),
@@ -91,6 +112,9 @@ FRAMEWORKS: dict[str, Framework] = {
         _openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
         "langgraph_agent.py",
     ),
+    "litellm-openinference": Framework(
+        _openinference("litellm", "litellm>=1.70", "mcp"), "litellm_openinference.py"
+    ),
     "litellm-otel": Framework(("litellm>=1.70", "mcp", *_OTEL), "litellm_loop.py"),
     "litellm-otel.request-span": Framework(
         ("litellm>=1.70", "mcp", *_OTEL),
@@ -100,6 +124,10 @@ FRAMEWORKS: dict[str, Framework] = {
     "llama-index": Framework(
         _openinference("llama-index", "llama-index-core>=0.14", "llama-index-llms-openai"),
         "llama_index_agent.py",
+    ),
+    "llama-index-traceloop": Framework(
+        _openllmetry("llamaindex", "llama-index-core>=0.14", "llama-index-llms-openai"),
+        "llama_index_traceloop.py",
     ),
     "mistralai-openinference": Framework(
         _openinference("mistralai", "mistralai"),
@@ -115,6 +143,9 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "plain-http": Framework(_OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_agent.py"),
+    "pydantic-ai-openinference": Framework(
+        _openinference("pydantic-ai", "pydantic-ai-slim[openai]>=2"), "pydantic_ai_openinference.py"
+    ),
     "semantic-kernel": Framework(
         ("semantic-kernel>=1.30", *_OTEL),
         "semantic.py",

@@ -17,12 +17,16 @@ Row = dict[str, Any]
 
 def views_of_spans(spans: Sequence[Span], read: Reader = read_spans) -> Views:
     """Interpret spans, and return the rows of their runs as `runs`, `model_calls` and `tool_calls` would."""
-    found = [rows_of(run, "default", 1, None) for run in read_runs(spans, read=read)]
-    found.sort(key=lambda rows: (rows.runs[0].started_at, rows.runs[0].run_id))
+    return views_of_rows([rows_of(run, "default", 1, None) for run in read_runs(spans, read=read)])
+
+
+def views_of_rows(found: Sequence[Rows]) -> Views:
+    """Return rows of runs as `runs`, `model_calls` and `tool_calls` would."""
+    runs = sorted(found, key=lambda rows: (rows.runs[0].started_at, rows.runs[0].run_id))
     return Views(
-        runs=[_run(rows) for rows in found],
-        model_calls=[row for rows in found for row in _model_calls(rows)],
-        tool_calls=[row for rows in found for row in _tool_calls(rows)],
+        runs=[_run(rows) for rows in runs],
+        model_calls=[row for rows in runs for row in _model_calls(rows)],
+        tool_calls=[row for rows in runs for row in _tool_calls(rows)],
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.assembly.assembled_run import LEAVES, AssembledRun
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
@@ -41,6 +41,32 @@ def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
         if not span.output and not span.failed and span.tokens.output and span.agent_name in told:
             reason = "tokens of an answer, and none is read; other calls have theirs"
             yield issue(span.sent.span_id, "output_messages", str(span.tokens.output), reason)
+
+
+def answers_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first message of a model that a span returned, in a run without any model call."""
+    for span in run.tree.spans if not run.calls.models else ():
+        message = _message_of_model(span.framework_output)
+        if message is not None:
+            reason = "a message of a model, in a run of which no model call is read"
+            yield issue(span.sent.span_id, "output", write_json(message), reason)
+            return
+
+
+def _message_of_model(value: object) -> object:
+    """Return the first object in a value that says it is a model's message, None where there is none."""
+    waiting = [value]
+    for _ in range(LEAVES):
+        if not waiting:
+            break
+        at = waiting.pop()
+        if isinstance(at, dict):
+            if at.get("role") == "assistant":
+                return at
+            waiting += at.values()
+        elif isinstance(at, list):
+            waiting += at
+    return None
 
 
 def ids_of_executions(run: AssembledRun) -> Iterator[ParseIssue]:

@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY, Vocabulary
+from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
 
@@ -37,8 +38,11 @@ class Trace:
 
 
 def is_run(spans: Iterable[NormalizedSpan]) -> bool:
-    """Tell whether there is at least one GenAI operation, or a span that tells of state: other traces hold no run."""
-    return any(span.is_work for span in spans)
+    """Tell whether there is at least one GenAI operation, or a span that tells of state: other traces hold no run.
+
+    What an MCP server did for an agent elsewhere is not a run: which one it is part of is not known.
+    """
+    return any(span.is_work and semconv.MCP_METHOD_NAME not in span.sent.attributes for span in spans)
 
 
 def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -> Trace:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from retrospan.ingest.interpret.assembly.act_invariants import (
+    answers_without_call,
     finish_reasons,
     ids_of_executions,
     namesakes_of_calls,
@@ -47,6 +48,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     answers_from_elsewhere,
     printed_objects,
     unread_answers,
+    answers_without_call,
     unasked_executions,
     ids_of_executions,
     namesakes_of_calls,

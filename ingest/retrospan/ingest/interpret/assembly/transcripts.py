@@ -7,7 +7,7 @@ no earlier than the tools whose results it was given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from retrospan.ingest.interpret.assembly.tree import Tree
@@ -31,11 +31,17 @@ def synthesize_calls(tree: Tree) -> None:
     for span in tree.spans:
         if span.operation in ("agent", "workflow", "step") and (said := list(_transcript(span))):
             found[span] = said
+        elif span.operation in ("agent", "workflow") and _tells_answers(span):
+            found[span] = []
     # The innermost tells it: spans around it repeat it.
     around = tree.around(span for span in tree.spans if span in found)
     telling = [span for span in tree.spans if span in found and span not in around]
     tools = _tools_inside(tree, telling)
-    tree.add((span, call) for span in telling for call in _calls(span, found[span], tools.get(span, [])))
+    tree.add(
+        (span, call)
+        for span in telling
+        for call in _calls(span, found[span] or _with_results(span, tools.get(span, [])), tools.get(span, []))
+    )
 
 
 def _tools_inside(tree: Tree, telling: list[NormalizedSpan]) -> dict[NormalizedSpan, list[NormalizedSpan]]:
@@ -70,6 +76,55 @@ def _transcript(span: NormalizedSpan) -> Iterator[TranscriptEntry]:
         yield from said
 
 
+def _tells_answers(span: NormalizedSpan) -> bool:
+    """Tell whether the output of an agent is what its model answered, one message for each part, without the results."""
+    said = span.output
+    return (
+        all(message["role"] == "assistant" for message in said)
+        and any(parts_of(message, "tool_call") for message in said)
+        and bool(_asked(span))
+    )
+
+
+def _asked(span: NormalizedSpan) -> list[Message]:
+    """Return what an agent was asked."""
+    return span.input or parse_request(span.framework_input).messages
+
+
+def _with_results(span: NormalizedSpan, tools: Sequence[NormalizedSpan]) -> list[TranscriptEntry]:
+    """Return what was said: the parts of one answer put together, and after each answer what its tools returned.
+
+    An answer goes on with the next message as long as it asks for nothing, or while a tool that it asked for is running:
+    a model answers only after the last of them.
+    """
+    by_id = {tool.tool_call_id: tool for tool in tools if tool.tool_call_id}
+    whole = list(_asked(span))
+    if span.system:
+        whole.insert(0, {"role": "system", "parts": span.system})
+    parts: list[Part] = []
+    running: list[NormalizedSpan] = []
+    for message in span.output:
+        calls = parts_of(message, "tool_call")
+        executed = [by_id[call_id] for part in calls if (call_id := part.get("id", "")) in by_id]
+        begun = min((tool.sent.started_at for tool in executed), default=0)
+        ended = min((tool.sent.ended_at for tool in running), default=0)
+        if any(part["type"] == "tool_call" for part in parts) and not 0 < begun < ended:
+            whole += _answer_and_results(parts, running)
+            parts, running = [], []
+        parts, running = [*parts, *message["parts"]], [*running, *executed]
+    return [(message, None) for message in [*whole, *_answer_and_results(parts, running)]]
+
+
+def _answer_and_results(parts: list[Part], tools: Sequence[NormalizedSpan]) -> Iterator[Message]:
+    yield {"role": "assistant", "parts": parts}
+    for tool in tools:
+        result: Part = {"type": "tool_call_response", "id": tool.tool_call_id or "", "response": tool.result}
+        if tool.failed:
+            result = {**result, "is_error": True}
+        if tool.has_result or tool.failed:
+            yield {"role": "tool", "parts": [result]}
+
+
 def _is_of_model(message: Message, kept: object) -> bool:
     """Tell whether only a model can have said it: it asks for a tool, or names the model or its tokens."""
     used = parse_usage(kept)
@@ -83,7 +138,7 @@ def _calls(
 
     `waiting` are the tools inside it; they are taken from the list.
     """
-    given = parse_request(span.framework_input).messages
+    given = _asked(span)
     known = [place for place, (message, _) in enumerate(said) if given and message == given[-1]]
     begun = known[-1] if known else -1
     at = span.sent.started_at
@@ -110,6 +165,7 @@ def _call(
         system=system,
         input=before,
         output=[answer],
+        request_model=span.request_model,
         response_model=used.model,
         tokens=TokenUsage(used.input, used.output, used.cached),
         is_told=True,
