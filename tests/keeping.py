@@ -88,6 +88,15 @@ def agent_run(name: str, kind: str, *, said: str = "", asked: str = "", payload:
     return _request([call] if kind == "incomplete" else [root, call])
 
 
+def linked_run(name: str, other: str, kind: str) -> bytes:
+    """The export request of a run that went well, whose root has a link of that type to the trace of another."""
+    request = ExportTraceServiceRequest.FromString(agent_run(name, "ok"))
+    root = request.resource_spans[0].scope_spans[0].spans[0]
+    link = root.links.add(trace_id=bytes.fromhex(trace_of(other)), span_id=b"\x01" * 8)
+    link.attributes.add(key=attributes.LINK_TYPE).value.string_value = kind
+    return request.SerializeToString()
+
+
 def _message(role: str, text: str) -> str:
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
 

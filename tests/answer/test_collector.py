@@ -145,6 +145,7 @@ def admin(served: Served, command: str, arguments: bytes = b"") -> str:
         connection.close()
 
 
+@pytest.mark.long
 def test_a_torn_log_is_cut_and_reported(served: Served, recordings: dict[str, Recording]) -> None:
     served.send(recordings[LOOP].traces)
     served.kill()

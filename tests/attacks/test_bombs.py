@@ -94,8 +94,6 @@ WORST = (
     "elements of a list",
     "wire groups",
     "JSON: empty resources",
-    "JSON: empty attributes",
-    "JSON: short texts",
     "gzip: empty resources in many members",
 )
 

@@ -73,6 +73,7 @@ def test_each_key_is_text_with_its_own_value(collector: Served, way: str) -> Non
         assert row["value"] == wanted[key]
 
 
+@pytest.mark.long
 @pytest.mark.requirement("R44")
 def test_no_name_that_was_sent_becomes_a_path(collector: Served) -> None:
     before = files(collector.data.parent)

@@ -41,6 +41,7 @@ def test_what_the_driver_sends_is_what_was_described() -> None:
         assert "clickhouse-go/2." in request
 
 
+@pytest.mark.long
 def test_the_recorded_dialogue_is_answered(demo: Served) -> None:
     host, _, port = demo.sql.rpartition(":")
     with (

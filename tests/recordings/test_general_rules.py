@@ -14,6 +14,7 @@ from recordings.general_rules import every_recording, published_names, renamed, 
 from spans import spans_of_requests
 
 from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY
+from retrospan.schemas import semconv
 from retrospan.schemas.attributes import CONVENTIONS
 
 INTERPRET = Path(__file__).resolve().parents[2] / "ingest/retrospan/ingest/interpret"
@@ -25,6 +26,9 @@ _NO_ATTRIBUTES = {
     *(f"gen_ai.{role}.message" for role in ("system", "user", "assistant")),
     *("gen_ai.content.prompt", "gen_ai.content.completion", "gen_ai.client.inference.operation.details"),
     *("gen_ai.request.", "gen_ai.tool.call."),
+    # Published, and newer than the registry that is installed.
+    *OPENTELEMETRY.modal_tokens,
+    *(semconv.USAGE_CACHE_WRITE_INPUT_TOKENS, semconv.MEMORY_QUERY_TEXT, semconv.MEMORY_STORE_ID),
     *("document.id", "document.content", "document.metadata"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from keeping import DAY, Keeper, agent_run, trace_of
+from keeping import DAY, Keeper, agent_run, linked_run, trace_of
 
 from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.retention.receipts.evidence import key_of
@@ -141,6 +141,48 @@ def test_a_hold_is_not_shortened(keeper: Keeper) -> None:
         keeper.marks.flag({"run": "nobody"})
     with pytest.raises(BadRequest, match="knows no 'why'"):
         keeper.marks.flag({"run": run, "why": "x"})
+
+
+def test_what_was_said_of_a_trace_holds_for_the_run_that_it_was_joined_to(keeper: Keeper) -> None:
+    keeper.send([linked_run("later", "first", "continues"), agent_run("plain", "ok")])
+    keeper.settle()
+    first, later, plain = map(trace_of, ("first", "later", "plain"))
+    assert keeper.runs() == sorted([later, plain])
+    keeper.marks.hold({"run": later})
+    keeper.marks.flag({"run": later})
+    keeper.send([agent_run("first", "ok")])
+    keeper.settle()
+    shown = "SELECT run_id, aliases, joined_by, flagged, held FROM runs ORDER BY run_id = {plain:String}"
+    assert keeper.rows(shown, plain=plain) == [
+        [first, [later], ["link"], True, True],
+        [plain, [], [], False, False],
+    ]
+    keeper.after(100)
+    assert keeper.apply() == [plain]
+    with pytest.raises(BadRequest, match="for ever already"):
+        keeper.marks.hold({"run": first, "until": keeper.now + DAY})
+    keeper.marks.flag({"run": first, "remove": True})
+    keeper.marks.hold({"run": first, "lift": True})
+    assert keeper.rows(shown, plain=plain) == [[first, [later], ["link"], False, False]]
+    assert keeper.apply() == [first]
+
+
+def test_what_rests_on_a_trace_keeps_the_run_that_it_was_joined_to(keeper: Keeper) -> None:
+    keeper.send(
+        [
+            linked_run("later", "first", "continues"),
+            linked_run("heir", "later", "resumes"),
+            agent_run("first", "ok"),
+        ]
+    )
+    keeper.settle()
+    keeper.marks.hold({"run": trace_of("heir")})
+    assert keeper.rows("SELECT run_id, parent_run_id FROM runs WHERE parent_run_id IS NOT NULL") == [
+        [trace_of("heir"), trace_of("later")]
+    ]
+    keeper.after(100)
+    assert keeper.apply() == []
+    assert keeper.runs() == sorted([trace_of("first"), trace_of("heir")])
 
 
 @pytest.mark.long

@@ -190,6 +190,7 @@ def test_a_death_between_the_bare_rows_and_the_deletion(
     assert keeper.retention.look_again() == 0
 
 
+@pytest.mark.long
 def test_payloads_leave_the_archive_and_the_log_gives_the_same_rows(
     warehouse: EmbeddedWarehouse, tmp_path: Path
 ) -> None:

@@ -54,7 +54,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("chain", ["receipts", "batches"])
+@pytest.mark.parametrize("chain", ["batches", pytest.param("receipts", marks=pytest.mark.long)])
 def test_each_way_of_tampering_is_named(chained: Keeper, chain: str) -> None:
     table = TABLES[chain]
     assert all(not checked.wrong for checked in chained.verify())

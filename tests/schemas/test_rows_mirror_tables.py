@@ -22,6 +22,7 @@ PAIRS: list[tuple[type, str]] = [
     (canonical.EdgeRow, "canon_edges"),
     (canonical.FailureRow, "canon_failures"),
     (canonical.AttemptRow, "canon_attempts"),
+    (canonical.AgentRow, "canon_agents"),
     (stated.ObservationRow, "canon_observations"),
     (stated.UseRow, "canon_uses"),
     (stated.DecisionRow, "canon_decisions"),

@@ -74,7 +74,7 @@ def test_the_command_line_answers_about_recorded_runs(
 @pytest.mark.parametrize(
     "name",
     [
-        "genai-openai.span_and_event/normal",
+        pytest.param("genai-openai.span_and_event/normal", marks=pytest.mark.long),
         pytest.param("openai-v2.legacy_events/loop", marks=pytest.mark.long),
         "langgraph-openinference/normal",
     ],

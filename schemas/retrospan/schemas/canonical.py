@@ -102,6 +102,11 @@ class ModelCallRow:
     lost_hashes: list[str] = field(default_factory=list)
     lost_how: str | None = None  # dropped | summarised | truncated
     context_tokens: int | None = None  # of the window in use, as the program says
+    cache_write_tokens: int | None = None
+    token_buckets: str | None = None  # JSON object: counts that do not overlap
+    time_to_first_chunk_ms: float | None = None
+    prompt_name: str | None = None
+    prompt_version: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,6 +168,8 @@ class StepRow:
     state_before_hash: str | None  # None: the state is not known
     state_after_hash: str | None
     state_schema: str | None = None  # name@version
+    query: str | None = None  # of a retrieval or a search in memory
+    data_source: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -255,6 +262,25 @@ class AttemptRow:
 
 
 @dataclass(slots=True, kw_only=True)
+class AgentRow:
+    """What one agent did under one parent, without what the agents under it did."""
+
+    tenant: str
+    run_id: str
+    generation: int
+    agent_name: str
+    parent_agent_name: str | None
+    asked_by: int | None  # ordinal of the model call that asked for it
+    first_step: int | None
+    last_step: int | None
+    model_calls: int
+    tool_calls: int
+    failures: int
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+@dataclass(slots=True, kw_only=True)
 class RunRow:
     """One run. Written after all its other rows: the pointer to the generation that readers see."""
 
@@ -299,3 +325,10 @@ class RunRow:
     history_run_id: str | None
     interpreted_by: str
     problems: int
+    user_id: str | None = None
+    aliases: list[str] = field(
+        default_factory=list
+    )  # other traces of the run, whose ids stand for it as well
+    joined_by: list[str] = field(
+        default_factory=list
+    )  # run_id | link | history: why each of those belongs to it

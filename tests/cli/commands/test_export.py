@@ -52,6 +52,7 @@ def test_a_run_and_a_span_are_found_by_what_lists_show(
         assert spans_in([out.read_bytes()]) == {(trace_id, span_id): content}
 
 
+@pytest.mark.long
 def test_a_span_that_was_sent_with_two_contents_is_there_with_both(
     export: Ask, played: Served, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ import json
 
 import pytest
 from fix_cli import CUT_SHORT, LOOP, Ask, Terminal
+from fix_collector import Served
+from keeping import agent_run, linked_run, trace_of
 
 from retrospan.ingest.cli.client import pages
 
@@ -30,6 +32,16 @@ def test_a_pipe_gets_whole_values_and_a_terminal_their_length(ask: Ask, terminal
     assert "… [1,546 chars]" in terminal("show", REFUND, "--color", "never").out
     assert "chars]" not in terminal("show", REFUND, "--wide").out
     assert "chars]" not in terminal("show", REFUND, "--full", "--no-pager").out
+
+
+def test_a_run_is_found_by_any_of_its_traces(served: Served) -> None:
+    served.send(traces=[agent_run("first", "ok"), linked_run("later", "first", "continues")])
+    served.wait_idle()
+    later = trace_of("later")
+    for typed in (later, later[:10], later.upper()):
+        assert served.run("show", typed).splitlines()[0].startswith(f"run {trace_of('first')}  ")
+    held = json.loads(served.run("hold", later, "--json"))
+    assert held["run"] == trace_of("first")
 
 
 def test_a_run_that_is_incomplete_says_so_first(ask: Ask) -> None:

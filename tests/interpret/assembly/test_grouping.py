@@ -114,6 +114,22 @@ def test_an_agent_of_its_own_is_a_run_of_its_own_though_it_links(
     assert [run[:2] for run in _runs(store)] == [[1, [1, 3]], [2, [2]]]
 
 
+@pytest.mark.parametrize("order", [(0, 1), pytest.param((1, 0), marks=pytest.mark.long)])
+def test_a_trace_that_names_the_run_of_another_is_part_of_it_in_any_order(
+    order: tuple[int, ...], store: EmbeddedStore, interpreter: Interpreter
+) -> None:
+    bodies = [
+        _request(1, 10, "agent", attributes=_AGENT),
+        _request(2, 11, "chat", attributes={**_CHAT, "retrospan.run.id": f"{1:032x}"}),
+    ]
+    for index in order:
+        _load(store, interpreter, bodies[index])
+    assert _runs(store) == [[1, [1, 2], 1, "ok"]]
+    assert store.rows("SELECT aliases, joined_by FROM canon_runs FINAL WHERE NOT deleted") == [
+        [[f"{2:032x}"], ["run_id"]]
+    ]
+
+
 def test_links_to_what_is_not_a_run_merge_nothing(store: EmbeddedStore, interpreter: Interpreter) -> None:
     _load(store, interpreter, _request(1, 10, "POST /orders"))
     _load(store, interpreter, _request(2, 11, "consume", link=(1, 10), attributes=_CHAT))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from made_spans import make_span
+from spans import rows_of_spans
 
 from retrospan.ingest.interpret.assembly.grouping import (
     Trace,
@@ -22,6 +23,7 @@ from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Link, Span
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
+from retrospan.schemas.canonical import RunRow
 
 A, B, C, D = ("a" * 32, "b" * 32, "c" * 32, "d" * 32)
 AGENT = {"gen_ai.operation.name": "invoke_agent"}
@@ -171,3 +173,27 @@ def test_the_key_of_a_group_is_the_least_run_that_it_names_else_that_of_its_home
     second = span(A, links=[link(B, first.span_id)])
     (group,) = groups_of(traces(first, second))
     assert key_of(group) == (named or B)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_run_lists_its_other_traces_and_why_each_is_part_of_it(backwards: bool) -> None:
+    spans = [
+        span(A, AGENT),
+        span(B, links=[link(A, kind="continues")]),
+        span(C, links=[link(B)]),
+        span(D),
+    ]
+    found = {row.run_id: (row.aliases, row.joined_by) for row in rows_of(spans[:: -1 if backwards else 1])}
+    assert found == {A: ([B, C], ["link", "link"]), D: ([], [])}
+
+
+def test_a_stated_run_has_each_of_its_traces_as_an_alias() -> None:
+    named = CHAT | {RUN_ID: "job-7"}
+    (row,) = rows_of([span(A, named), span(B, named)])
+    assert (row.run_id, row.aliases, row.joined_by) == ("job-7", [A, B], ["run_id", "run_id"])
+    (row,) = rows_of([span(A), span(B, CHAT | {RUN_ID: A})])
+    assert (row.run_id, row.aliases, row.joined_by) == (A, [B], ["run_id"])
+
+
+def rows_of(spans: list[Span]) -> list[RunRow]:
+    return [row for rows in rows_of_spans(spans) for row in rows.runs]

@@ -14,7 +14,7 @@ from made_runs import asks, returned, said
 from made_spans import make_span
 from opentelemetry.proto.trace.v1 import trace_pb2 as otlp
 from otlp_requests import traces as request_with
-from spans import read_runs
+from spans import read_runs, rows_of_spans
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.assembly.turns import MOST_EQUAL
@@ -78,6 +78,12 @@ def test_the_requests_of_a_turn_are_one_run_in_whatever_order_they_come() -> Non
         ("weather", "snow", "ok"),
         ("weather", "rain", "ok"),
     ]
+
+
+def test_the_run_of_a_turn_says_that_its_traces_were_joined_by_their_history() -> None:
+    (rows,) = rows_of_spans(turn("abc"))
+    (run,) = rows.runs
+    assert ([alias[0] for alias in run.aliases], run.joined_by) == (["b", "c"], ["history", "history"])
 
 
 def test_a_new_message_of_the_user_is_a_new_run() -> None:
@@ -233,6 +239,7 @@ def test_the_rows_are_the_same_in_every_order_and_when_read_again(
     assert canonical(store) == before
 
 
+@pytest.mark.long
 def test_equal_turns_in_the_warehouse_are_told_apart(store: EmbeddedStore, interpreter: Interpreter) -> None:
     spans = [*turn("abc"), *turn("def", 100)]
     assert read_in_pieces(store, interpreter, spans) == [

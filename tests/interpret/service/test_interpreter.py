@@ -77,7 +77,7 @@ def test_recordings_give_the_rows_of_the_pure_core(
 @pytest.mark.parametrize(
     "name",
     [
-        "genai-openai.responses/multiturn",
+        pytest.param("genai-openai.responses/multiturn", marks=pytest.mark.long),
         pytest.param("langgraph-openinference/diverge_a", marks=pytest.mark.long),
     ],
 )

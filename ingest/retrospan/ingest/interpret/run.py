@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from retrospan.ingest.interpret.assembly.agents import Agent, read_agents
+from retrospan.ingest.interpret.assembly.answering_steps import find_answering_steps
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
 from retrospan.ingest.interpret.assembly.calls import Calls
@@ -44,7 +46,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "10"
+VERSION = "11"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -66,6 +68,7 @@ class InterpretedRun:
     context: list[ContextUse]
     attempts: list[Attempt]
     failures: list[Failure]
+    agents: list[Agent]
     outcome: str
     incomplete_because: str | None
     input: str | None
@@ -125,6 +128,7 @@ def interpret(
     # What was read stays as it is: what the run makes of its spans is noted in copies.
     tree = Tree([span.copy() for span in spans])
     synthesize_calls(tree)
+    find_answering_steps(tree)
     inherit(tree)
     gap = find_gap(tree)
     history = History(previous)
@@ -139,6 +143,7 @@ def interpret(
     attempts = read_attempts(steps, values)
     answer = find_answer(tree, calls)
     outcome, because = outcome_of(tree, gap, steps, answer)
+    failures = read_failures(tree, calls, steps, attempts, outcome)
     last = calls.models[-1] if calls.models else None
     run = InterpretedRun(
         run_id=run_id,
@@ -149,7 +154,8 @@ def interpret(
         changes=read_changes(steps, values),
         context=read_context_use(tree, calls.models, values),
         attempts=attempts,
-        failures=read_failures(tree, calls, steps, attempts, outcome),
+        failures=failures,
+        agents=read_agents(tree, calls, steps, failures),
         outcome=outcome,
         incomplete_because=because,
         input=find_input(tree, calls),

@@ -44,6 +44,7 @@ TABLES = (
     "canon_edges",
     "canon_failures",
     "canon_attempts",
+    "canon_agents",
     "canon_crossings",
     "canon_observations",
     "canon_uses",

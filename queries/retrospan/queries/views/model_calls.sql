@@ -30,6 +30,11 @@
 --   output_hash String: comparison hash of the output messages
 --   trace_id String: trace of the span
 --   history LowCardinality(String): how the input is known: full, rebuilt (from earlier calls), inferred (from the previous run), none
+--   cache_write_tokens Nullable(UInt64): tokens of the request that were written to a cache
+--   token_buckets Nullable(String): JSON object of counts that do not overlap (input, cache_read, output, reasoning, ...); NULL if not known
+--   time_to_first_chunk_ms Nullable(Float64): milliseconds until the answer began, where it was streamed
+--   prompt_name Nullable(String): prompt template that the request was made from
+--   prompt_version Nullable(String): version of that template
 -- example: SELECT run_id, ordinal, request_model, input_tokens, output_tokens FROM model_calls ORDER BY started_at DESC LIMIT 20
 -- example: SELECT ordinal, input_messages, output_messages FROM model_calls WHERE run_id = {run_id:String} ORDER BY ordinal
 SELECT
@@ -82,7 +87,12 @@ SELECT
     c.input_hash AS input_hash,
     c.output_hash AS output_hash,
     c.trace_id AS trace_id,
-    c.history AS history
+    c.history AS history,
+    c.cache_write_tokens AS cache_write_tokens,
+    c.token_buckets AS token_buckets,
+    c.time_to_first_chunk_ms AS time_to_first_chunk_ms,
+    c.prompt_name AS prompt_name,
+    c.prompt_version AS prompt_version
 FROM canon_model_calls AS c
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)

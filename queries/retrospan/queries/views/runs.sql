@@ -32,6 +32,9 @@
 --   held Bool: under a hold, set by `retrospan hold`, that forbids deletion
 --   interpreted_by LowCardinality(String): version of the interpretation
 --   problems UInt32: number of its rows in interpretation_problems
+--   user_id Nullable(String): the user it worked for, as the instrumentation says
+--   aliases Array(String): ids of further traces that were joined to it; commands take each for the run
+--   joined_by Array(String): why each of these was: run_id (its spans name the run), link, or history (its prompt goes on from another's)
 -- example: SELECT run_id, agent_name, outcome, duration_ms FROM runs ORDER BY started_at DESC LIMIT 50
 SELECT
     tenant,
@@ -74,31 +77,43 @@ SELECT
     CAST(canon_runs.dialects, 'Array(String)') AS dialects,
     CAST(
         if(
-            (tenant, run_id) IN (SELECT tenant, run_id FROM run_marks WHERE mark = 'flag'),
-            (tenant, run_id) IN
-            (
-                SELECT tenant, run_id
-                FROM run_marks
-                WHERE mark = 'flag'
-                GROUP BY tenant, run_id
-                HAVING argMax(is_set, (at, sequence))
+            arrayExists(
+                id -> (tenant, id) IN (SELECT tenant, run_id FROM run_marks WHERE mark = 'flag'),
+                arrayPushFront(canon_runs.aliases, run_id)
+            ),
+            arrayExists(
+                id -> (tenant, id) IN
+                (
+                    SELECT tenant, run_id
+                    FROM run_marks
+                    WHERE mark = 'flag'
+                    GROUP BY tenant, run_id
+                    HAVING argMax(is_set, (at, sequence))
+                ),
+                arrayPushFront(canon_runs.aliases, run_id)
             ),
             canon_runs.flagged
         ),
         'Bool'
     ) AS flagged,
     CAST(
-        (tenant, run_id) IN
-        (
-            SELECT tenant, run_id
-            FROM run_marks
-            WHERE mark = 'hold'
-            GROUP BY tenant, run_id
-            HAVING argMax(is_set AND (isNull(until) OR until > now64(9, 'UTC')), (at, sequence))
+        arrayExists(
+            id -> (tenant, id) IN
+            (
+                SELECT tenant, run_id
+                FROM run_marks
+                WHERE mark = 'hold'
+                GROUP BY tenant, run_id
+                HAVING argMax(is_set AND (isNull(until) OR until > now64(9, 'UTC')), (at, sequence))
+            ),
+            arrayPushFront(canon_runs.aliases, run_id)
         ),
         'Bool'
     ) AS held,
     interpreted_by,
-    problems
+    problems,
+    user_id,
+    aliases,
+    CAST(joined_by, 'Array(String)') AS joined_by
 FROM canon_runs FINAL
 WHERE NOT deleted

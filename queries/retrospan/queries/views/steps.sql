@@ -27,6 +27,8 @@
 --   trace_id String: trace of the span
 --   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock
 --   state_schema Nullable(String): name and version of the state's schema, if the agent states it
+--   query Nullable(String): what a retrieval or a search in memory looked for
+--   data_source Nullable(String): id of the data source or memory store it looked in
 -- example: SELECT step, step_kind, name, status, duration_ms FROM steps WHERE run_id = {run_id:String} ORDER BY step
 SELECT
     s.tenant AS tenant,
@@ -100,7 +102,9 @@ SELECT
     nullIf(s.tool_call, 0) AS tool_call,
     s.trace_id AS trace_id,
     s.ended_at AS ended_at,
-    s.state_schema AS state_schema
+    s.state_schema AS state_schema,
+    s.query AS query,
+    s.data_source AS data_source
 FROM canon_steps AS s
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)

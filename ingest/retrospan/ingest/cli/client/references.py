@@ -1,6 +1,7 @@
 """What users type for runs, steps and things, turned into ids and references.
 
-RUN is a run id, an unambiguous prefix of one (4 characters or more), or `last`. `RUN/N` is step N. REF is a reference
+RUN is a run id, an unambiguous prefix of one (4 characters or more), the same of a trace that is part of one, or
+`last`. `RUN/N` is step N. REF is a reference
 `kind:id`, a run, or `RUN/N`.
 """
 
@@ -56,6 +57,8 @@ def find_run(session: Session, typed: str) -> str:
     exact = [run for run in candidates if run["run_id"] == typed]
     if not candidates and typed != typed.lower():
         candidates = session.ask("find_runs", prefix=typed.lower())
+    if not candidates and len(typed) >= SHORTEST_PREFIX:
+        candidates = session.ask("find_runs_of_trace", prefix=typed.lower())
     if exact or (len(candidates) == 1 and len(typed) >= SHORTEST_PREFIX):
         return str((exact or candidates)[0]["run_id"])
     if len(typed) < SHORTEST_PREFIX:

@@ -125,7 +125,18 @@ def part_text(part: object) -> str:
         return "→ " + call(str(part.get("name") or "?"), part.get("arguments"))
     if kind == "tool_call_response":
         return brief(part.get("response", part.get("result")))
+    if kind == "server_tool_call":
+        return "→ " + call(str(part.get("name") or "?"), _without_type(part.get(kind))) + " (by the provider)"
+    if kind == "server_tool_call_response":
+        return brief(_without_type(part.get(kind)))
     return f"[{kind or 'part'}] {dump({k: v for k, v in part.items() if k != 'type'})}"
+
+
+def _without_type(details: object) -> object:
+    """Return the details of a provider's tool, whose type its name says."""
+    if not isinstance(details, Mapping):
+        return details
+    return {key: value for key, value in details.items() if key != "type"}
 
 
 def differing_paths(a: object, b: object, path: str = "") -> list[tuple[str, object, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
 from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import named_operation
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 
@@ -121,16 +121,16 @@ def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
 
 
 def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
-    """Fill what the outer span does not say from the inner one, in place.
-
-    Of two counts the larger is right: an SDK may leave out the cached tokens that the other counts.
-    """
+    """Fill what the outer span does not say from the inner one, in place."""
     for name in (
         "provider",
         "request_model",
         "response_model",
         "response_id",
         "previous_response_id",
+        "first_chunk_ms",
+        "prompt_name",
+        "prompt_version",
         "error_type",
         "error_message",
     ):
@@ -144,18 +144,9 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
         outer.output = _fuller(outer.output, inner.output)
     outer.stores_history = outer.stores_history or inner.stores_history
     outer.failed = outer.failed or inner.failed
-    outer.tokens = TokenUsage(
-        *(
-            max((count for count in pair if count is not None), default=None)
-            for pair in zip(_counts(outer.tokens), _counts(inner.tokens), strict=True)
-        )
-    )
+    outer.tokens = outer.tokens.completed(inner.tokens)
 
 
 def _fuller(messages: list[Message], other: list[Message]) -> list[Message]:
     """Return the telling that holds the other, or the first one with what the other says of the same acts."""
     return other if is_fuller(other, messages) else completed(messages, other)
-
-
-def _counts(tokens: TokenUsage) -> tuple[int | None, int | None, int | None, int | None]:
-    return (tokens.input, tokens.output, tokens.cached, tokens.reasoning)

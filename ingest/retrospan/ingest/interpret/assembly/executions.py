@@ -39,7 +39,7 @@ def find_executions(
     named: dict[NormalizedSpan, str] = {}
     for span in tree.spans:
         # What takes no time only announces something.
-        if span.operation == "other" and span.sent.ended_at > span.sent.started_at:
+        if span.operation in ("other", "step") and span.sent.ended_at > span.sent.started_at:
             name = _tool_named(span, waiting)
             if name is not None:
                 named[span] = name

@@ -98,7 +98,10 @@ def claimed_runs(spans: Iterable[Span]) -> list[str]:
 
 
 def groups_of(traces: Mapping[str, Trace]) -> list[dict[str, Trace]]:
-    """Return the traces in groups that belong together: with each trace those that it joins, or names a run with."""
+    """Return the traces in groups that belong together: with each trace those that it joins, or names a run with.
+
+    A run that is named may be another trace: its own run.
+    """
     home = {trace_id: trace_id for trace_id in traces}
 
     def find(trace_id: str) -> str:
@@ -109,7 +112,8 @@ def groups_of(traces: Mapping[str, Trace]) -> list[dict[str, Trace]]:
 
     claimed: dict[str, str] = {}
     for trace_id, trace in traces.items():
-        for other in [trace.joins, *(claimed.setdefault(run_id, trace_id) for run_id in trace.claims)]:
+        named = (claimed.setdefault(run_id, trace_id) for run_id in trace.claims)
+        for other in [trace.joins, *trace.claims, *named]:
             if other in traces:
                 home[find(trace_id)] = find(other)
     groups: dict[str, dict[str, Trace]] = {}

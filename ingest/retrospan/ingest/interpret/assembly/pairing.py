@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain
 
 from retrospan.ingest.interpret.assembly.calls import (
@@ -21,7 +22,8 @@ from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.messages import error_of, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
-from retrospan.ingest.interpret.normalize.toolspan import read_result
+from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
+from retrospan.ingest.interpret.normalize.toolspan import read_result, tells_output
 
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
@@ -52,7 +54,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     executed = single_executions(tree)
     pairs = _pair(executed, asked, calls.models)
     for span, call in find_executions(tree, asked, retelling):
-        if _said(call, call.call_id, results) is None:
+        if _said(call, call.call_id, results) is None or tells_output(span):
             read_result(span.fields, span)
         executed.append(span)
         pairs[span] = (call, False)
@@ -61,6 +63,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     for call in asked:
         if not call.taken:
             calls.tools.append(_without_execution(call, calls.models, results, interrupted_or_cut))
+    calls.tools += _run_by_providers(calls.models)
     calls.tools.sort(key=lambda tool: _order(tool, calls.models))
     return calls
 
@@ -189,6 +192,25 @@ def _without_execution(
     else:
         tool.status = "incomplete" if interrupted_or_cut and not later else "unknown"
     return tool
+
+
+def _run_by_providers(models: list[ModelCall]) -> Iterator[ToolCall]:
+    """Yield the calls of tools that the provider ran while the model answered: each is told once, in its answer."""
+    for call in models:
+        for message in call.span.output:
+            for place, part in enumerate(parts_of(message, CALL)):
+                asked = RequestedCall(
+                    call.ordinal, part.get("id"), part.get("name", ""), called_with(part), taken=True
+                )
+                tool = ToolCall(name=asked.name, span=None, asked=asked, call_id=asked.call_id)
+                tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
+                said = returned_by(message, part, place)
+                if said is None:
+                    tool.status = "unknown"
+                else:
+                    tool.result, tool.result_source = response_in(said), "message"
+                    tool.status = "error" if "is_error" in said else "ok"
+                yield tool
 
 
 def _later(asked: RequestedCall, models: list[ModelCall]) -> list[ModelCall]:

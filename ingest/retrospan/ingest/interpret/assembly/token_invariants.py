@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun, leaves_of
 from retrospan.ingest.interpret.assembly.calls import ModelCall
-from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 
 _COUNTS = (

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects import openinference
 from retrospan.ingest.interpret.dialects.dialect import Dialect
-from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import read_value
@@ -39,8 +40,12 @@ def _read_tokens(returned: dict[str, object], span: NormalizedSpan) -> None:
     messages = [message for each in told if isinstance(each, list) for message in each]
     answers = [each for each in messages if isinstance(each, dict) and each.get("role") == "assistant"]
     if used.get("successful_requests") == len(answers):
-        names = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
-        span.tokens = TokenUsage(*(whole(used.get(name)) for name in names))
+        span.tokens = TokenUsage(
+            whole(used.get("prompt_tokens")),
+            whole(used.get("completion_tokens")),
+            whole(used.get("cached_prompt_tokens")),
+            whole(used.get("reasoning_tokens")),
+        )
 
 
 DIALECT = Dialect(

@@ -1,7 +1,6 @@
 """LlamaIndex through OpenInference.
 
-Particular to it: preparing a request is a model span beside the request's; a tool's output holds its raw result beside
-the text given to the model.
+Particular to it: preparing a request is a model span beside the request's.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ def _speaks(span: Span) -> bool:
 def _refine(span: NormalizedSpan) -> None:
     if span.operation == "inference" and span.sent.name.endswith("_prepare_chat_with_tools"):
         span.operation = "other"
-    if span.operation == "tool" and isinstance(span.result, dict) and "raw_output" in span.result:
-        span.result = span.result["raw_output"]
 
 
 DIALECT = Dialect(

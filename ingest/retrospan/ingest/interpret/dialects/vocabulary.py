@@ -7,6 +7,7 @@ from retrospan.ingest.interpret.spans.vocabulary import (
     GENAI_OPERATIONS,
     INPUT,
     INPUT_TOKENS,
+    MODAL_TOKENS,
     OPENTELEMETRY,
     OUTPUT,
     OUTPUT_TOKENS,
@@ -177,7 +178,16 @@ EVERY_FAMILY = Vocabulary(
         "gen_ai.usage.cache_read_input_tokens",
         "llm.token_count.prompt_details.cache_read",
         "ai.usage.cachedInputTokens",
+        "ai.usage.inputTokenDetails.cacheReadTokens",
         "cache_read_tokens",
+    ),
+    written_tokens=(
+        *OPENTELEMETRY.written_tokens,
+        "gen_ai.usage.cache_creation_input_tokens",
+        "gen_ai.usage.cache_write_input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+        "ai.usage.inputTokenDetails.cacheWriteTokens",
+        "cache_creation_tokens",
     ),
     reasoning_tokens=(
         *OPENTELEMETRY.reasoning_tokens,
@@ -185,10 +195,17 @@ EVERY_FAMILY = Vocabulary(
         "llm.token_count.completion_details.reasoning",
         "ai.usage.reasoningTokens",
     ),
+    modal_tokens={
+        **MODAL_TOKENS,
+        "llm.token_count.prompt_details.audio": "input_audio",
+        "llm.token_count.completion_details.audio": "output_audio",
+    },
     total_tokens=("gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total"),
     # The counts of the Anthropic API itself.
     uncached_tokens="input_tokens",
     tokens_apart=("cache_read_tokens", "cache_creation_tokens"),
+    first_chunk=(*OPENTELEMETRY.first_chunk, "gen_ai.client.operation.time_to_first_chunk"),
+    first_chunk_ms=("ai.response.msToFirstChunk",),
     tools=(
         semconv.TOOL_NAME,
         "tool.name",
@@ -252,6 +269,18 @@ EVERY_FAMILY = Vocabulary(
         semconv.OUTPUT_VALUE,
         semconv.COMPLETION,
         semconv.TRACELOOP_ENTITY_OUTPUT,
+    ),
+    queries=(
+        *OPENTELEMETRY.queries,
+        semconv.INPUT_VALUE,
+        semconv.TRACELOOP_ENTITY_INPUT,
+        semconv.MLFLOW_SPAN_INPUTS,
+    ),
+    users=(
+        *OPENTELEMETRY.users,
+        "langfuse.user.id",
+        "gen_ai.user.id",
+        "mlflow.trace.user",
     ),
     texts=OPENTELEMETRY.texts
     | {semconv.OPENINFERENCE_SPAN_KIND, semconv.LLM_MODEL_NAME, semconv.TRACELOOP_SPAN_KIND},

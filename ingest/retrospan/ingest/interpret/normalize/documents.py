@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas.hashing import hash_of
@@ -16,6 +17,8 @@ MOST_DOCUMENTS = 1_000
 _IDS = ("id", "document_id", "doc_id", "document.id")
 _TOOL_IDS = ("doc_id", "document_id")
 _METADATA_IDS = ("id", "document_id", "doc_id", "chunk_id", "doc_uri", "source", "url")
+#: What retrievers call what they look for.
+_QUERIES = ("query", "query_text", "query_str", "question", "input")
 _CONTENTS = ("content", "page_content", "text", "document.content")
 
 
@@ -50,6 +53,14 @@ def documents_of(span: NormalizedSpan) -> list[Document]:
             if found:
                 break
     return list(found.values())
+
+
+def read_query(places: SpanFields) -> str | None:
+    """Return the text that was looked for: on its own, or named in an object of what a retrieval was given."""
+    said = places.value(*places.names.queries)
+    if isinstance(said, dict):
+        said = next((said[name] for name in _QUERIES if said.get(name)), None)
+    return said if isinstance(said, str) and said else None
 
 
 def _of_result(result: object) -> list[object]:

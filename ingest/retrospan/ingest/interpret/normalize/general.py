@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.normalize.content import read_content
+from retrospan.ingest.interpret.normalize.documents import read_query
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
@@ -41,6 +42,7 @@ _CONVERSATION_NAMES = (
     "sessionId",
     "conversationId",
 )
+_USER_NAMES = ("user_id", "userId")
 #: Attributes that only the work of an agent has.
 _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
 #: Ids, and no names that anybody gave.
@@ -75,6 +77,7 @@ def read_span(
         span.agent_name = places.text(semconv.WORKFLOW_NAME) or named
     span.agent_version = places.text(semconv.AGENT_VERSION)
     span.conversation = places.text(*names.conversations) or _named(metadata, *_CONVERSATION_NAMES)
+    span.user = places.text(*names.users) or _named(metadata, *_USER_NAMES)
     span.node = _node(metadata)
     span.task = _task(sent.attributes)
     _read_error(sent, names, span)
@@ -86,6 +89,8 @@ def read_span(
     elif span.operation in _CONTENT_OPERATIONS:
         read_request(places, metadata, span, problems)
         read_content(sent, places, span, problems, growing)
+    if span.operation in ("retrieval", "memory"):
+        span.query, span.data_source = read_query(places), places.text(*names.data_sources)
     if span.operation in ("agent", "workflow", "step"):
         _read_input_and_output(places, span)
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):

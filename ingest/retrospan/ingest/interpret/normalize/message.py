@@ -10,11 +10,13 @@ class Part(TypedDict, total=False):
 
     type: Required[str]
     content: object  # text, reasoning
-    id: str  # tool_call, tool_call_response
-    name: str  # tool_call
+    id: str  # of calls and what they returned
+    name: str  # of calls
     arguments: object  # tool_call
     response: object  # tool_call_response
-    is_error: bool  # tool_call_response: present, and true, where the source says that the tool failed
+    server_tool_call: object  # server_tool_call: what it was called with, and its type
+    server_tool_call_response: object
+    is_error: bool  # results: present, and true, where the source says that the tool failed
 
 
 class Message(TypedDict, total=False):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts, read_server_part
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 
@@ -64,6 +65,8 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     value = _opened(value)
     kind = value.get("type")
     is_item = isinstance(kind, str) and kind in _ITEM_ROLES and "role" not in value
+    if is_server_item(kind) and "role" not in value:
+        return {"role": "assistant", "parts": item_parts(value)}
     if is_item:
         role, parts = _ITEM_ROLES[str(kind)], [read_part(value)]
     else:
@@ -243,7 +246,7 @@ def read_part(part: object) -> Part:
         return _tool_response(call_id, response_of(said), part)
     if kind in ("reasoning", "thinking"):
         return {"type": "reasoning", "content": _first(part, "content", "thinking", "text", "summary")}
-    return _untyped(part) if kind is None else cast("Part", part)
+    return _untyped(part) if kind is None else read_server_part(part) or cast("Part", part)
 
 
 def _untyped(part: dict[str, object]) -> Part:

@@ -9,19 +9,10 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY, Vocabulary
-
-
-@dataclass(slots=True)
-class TokenUsage:
-    """Token counts; `input` includes cached ones, `reasoning` is part of `output`."""
-
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    reasoning: int | None = None
 
 
 @dataclass(slots=True)
@@ -52,6 +43,7 @@ class NormalizedSpan:
     agent_name: str | None = None
     agent_version: str | None = None
     conversation: str | None = None
+    user: str | None = None  # whom the agent works for
     provider: str | None = None
     request_model: str | None = None
     response_model: str | None = None
@@ -65,6 +57,11 @@ class NormalizedSpan:
     tool_definitions: object = None
     finish_reasons: list[str] = field(default_factory=list)
     tokens: TokenUsage = field(default_factory=TokenUsage)
+    first_chunk_ms: float | None = None  # from the request to the first chunk of the answer
+    prompt_name: str | None = None
+    prompt_version: str | None = None
+    query: str | None = None  # what was looked for
+    data_source: str | None = None  # and where
     tool_name: str | None = None
     tool_call_id: str | None = None
     arguments: object = None

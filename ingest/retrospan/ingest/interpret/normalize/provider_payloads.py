@@ -27,6 +27,12 @@ _ANSWERS = (
     "content",
 )
 _USAGES = ("usage", "usage_metadata", "usageMetadata", "token_usage", "models_usage")
+#: Details of counts, by the APIs of OpenAI and by LangChain.
+_GIVEN = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+_MADE = ("completion_tokens_details", "output_tokens_details", "output_token_details")
+_ANTHROPIC = {"cache_read_input_tokens", "cache_creation_input_tokens"}
+_NOT_ANTHROPIC = {"prompt_tokens", "total_tokens", "input_token_details", "input_tokens_details"}
+_CACHED = ("cached_tokens", "cache_read")
 _MODELS = ("model", "model_version", "modelVersion", "model_name")
 _INNER = (
     "raw",
@@ -156,6 +162,8 @@ class Usage:
     input: int | None = None
     output: int | None = None
     cached: int | None = None
+    written: int | None = None
+    reasoning: int | None = None
 
 
 def parse_usage(value: object) -> Usage:
@@ -187,7 +195,24 @@ def parse_usage(value: object) -> Usage:
             found.cached = _first(
                 usage, "cache_read_input_tokens", "cached_content_token_count", "cachedContentTokenCount"
             )
+            found.cached = (
+                found.cached if found.cached is not None else _first(_inside(usage, _GIVEN), *_CACHED)
+            )
+            found.written = _first(usage, "cache_creation_input_tokens")
+            found.reasoning = _first(usage, "thoughts_token_count", "thoughtsTokenCount")
+            if found.reasoning is not None and found.output is not None:
+                found.output += found.reasoning  # Gemini counts its thoughts apart
+            if found.reasoning is None:
+                found.reasoning = _first(_inside(usage, _MADE), "reasoning_tokens", "reasoning")
+            if found.input is not None and usage.keys() >= _ANTHROPIC and not usage.keys() & _NOT_ANTHROPIC:
+                # The Anthropic API counts what was read from and written to the cache apart, and gives no total.
+                found.input += (found.cached or 0) + (found.written or 0)
     return found
+
+
+def _inside(usage: dict[str, object], keys: tuple[str, ...]) -> dict[str, object]:
+    """Return the details that a count is given with."""
+    return next((inner for key in keys if isinstance(inner := usage.get(key), dict)), {})
 
 
 def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:

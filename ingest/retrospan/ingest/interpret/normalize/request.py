@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan, TokenUsage
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
@@ -44,12 +45,17 @@ def read_request(
         places.count(*names.output_tokens),
         places.count(*names.cached_tokens),
         places.count(*names.reasoning_tokens),
+        places.count(*names.written_tokens),
+        places.counts(names.modal_tokens),
     )
     if span.tokens.input is not None and names.uncached_tokens in span.sent.attributes:
         # What was read from or written to the cache stands apart.
         apart = (places.count(key) for key in names.tokens_apart)
         span.tokens.input += sum(count or 0 for count in apart)
     if span.operation == "inference":
+        span.first_chunk_ms = _first_chunk_ms(places)
+        span.prompt_name = places.text(semconv.PROMPT_NAME)
+        span.prompt_version = places.text(semconv.PROMPT_VERSION)
         _complete(places, span)
         if span.request_model is None and places.unlabelled_model != span.response_model:
             span.request_model = places.unlabelled_model
@@ -131,6 +137,12 @@ def _finish_reasons(places: SpanFields) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
+def _first_chunk_ms(places: SpanFields) -> float | None:
+    """Return the milliseconds until the first chunk of the answer: the conventions give seconds."""
+    seconds = places.number(*places.names.first_chunk)
+    return seconds * 1000 if seconds is not None else places.number(*places.names.first_chunk_ms)
+
+
 def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     """Complete a model call from the whole response, where attributes of their own say nothing."""
     names = places.names
@@ -142,5 +154,7 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     if tokens.input is None and tokens.output is None:
         tokens.input, tokens.output = usage.input, usage.output
         tokens.cached = tokens.cached if tokens.cached is not None else usage.cached
+        tokens.written = tokens.written if tokens.written is not None else usage.written
+        tokens.reasoning = tokens.reasoning if tokens.reasoning is not None else usage.reasoning
     if not span.failed and usage.model and span.response_model in (None, span.request_model):
         span.response_model = usage.model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retrospan.ingest.interpret.normalize.messages import response_of
+from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
@@ -42,6 +42,30 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     if result is not None:
         span.result, span.has_result = response_of(read_value(result)), True
         open_tool_message(span)
+        _open_output(span)
+
+
+def tells_output(span: NormalizedSpan) -> bool:
+    """Tell whether what a span of any kind returned is an object of a framework for the output of a tool."""
+    return _output_in(span.framework_output) is not None
+
+
+def _output_in(result: object) -> dict[str, object] | None:
+    """Return the object that keeps a tool's raw output beside the text for the model, on its own or in a `tool_output`."""
+    inner = result.get("tool_output", result) if isinstance(result, dict) else None
+    return inner if isinstance(inner, dict) and "raw_output" in inner else None
+
+
+def _open_output(span: NormalizedSpan) -> None:
+    output = _output_in(span.result)
+    if output is not None:
+        span.result = output["raw_output"]
+        if output.get("is_error") is True:
+            span.failed = True
+            message = read_message({"role": "tool", **output})
+            if span.error_message is None and message is not None:
+                said = message["parts"][0].get("response")
+                span.error_message = said if isinstance(said, str) else None
 
 
 def _in_event(sent: Span, name: str, key: str) -> object:

@@ -64,6 +64,11 @@ def model_call_row(
         lost_hashes=[values.hash(number) for number in use.lost or []],
         lost_how=use.how,
         context_tokens=whole_number(span.sent.attributes.get(CONTEXT_TOKENS)),
+        cache_write_tokens=span.tokens.written,
+        token_buckets=write_json(buckets) if (buckets := span.tokens.buckets()) else None,
+        time_to_first_chunk_ms=span.first_chunk_ms,
+        prompt_name=span.prompt_name,
+        prompt_version=span.prompt_version,
     )
 
 
@@ -138,4 +143,6 @@ def step_row(key: Key, step: RunStep, tool_ordinals: dict[ToolCall, int]) -> row
         state_before_hash=step.before.hash if step.before else None,
         state_after_hash=step.after.hash if step.after else None,
         state_schema=known.schema if known else None,
+        query=span.query,
+        data_source=span.data_source,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from retrospan.ingest.interpret.assembly.agents import Agent
 from retrospan.ingest.interpret.assembly.attempts import Attempt
 from retrospan.ingest.interpret.assembly.failures import Failure
 from retrospan.ingest.interpret.assembly.states import Change
@@ -31,6 +32,7 @@ class Rows:
     edges: list[rows.EdgeRow] = field(default_factory=list)
     failures: list[rows.FailureRow] = field(default_factory=list)
     attempts: list[rows.AttemptRow] = field(default_factory=list)
+    agents: list[rows.AgentRow] = field(default_factory=list)
     crossings: list[rows.CrossingRow] = field(default_factory=list)
     observations: list[stated.ObservationRow] = field(default_factory=list)
     uses: list[stated.UseRow] = field(default_factory=list)
@@ -59,6 +61,7 @@ def rows_of(run: InterpretedRun, tenant: str, generation: int, history_run_id: s
     ]
     out.failures = [_failure(key, failure) for failure in run.failures]
     out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
+    out.agents = [_agent(key, agent) for agent in run.agents]
     _add_statements(out, key, run)
     out.problems = [
         rows.ProblemRow(**key, span_id=p.span_id, field=p.field, raw=p.raw, reason=p.reason)
@@ -146,6 +149,22 @@ def _attempt(key: Key, attempt: Attempt) -> rows.AttemptRow:
         backoff_ms=attempt.backoff_ms,
         error_type=attempt.step.span.error_type,
         status=attempt.step.status,
+    )
+
+
+def _agent(key: Key, agent: Agent) -> rows.AgentRow:
+    return rows.AgentRow(
+        **key,
+        agent_name=agent.name,
+        parent_agent_name=agent.parent,
+        asked_by=agent.asked_by,
+        first_step=agent.first_step,
+        last_step=agent.last_step,
+        model_calls=agent.model_calls,
+        tool_calls=agent.tool_calls,
+        failures=agent.failures,
+        input_tokens=agent.input_tokens,
+        output_tokens=agent.output_tokens,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key, text_of_attribute
-from retrospan.ingest.interpret.spans.span import Attributes
+from retrospan.ingest.interpret.spans.span import Attributes, Link, Span
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE, RUN_FLAGGED, RUN_ID, RUN_KIND, RUN_ORIGIN
 from retrospan.schemas.canonical import RunRow
@@ -29,6 +29,7 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
     attributes = [each.attributes for each in sent]
     usage = _usage(run)
     parent, link = _parent_of(run)
+    joins = _joins(run.run_id, sent)
     return RunRow(
         **key,
         deleted=False,
@@ -70,6 +71,9 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
         history_run_id=history_run_id,
         interpreted_by=run.interpreted_by,
         problems=len(run.problems),
+        user_id=next((span.user for span in spans if span.user), None),
+        aliases=[*joins],
+        joined_by=[*joins.values()],
     )
 
 
@@ -81,6 +85,32 @@ def _agent_of(run: InterpretedRun, top: str | None) -> str | None:
         if agents
         else top or next((call.span.agent_name for call in run.calls.models if call.span.agent_name), None)
     )
+
+
+def _joins(run_id: str, spans: Sequence[Span]) -> dict[str, str]:
+    """Return the traces of a run but the one that it is called after, and why each belongs to it.
+
+    `run_id`: its spans name the run; `link`: it links to another of the traces; `history`: its first prompt retells one.
+    """
+    own: dict[str, list[Span]] = {}
+    for span in spans:
+        own.setdefault(span.trace_id, []).append(span)
+    found: dict[str, str] = {}
+    for trace_id, sent in sorted(own.items()):
+        links = [link for span in sent for link in span.links if link.trace_id in own]
+        if trace_id == run_id:
+            continue
+        if any(span.attributes.get(RUN_ID) == run_id for span in sent):
+            found[trace_id] = "run_id"
+        elif any(link.trace_id != trace_id and _goes_on(link) for link in links):
+            found[trace_id] = "link"
+        else:
+            found[trace_id] = "history"
+    return found
+
+
+def _goes_on(link: Link) -> bool:
+    return text_of_attribute(link.attributes.get(LINK_TYPE)) in (None, "continues")
 
 
 def _parent_of(run: InterpretedRun) -> tuple[str | None, str | None]:

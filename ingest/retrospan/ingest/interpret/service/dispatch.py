@@ -171,7 +171,8 @@ class BatchRunner:
 
     def joined(self, store: Store, batch: TraceBatch) -> bool:
         """Whether traces of other batches are known to belong to these."""
-        asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest), "run_ids": []}
+        # A span may name a run by the trace that it is.
+        asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest), "run_ids": list(batch.newest)}
         return bool(store.rows(load("traces_joined"), asked))
 
     def send(self, job: Job) -> bool:

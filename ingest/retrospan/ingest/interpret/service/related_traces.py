@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
@@ -17,6 +18,8 @@ from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_rows
 
+#: A run that is named so may be that of a trace.
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
 #: A chain of joins longer than this is cut: each round is one more look at the warehouse.
 MAX_ROUNDS = 50
 
@@ -62,7 +65,8 @@ def read_members(
             spans = spans_of(raws, [])
             wanted.add(joined_trace(spans, EVERY_FAMILY))
             claims.update(claimed_runs(spans))
-        asked = {"tenant": tenant, "trace_ids": list(fresh), "run_ids": sorted(claims)}
+        wanted.update(run_id for run_id in claims if _TRACE_ID.fullmatch(run_id))
+        asked = {"tenant": tenant, "trace_ids": list(fresh), "run_ids": sorted({*claims, *fresh})}
         rows = typed_rows(store, tuple[str, list[int]], load("traces_joined"), asked)
         joined: dict[str, Newest] = {trace_id: tuple(through) for trace_id, through in rows}
         joined.update({trace_id: () for trace_id in wanted if trace_id})

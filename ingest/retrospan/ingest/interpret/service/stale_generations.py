@@ -22,6 +22,7 @@ GENERATIONAL = (
     "edges",
     "failures",
     "attempts",
+    "agents",
     "crossings",
     "observations",
     "uses",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from math import inf
 from typing import cast
 
 from retrospan.ingest.interpret.spans.exchange import (
@@ -175,6 +176,21 @@ class SpanFields:
                 number = whole(self.any(key))
                 if number is not None:
                     return number
+        return None
+
+    def counts(self, names: Mapping[str, str]) -> dict[str, int]:
+        """Return whole numbers by what `names` calls their keys."""
+        if self._keys.isdisjoint(names):
+            return {}
+        found = ((called, whole(self.any(key))) for key, called in names.items() if key in self._keys)
+        return {called: number for called, number in found if number is not None}
+
+    def number(self, *keys: str) -> float | None:
+        """Return the first number from 0 on; an infinite one is not one."""
+        for key in () if self._keys.isdisjoint(keys) else keys:
+            value = self.any(key)
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf:
+                return float(value)
         return None
 
     def value(self, *keys: str) -> object:

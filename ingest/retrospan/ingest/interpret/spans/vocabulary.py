@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import STEP_INDEX, STEP_NAME, STEP_TOTAL
@@ -33,6 +33,8 @@ GENAI_OPERATIONS: Mapping[str, str] = {
     "rerank": "rerank",
     "plan": "plan",
     "guardrail": "guardrail",
+    "apply_guardrail": "guardrail",
+    "fetch_response": "other",  # of a call that was made before
     "evaluate": "evaluation",
     "create_memory": "memory",
     "update_memory": "memory",
@@ -53,6 +55,19 @@ EXCHANGE = "*exchange"
 REQUEST, RESPONSE = "*request", "*response"
 #: Any attribute whose words say that it counts the tokens of a request, or of an answer.
 INPUT_TOKENS, OUTPUT_TOKENS = "*input tokens", "*output tokens"
+
+#: Counts of the tokens of one modality, each part of a total, by the bucket that they are in.
+MODAL_TOKENS: Mapping[str, str] = {
+    semconv.USAGE_TEXT_INPUT_TOKENS: "input_text",
+    semconv.USAGE_IMAGE_INPUT_TOKENS: "input_image",
+    semconv.USAGE_AUDIO_INPUT_TOKENS: "input_audio",
+    semconv.USAGE_TEXT_CACHE_READ_INPUT_TOKENS: "cache_read_text",
+    semconv.USAGE_IMAGE_CACHE_READ_INPUT_TOKENS: "cache_read_image",
+    semconv.USAGE_AUDIO_CACHE_READ_INPUT_TOKENS: "cache_read_audio",
+    semconv.USAGE_TEXT_OUTPUT_TOKENS: "output_text",
+    semconv.USAGE_IMAGE_OUTPUT_TOKENS: "output_image",
+    semconv.USAGE_AUDIO_OUTPUT_TOKENS: "output_audio",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +124,18 @@ class Vocabulary:
     input_tokens: Names = (semconv.USAGE_INPUT_TOKENS, semconv.USAGE_PROMPT_TOKENS, INPUT_TOKENS)
     output_tokens: Names = (semconv.USAGE_OUTPUT_TOKENS, semconv.USAGE_COMPLETION_TOKENS, OUTPUT_TOKENS)
     cached_tokens: Names = (semconv.USAGE_CACHE_READ_INPUT_TOKENS,)
+    written_tokens: Names = (
+        semconv.USAGE_CACHE_WRITE_INPUT_TOKENS,
+        semconv.USAGE_CACHE_CREATION_INPUT_TOKENS,
+    )
     reasoning_tokens: Names = (semconv.USAGE_REASONING_OUTPUT_TOKENS,)
+    modal_tokens: Mapping[str, str] = field(default_factory=lambda: MODAL_TOKENS)  # to the bucket of each
     total_tokens: Names = ()
     uncached_tokens: str = ""  # a count of input without the cached ones
     tokens_apart: Names = ()  # those
+
+    first_chunk: Names = (semconv.RESPONSE_TIME_TO_FIRST_CHUNK,)  # seconds
+    first_chunk_ms: Names = ()
 
     # A tool
     tools: Names = (semconv.TOOL_NAME,)
@@ -128,6 +151,9 @@ class Vocabulary:
     )
     indexed_documents: Names = ()
     documents: Names = (semconv.RETRIEVAL_DOCUMENTS, semconv.COMPLETION)
+    queries: Names = (semconv.RETRIEVAL_QUERY_TEXT, semconv.MEMORY_QUERY_TEXT)
+    data_sources: Names = (semconv.DATA_SOURCE_ID, semconv.MEMORY_STORE_ID)
+    users: Names = (semconv.USER_ID, semconv.ENDUSER_ID)
     texts: frozenset[str] = frozenset(  # whose values are texts
         (
             STEP_NAME,
@@ -155,6 +181,8 @@ class Vocabulary:
             semconv.USAGE_PROMPT_TOKENS,
             semconv.USAGE_COMPLETION_TOKENS,
             semconv.USAGE_CACHE_READ_INPUT_TOKENS,
+            semconv.USAGE_CACHE_WRITE_INPUT_TOKENS,
+            semconv.USAGE_CACHE_CREATION_INPUT_TOKENS,
             semconv.USAGE_REASONING_OUTPUT_TOKENS,
         )
     )

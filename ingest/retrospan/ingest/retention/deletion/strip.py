@@ -13,6 +13,7 @@ from typing import Any
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.otlp import lenient as lean
 from retrospan.schemas import attributes as conventions
+from retrospan.schemas import semconv
 from retrospan.schemas.redaction.walk import Field, fields, mark
 from retrospan.schemas.wire import DELIMITED, NotAMessage, delimited
 
@@ -78,6 +79,12 @@ KEPT = frozenset(
         *("http.response.status_code", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
         *("gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens", "gen_ai.usage.total_tokens"),
         *("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
+        *EVERY_FAMILY.written_tokens,
+        *EVERY_FAMILY.modal_tokens,
+        *EVERY_FAMILY.first_chunk,
+        *EVERY_FAMILY.first_chunk_ms,
+        *EVERY_FAMILY.data_sources,
+        *(semconv.PROMPT_NAME, semconv.PROMPT_VERSION),
         *("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens"),
         *("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "llm.usage.total_tokens"),
         *("llm.usage.prompt_tokens", "llm.usage.completion_tokens", "llm.token_count.prompt"),

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from retrospan.ingest.retention.policy.units import Unit, Units
 from retrospan.ingest.retention.sql import load
 from retrospan.schemas.store import Store
-from retrospan.schemas.typed_rows import typed_column
+from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 _AT_ONCE = 200
 _THINGS_AT_ONCE = 2000
@@ -55,11 +55,18 @@ class Pins:
             found |= self._named(tenant, things)
             for some in _slices(things):
                 found |= set(self._ask("runs_that_made", tenant, things=some))
+            found |= self._joined(tenant, sorted(found))
             waiting += sorted(found - kept - set(waiting))
         return kept
 
     def _leaned_on(self, tenant: str, run_ids: list[str]) -> set[str]:
         return set(self._ask("leaned_on", tenant, run_ids=run_ids))
+
+    def _joined(self, tenant: str, run_ids: list[str]) -> set[str]:
+        """Return the runs that traces belong to by now which were runs when something was said to rest on them."""
+        asked = {"tenant": tenant, "trace_ids": run_ids}
+        rows = typed_rows(self._store, tuple[str, list[str]], load("runs_of_traces"), asked)
+        return {run_id for _, now in rows for run_id in now}
 
     def _named(self, tenant: str, things: Iterable[str]) -> set[str]:
         """Return the runs that references name themselves: a run, a step of one, a span."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import cast
 
@@ -17,7 +17,7 @@ from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, requi
 from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, NotFound
-from retrospan.schemas.typed_rows import typed_column, typed_rows
+from retrospan.schemas.typed_rows import typed_rows
 
 _LONGEST_TEXT = 4000
 #: The last nanosecond that a time can be.
@@ -46,9 +46,9 @@ class Marks:
     def flag(self, arguments: Mapping[str, object]) -> dict[str, object]:
         """Flag a run, or take the flag away (`remove`). Returns the state afterwards, once every view shows it."""
         told = _read("flag", arguments)
-        run_id, tenant = self._found(told)
+        run_ids, tenant = self._found(told)
         is_set = not told.get("remove")
-        return self._write("flag", tenant, run_id, is_set, 0, told)
+        return self._write("flag", tenant, run_ids, is_set, 0, told)
 
     def hold(self, arguments: Mapping[str, object]) -> dict[str, object]:
         """Hold a run until a time (`until`, Unix ns; 0 is for ever), or lift the hold (`lift`).
@@ -57,9 +57,9 @@ class Marks:
             BadRequest: the hold that there is lasts longer.
         """
         told = _read("hold", arguments)
-        run_id, tenant = self._found(told)
+        run_ids, tenant = self._found(told)
         if told.get("lift"):
-            return self._write("hold", tenant, run_id, False, 0, told)
+            return self._write("hold", tenant, run_ids, False, 0, told)
         until, now = cast(int, told.get("until", 0)), self._clock()
         if until > LAST:
             raise BadRequest(
@@ -67,50 +67,61 @@ class Marks:
             )
         if until and until <= now:
             raise BadRequest("hold: 'until' is in the past; a hold begins now and ends later.")
-        held, lasting = self._held(tenant, run_id, now)
+        held, lasting = self._held(tenant, run_ids, now)
+        run_id = run_ids[0]
         if held and until and (not lasting or until < lasting):
             rest = "for ever" if not lasting else "longer than that"
             raise BadRequest(
                 f"run {run_id} is held {rest} already, and a hold cannot be shortened. Lift it first: "
                 f"retrospan hold {run_id} --lift"
             )
-        return self._write("hold", tenant, run_id, True, until, told)
+        return self._write("hold", tenant, run_ids, True, until, told)
 
     def _write(
-        self, mark: str, tenant: str, run_id: str, is_set: bool, until: int, told: Mapping[str, object]
+        self,
+        mark: str,
+        tenant: str,
+        run_ids: Sequence[str],
+        is_set: bool,
+        until: int,
+        told: Mapping[str, object],
     ) -> dict[str, object]:
+        """Write a mark; what is taken away is taken from every id that the run has."""
+        run_id = run_ids[0]
         said = {
-            "run_id": run_id,
             "set": is_set,
             "until": until,
             "reason": told.get("reason", ""),
             "by": told.get("by", ""),
         }
-        sequence = self._log.append(tenant=tenant, notes=[Note(mark, json.dumps(said).encode())])
+        notes = [
+            Note(mark, json.dumps({"run_id": each, **said}).encode())
+            for each in run_ids[: 1 if is_set else None]
+        ]
+        sequence = self._log.append(tenant=tenant, notes=notes)
         require_loaded(self._loader, sequence)
         return {"run": run_id, "tenant": tenant, "mark": mark, "set": is_set, "until": until or None}
 
-    def _found(self, told: Mapping[str, object]) -> tuple[str, str]:
+    def _found(self, told: Mapping[str, object]) -> tuple[list[str], str]:
+        """Return the ids that a run has, its own first, and its tenant."""
         run_id = cast(str, told["run"])
         with closing(self._warehouse.connect()) as store:
-            owners = typed_column(store, str, load("owners_of_run"), {"run_id": run_id})
-        if "tenant" in told:
-            owners = [owner for owner in owners if owner == told["tenant"]]
+            rows = typed_rows(store, tuple[str, list[str]], load("owners_of_run"), {"run_id": run_id})
+        owners = [(owner, aliases) for owner, aliases in rows if owner == told.get("tenant", owner)]
         if not owners:
             raise NotFound(f"there is no run {run_id!r}.")
         if len(owners) > 1:
             raise BadRequest(f"{len(owners)} tenants have a run {run_id!r}: say whose ('tenant').")
-        return run_id, owners[0]
+        tenant, aliases = owners[0]
+        return [run_id, *aliases], tenant
 
-    def _held(self, tenant: str, run_id: str, now: int) -> tuple[bool, int]:
+    def _held(self, tenant: str, run_ids: Sequence[str], now: int) -> tuple[bool, int]:
         """Return whether it is held now, and until when (Unix ns, 0 for ever)."""
         with closing(self._warehouse.connect()) as store:
-            asked = {"tenant": tenant, "run_id": run_id}
-            rows = typed_rows(store, tuple[int, int], load("hold_of"), asked)
-        if not rows or not rows[0][0]:
-            return False, 0
-        until = rows[0][1]
-        return not until or until > now, until
+            asked = {"tenant": tenant, "run_ids": run_ids}
+            rows = typed_rows(store, tuple[str, int, int], load("hold_of"), asked)
+        ends = [until for _, is_set, until in rows if is_set and (not until or until > now)]
+        return bool(ends), 0 if 0 in ends else max(ends, default=0)
 
 
 def _read(command: str, arguments: Mapping[str, object]) -> dict[str, object]:

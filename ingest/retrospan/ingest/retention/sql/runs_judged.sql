@@ -9,24 +9,36 @@ SELECT
     ifNull(agent_name, '') AS agent_name,
     ifNull(environment, '') AS environment,
     if(
-        (tenant, run_id) IN (SELECT tenant, run_id FROM run_marks WHERE mark = 'flag'),
-        (tenant, run_id) IN
-        (
-            SELECT tenant, run_id
-            FROM run_marks
-            WHERE mark = 'flag'
-            GROUP BY tenant, run_id
-            HAVING argMax(is_set, (at, sequence))
+        arrayExists(
+            id -> (tenant, id) IN (SELECT tenant, run_id FROM run_marks WHERE mark = 'flag'),
+            arrayPushFront(aliases, run_id)
+        ),
+        arrayExists(
+            id -> (tenant, id) IN
+            (
+                SELECT tenant, run_id
+                FROM run_marks
+                WHERE mark = 'flag'
+                GROUP BY tenant, run_id
+                HAVING argMax(is_set, (at, sequence))
+            ),
+            arrayPushFront(aliases, run_id)
         ),
         canon_runs.flagged
     ) AS is_flagged,
-    (tenant, run_id) IN
-    (
-        SELECT tenant, run_id
-        FROM run_marks
-        WHERE mark = 'hold'
-        GROUP BY tenant, run_id
-        HAVING argMax(is_set AND (isNull(until) OR until > fromUnixTimestamp64Nano({now:Int64}, 'UTC')), (at, sequence))
+    arrayExists(
+        id -> (tenant, id) IN
+        (
+            SELECT tenant, run_id
+            FROM run_marks
+            WHERE mark = 'hold'
+            GROUP BY tenant, run_id
+            HAVING argMax(
+                is_set AND (isNull(until) OR until > fromUnixTimestamp64Nano({now:Int64}, 'UTC')),
+                (at, sequence)
+            )
+        ),
+        arrayPushFront(aliases, run_id)
     ) AS is_held,
     toUnixTimestamp64Nano(arrived_at) AS arrived_ns,
     trace_ids
