@@ -41,6 +41,15 @@ SILENT = {
     },
     "beeai-openinference/llm_error": "a request that is tried again is one span",
     "claude-agent-sdk-openinference/llm_error": "requests that are tried again have no spans",
+    "crewai-traceloop/loop": "there are no spans for tools: what no prompt shows the result of is unknown",
+    "crewai-traceloop/normal": "prompts retell the text before a call without the call",
+    "google-adk-openinference/handoff": "a call without arguments is retold without any",
+    "google-adk-openinference/llm_error": "requests that failed are written over by the next one of their agent",
+    **{
+        f"litellm-openinference/{scenario}": "spans of answers that are texts name no model that answered: it is unknown"
+        for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
+    },
+    "openai-agents-logfire/llm_error": "what a request that failed was given is unknown: no span of its own says it",
     "vercel-ai.responses-grpc/normal": "the model wrote its text after a call: here texts stand before calls",
 }
 #: What holds of these is asked by tests/interpret/test_recordings.py: their runs are not one for each turn.

@@ -116,6 +116,12 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_traces_local",
         "canon_traces",
         "canon_traces_local",
+        "canon_model_calls_local",
+        "canon_model_calls",
+        "canon_steps_local",
+        "canon_steps",
+        "canon_runs_local",
+        "canon_runs",
     ], "settings and indexes are those of the rows' own table"
 
 

@@ -52,6 +52,17 @@ FRAMEWORKS: dict[str, Framework] = {
     "autogen-agentchat": Framework(
         ("autogen-agentchat>=0.7", "autogen-ext[openai]", *_OTEL), "autogen.py", _WITH_HANDOFF
     ),
+    "anthropic-traceloop": Framework(
+        _openllmetry("anthropic", "anthropic"),
+        "anthropic_traceloop.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
+    "autogen-openinference": Framework(
+        _openinference("autogen-agentchat", "autogen-agentchat>=0.7", "autogen-ext[openai]"),
+        "autogen_openinference.py",
+        _WITH_HANDOFF,
+    ),
     "beeai-openinference": Framework(_openinference("beeai", "beeai-framework", "mcp"), "beeai.py"),
     "claude-agent-sdk-openinference": Framework(
         _openinference("claude-agent-sdk", "claude-agent-sdk"),
@@ -64,6 +75,7 @@ FRAMEWORKS: dict[str, Framework] = {
         "crew.py",
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
+    "dspy-mlflow": Framework(("mlflow>=3", "dspy>=3", *_OTEL), "dspy_mlflow.py", answers_apart=True),
     "dspy-openinference": Framework(_openinference("dspy", "dspy>=3"), "dspy_react.py", answers_apart=True),
     "crewai-traceloop": Framework(
         _openllmetry("crewai", "crewai>=1", "opentelemetry-instrumentation-openai"),
@@ -77,6 +89,13 @@ FRAMEWORKS: dict[str, Framework] = {
         _GEMINI,
         _GEMINI,
         settings={**_GENAI, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_and_event"},
+    ),
+    "google-adk-openinference": Framework(
+        _openinference("google-adk", "google-adk>=2"),
+        "adk_openinference.py",
+        _WITH_HANDOFF,
+        _GEMINI,
+        _GEMINI,
     ),
     "google-genai-openinference": Framework(
         _openinference("google-genai", "google-genai>=1"),
@@ -112,6 +131,12 @@ FRAMEWORKS: dict[str, Framework] = {
         _openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
         "langgraph_agent.py",
     ),
+    "langgraph-langfuse": Framework(
+        ("langfuse>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "langfuse_langgraph.py"
+    ),
+    "langgraph-mlflow": Framework(
+        ("mlflow>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "mlflow_langgraph.py"
+    ),
     "litellm-openinference": Framework(
         _openinference("litellm", "litellm>=1.70", "mcp"), "litellm_openinference.py"
     ),
@@ -140,6 +165,9 @@ FRAMEWORKS: dict[str, Framework] = {
         "openai_agents.py",
         _WITH_HANDOFF,
         protocol="grpc",
+    ),
+    "openai-agents-logfire": Framework(
+        ("logfire", "openai-agents", *_OTEL), "openai_agents_logfire.py", _WITH_HANDOFF
     ),
     "plain-http": Framework(_OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_agent.py"),

@@ -10,6 +10,7 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.json_text import read_value
 
 
 def find_answering_steps(tree: Tree) -> None:
@@ -23,17 +24,18 @@ def find_answering_steps(tree: Tree) -> None:
     said: dict[NormalizedSpan | None, _Chain] = {}
     found: list[tuple[NormalizedSpan, list[Message], Message]] = []
     for span in tree.spans:
-        if span.operation != "step" or span.framework_output is None:
+        returned = _returned_by(span) if span.operation in ("step", "other") else None
+        if returned is None:
             continue
         parent = tree.parent(span)
-        prompt, answer = _prompt_in(span.framework_output), _answer_in(span.framework_output)
+        prompt, answer = _prompt_in(returned), _answer_in(returned)
         if prompt:
             prompts[parent] = prompt
         elif answer is not None and parent in prompts:
             chain = said.setdefault(parent, _Chain())
             found.append((span, chain.goes_on(prompts.pop(parent), answer), answer))
         elif parent in said:
-            said[parent].note_result(span.framework_output)
+            said[parent].note_result(returned)
     if not any(_is_of_model(prompt, answer) for _, prompt, answer in found):
         return
     for span, prompt, answer in found:
@@ -65,6 +67,15 @@ class _Chain:
             if call_id in self._asked:
                 message = read_message({**output, "role": "tool", "tool_call_id": call_id})
                 self._results += [message] if message is not None else []
+
+
+def _returned_by(span: NormalizedSpan) -> object:
+    """Return what a step returned: what its instrumentation calls so, else the last object among its attributes."""
+    if span.framework_output is not None:
+        return span.framework_output
+    texts = [text for text in span.sent.attributes.values() if isinstance(text, str) and text[:1] == "{"]
+    objects = [value for text in texts if isinstance(value := read_value(text), dict)]
+    return objects[-1] if objects else None
 
 
 def _values(returned: object) -> list[object]:

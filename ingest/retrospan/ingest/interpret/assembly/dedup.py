@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrospan.ingest.interpret.assembly.same_request import without_doubles
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
 from retrospan.ingest.interpret.normalize.message import Message
@@ -36,7 +37,7 @@ def single_requests(tree: Tree) -> list[NormalizedSpan]:
     requests = _requests(tree, inference, below)
     found = [request for span in outermost for request in requests[span][1]]
     place = {span: number for number, span in enumerate(tree.spans)}
-    return sorted(found, key=place.__getitem__)
+    return without_doubles(tree, sorted(found, key=place.__getitem__), _complete)
 
 
 def _requests(

@@ -62,7 +62,8 @@ def find_executions(
 
 
 def _tool_named(span: NormalizedSpan, names: dict[str, list[RequestedCall]]) -> str | None:
-    """Return the tool that was asked for and that a span names: in an attribute, or in its own name after words for a call."""
+    """Return the tool that was asked for and that a span names: in an attribute, whatever its name,
+    or in its own name after words for a call."""
     attributes = span.sent.attributes
     for key in span.names.tools:
         said = attributes.get(key)
@@ -71,6 +72,9 @@ def _tool_named(span: NormalizedSpan, names: dict[str, list[RequestedCall]]) -> 
     text = span.sent.name
     if text in names:
         return text
+    said = {value for value in attributes.values() if isinstance(value, str) and value in names}
+    if len(said) == 1:
+        return said.pop()
     word = _WORD.search(text)
     found = word[0] if word else ""
     return found if found in names and _BEFORE.fullmatch(text[: -len(found)]) else None

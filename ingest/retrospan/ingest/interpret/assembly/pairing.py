@@ -17,6 +17,8 @@ from retrospan.ingest.interpret.assembly.dedup import single_executions, single_
 from retrospan.ingest.interpret.assembly.executions import find_executions
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.retelling import Retelling
+from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
+from retrospan.ingest.interpret.assembly.retold_models import complete_models
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.messages import error_of, told_error
@@ -35,7 +37,9 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     `interrupted_or_cut` says that the run did not end properly, so that a call without execution may have happened.
     """
     calls = Calls()
-    for span in single_requests(tree):
+    requests = with_retold_calls(tree, single_requests(tree))
+    complete_models(tree, requests)
+    for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
     retelling = Retelling(calls.models)

@@ -120,7 +120,12 @@ def _root_messages(tree: Tree) -> list[Message]:
             asked = root.input or parse_question(root.framework_input)
             if asked:
                 return asked
-    around = (span.input for span in tree.spans if span.operation not in ("inference", "tool"))
+    around = (
+        span.input
+        or (parse_question(span.framework_input) if span.operation in ("agent", "workflow") else [])
+        for span in tree.spans
+        if span.operation not in ("inference", "tool")
+    )
     return next((messages for messages in around if messages), [])
 
 

@@ -106,6 +106,7 @@ EVERY_FAMILY = Vocabulary(
         "llm.provider",
         "llm.system",
         "ai.model.provider",
+        "mlflow.llm.provider",
     ),
     request_models=(semconv.REQUEST_MODEL, "llm.request.model_name", "ai.model.id", "model"),
     response_models=(semconv.RESPONSE_MODEL, "llm.response.model_name", "ai.response.model"),
@@ -262,6 +263,7 @@ EVERY_FAMILY = Vocabulary(
         (semconv.MLFLOW_SPAN_INPUTS, semconv.MLFLOW_SPAN_OUTPUTS),
         (INPUT, OUTPUT),
     ),
+    asked=("crewai.task.description",),
     indexed_documents=("retrieval.documents", "reranker.output_documents"),
     documents=(
         semconv.RETRIEVAL_DOCUMENTS,

@@ -17,7 +17,7 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages, read_part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
-from retrospan.ingest.interpret.spans.exchange import asks
+from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
@@ -36,6 +36,8 @@ _MESSAGE_EVENTS = {
 }
 #: A message with no other field lost what it said.
 _OUTSIDE = {"role", "name", "tool_call_id"}
+#: What says something in an event of a message.
+_SAYING = ("content", "message", "parts", "tool_calls", "function_call")
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
 
 
@@ -68,7 +70,16 @@ def read_content(
     if not span.system and span.operation == "inference":
         span.system = next(
             (found for value in places.each(*names.requests) if (found := parse_request(value).system)), []
-        )
+        ) or _instructions_in(places)
+
+
+def _instructions_in(places: SpanFields) -> list[Part]:
+    """Return the instructions that a response of OpenAI's Responses API repeats."""
+    for value in places.each(*places.names.responses):
+        said = read_value(value)
+        if isinstance(said, dict) and "output" in said and isinstance(said.get("instructions"), str):
+            return parse_request(said).system
+    return []
 
 
 def _messages(
@@ -213,6 +224,9 @@ def _event_messages(sent: Span, names: Vocabulary) -> Iterator[tuple[bool, Messa
             if isinstance(said, dict)
             else {key.removeprefix("gen_ai."): value for key, value in attributes.items()}
         )
+        if content is not said and content.keys().isdisjoint(_SAYING):
+            # Whatever the name: an event of a message holds little else that is a list or an object.
+            content = {"content": next(filter(is_json_text, content.values()), None)}
         inner = read_value(content.get("message"))
         if isinstance(inner, list | str):
             inner = {"content": inner}

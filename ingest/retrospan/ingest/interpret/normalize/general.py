@@ -155,7 +155,8 @@ def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
         if before is not None or after is not None:
             span.framework_input = _inside(before, "inputs")
             span.framework_output = _inside(after, "outputs")
-            return
+            break
+    span.framework_input = places.text(*places.names.asked) or span.framework_input
 
 
 def _inside(value: object, key: str) -> object:

@@ -14,7 +14,9 @@ from retrospan.ingest.interpret.spans.exchange import request_by_shape, response
 from retrospan.ingest.interpret.spans.span import Span
 
 #: What else such an attribute may say.
-_NEUTRAL = frozenset(("span", "event", "unknown", "other", "default", "internal", "client", "server"))
+_NEUTRAL = frozenset(
+    ("span", "event", "unknown", "other", "default", "internal", "client", "server", "parser")
+)
 _LONGEST = 30
 
 
@@ -33,7 +35,7 @@ def kind_keys(spans: Iterable[Span]) -> dict[str, KindKey]:
         for key, value in span.attributes.items():
             place = (span.scope, key)
             if isinstance(value, str) and len(value) <= _LONGEST:
-                told.setdefault(place, set()).add(value.lower())
+                told.setdefault(place, set()).add(_word(value))
             elif value is not None:
                 told.setdefault(place, set()).add("")
     found: dict[str, KindKey] = {}
@@ -53,10 +55,15 @@ def kind_of(span: Span, keys: Mapping[str, KindKey]) -> str | None:
     """
     key = keys.get(span.scope)
     value = span.attributes.get(key.name) if key is not None else None
-    operation = KINDS.get(value.lower()) if isinstance(value, str) else None
+    operation = KINDS.get(_word(value)) if isinstance(value, str) else None
     if key is None or operation is None:
         return None
     attributes = span.attributes
     if not key.is_sure and request_by_shape(attributes) is None and response_by_shape(attributes) is None:
         return None
     return kind_in_tree(operation, bool(span.parent_span_id))
+
+
+def _word(value: str) -> str:
+    """Return a word as kinds are listed, also where it travels as JSON."""
+    return value.strip('"').lower()

@@ -63,6 +63,8 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
 def read_message(value: dict[str, object], role: str = "user") -> Message | None:
     """Return one message, or None if it is empty."""
     value = _opened(value)
+    if definition_in(value) is not None:
+        return None
     kind = value.get("type")
     is_item = isinstance(kind, str) and kind in _ITEM_ROLES and "role" not in value
     if is_server_item(kind) and "role" not in value:
@@ -88,6 +90,16 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     if isinstance(name, str) and name and role != "tool" and not is_item:
         message["name"] = name
     return message
+
+
+def definition_in(value: Mapping[str, object]) -> object:
+    """Return the definition of a tool that stands among messages as if it were one, as LangChain's callbacks tell it."""
+    content = value.get("content")
+    if value.get("role") != "tool" or not isinstance(content, dict) or "tool_call_id" in value:
+        return None
+    function = content.get("function")
+    is_defined = isinstance(function, dict) and {"name", "parameters"} <= function.keys()
+    return content if content.get("type") == "function" and is_defined else None
 
 
 def _unprinted(part: Part) -> list[Part]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.messages import read_messages, read_part
+from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages, read_part
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import Unreadable, read_value
@@ -67,7 +67,11 @@ class ProviderRequest:
 
     @property
     def tools(self) -> object:
-        return next((place["tools"] for place in self._places if place.get("tools")), None)
+        found = next((place["tools"] for place in self._places if place.get("tools")), None)
+        if found is None and isinstance(self._value, list):
+            among = (definition_in(item) for item in self._value if isinstance(item, dict))
+            found = [definition for definition in among if definition is not None] or None
+        return found
 
     @property
     def model(self) -> str | None:
@@ -204,10 +208,28 @@ def parse_usage(value: object) -> Usage:
                 found.output += found.reasoning  # Gemini counts its thoughts apart
             if found.reasoning is None:
                 found.reasoning = _first(_inside(usage, _MADE), "reasoning_tokens", "reasoning")
+            _add_parts(found, usage)
             if found.input is not None and usage.keys() >= _ANTHROPIC and not usage.keys() & _NOT_ANTHROPIC:
                 # The Anthropic API counts what was read from and written to the cache apart, and gives no total.
                 found.input += (found.cached or 0) + (found.written or 0)
     return found
+
+
+def _add_parts(found: Usage, usage: dict[str, object]) -> None:
+    """Add the parts of a count that stand beside it, such as `input_cache_read`, where the total says that they do."""
+    total = _first(usage, "total", "total_tokens")
+    if total is None or found.input is None or found.output is None or "input" not in usage:
+        return
+    if found.cached is None:
+        found.cached = _first(usage, "input_cache_read", "cache_read_input_tokens")
+    if found.reasoning is None:
+        found.reasoning = _first(usage, "output_reasoning")
+    given, made = (
+        sum(whole(count) or 0 for name, count in usage.items() if name.startswith(side))
+        for side in ("input_", "output_")
+    )
+    if found.input + found.output != total and found.input + given + found.output + made == total:
+        found.input, found.output = found.input + given, found.output + made
 
 
 def _inside(usage: dict[str, object], keys: tuple[str, ...]) -> dict[str, object]:

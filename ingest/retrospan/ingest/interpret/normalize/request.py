@@ -5,7 +5,7 @@ from __future__ import annotations
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
-from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
+from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL, usage_by_shape
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
@@ -52,6 +52,11 @@ def read_request(
         # What was read from or written to the cache stands apart.
         apart = (places.count(key) for key in names.tokens_apart)
         span.tokens.input += sum(count or 0 for count in apart)
+    if span.operation in ("agent", "workflow") and span.tokens.input is None:
+        rolled_up = places.value(*names.usage)
+        if isinstance(rolled_up, dict):
+            used = parse_usage({"usage": rolled_up})
+            span.tokens.input, span.tokens.output = used.input, used.output
     if span.operation == "inference":
         span.first_chunk_ms = _first_chunk_ms(places)
         span.prompt_name = places.text(semconv.PROMPT_NAME)
@@ -70,8 +75,9 @@ def _read_models(
     span.request_model = (
         _model(places, *names.request_models)
         or (asked if isinstance(asked, str) and asked else None)
-        or (ls_model if isinstance(ls_model, str) and ls_model else None)
+        or (ls_model.strip('"') if isinstance(ls_model, str) and ls_model.strip('"') else None)
     )
+    labelled = span.request_model
     span.response_model = _model(places, *names.response_models)
     named = _model(places, *names.models)
     plain = places.text(*names.plain_models)
@@ -83,7 +89,15 @@ def _read_models(
         known = places.exchange
         model = known.get(REQUEST_MODEL) if known and whole is known else parse_request(whole).model
         span.request_model = model if isinstance(model, str) and model else named
-    if span.response_model is None and not span.failed and span.operation == "inference":
+    if span.provider and (span.request_model or "").startswith(f"{span.provider}/"):
+        # A gateway is told the provider by the model's name.
+        span.request_model = (span.request_model or "").removeprefix(f"{span.provider}/")
+    if (
+        span.response_model is None
+        and not span.failed
+        and span.operation == "inference"
+        and named != labelled
+    ):
         span.response_model = named
 
 
@@ -150,6 +164,11 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     usage = (
         parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.any(*names.responses))
     )
+    if usage.input is None and usage.output is None and span.tokens.input is None:
+        by_shape = usage_by_shape(span.sent.attributes)
+        usage = parse_usage({"usage": by_shape}) if by_shape is not None else usage
+    if usage.model is None and isinstance(said, dict):
+        usage.model = parse_usage(places.any(*names.responses)).model
     tokens = span.tokens
     if tokens.input is None and tokens.output is None:
         tokens.input, tokens.output = usage.input, usage.output

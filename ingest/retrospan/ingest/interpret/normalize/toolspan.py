@@ -6,6 +6,7 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.exchange import is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span import Span
@@ -15,6 +16,9 @@ from retrospan.schemas import semconv
 
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
+
+#: What a function response of Gemini has.
+_FUNCTION_RESPONSE = {"id", "name", "response"}
 
 
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
@@ -57,6 +61,13 @@ def _output_in(result: object) -> dict[str, object] | None:
 
 
 def _open_output(span: NormalizedSpan) -> None:
+    returned = span.result
+    if (
+        isinstance(returned, dict)
+        and returned.keys() == _FUNCTION_RESPONSE
+        and returned["name"] == span.tool_name
+    ):
+        span.result = returned["response"]
     output = _output_in(span.result)
     if output is not None:
         span.result = output["raw_output"]
@@ -69,9 +80,16 @@ def _open_output(span: NormalizedSpan) -> None:
 
 
 def _in_event(sent: Span, name: str, key: str) -> object:
-    """Return what the first of a span's events of a name says under a key."""
-    values = (event.attributes.get(key) for event in sent.events if event.name == name)
-    return next((value for value in values if value is not None), None)
+    """Return what the first of a span's events of a name says under a key, or in the one list or object that it holds."""
+    for event in sent.events:
+        if event.name == name:
+            value = event.attributes.get(key)
+            value = (
+                value if value is not None else next(filter(is_json_text, event.attributes.values()), None)
+            )
+            if value is not None:
+                return value
+    return None
 
 
 def _read_arguments(value: object) -> object:

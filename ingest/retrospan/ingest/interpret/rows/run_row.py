@@ -132,9 +132,12 @@ def _first(places: Sequence[Attributes], key: str) -> str | None:
 
 
 def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:
-    """Return the run's tokens: each model call once, roll-ups above only where no call says any."""
+    """Return the run's tokens: each model call once, roll-ups above only where no call says any, or one that has no span
+    of its own says none: then those of the others are not all."""
     own = [call.span.tokens for call in run.calls.models]
-    if not any(tokens.input is not None or tokens.output is not None for tokens in own):
+    said = [tokens.input is not None or tokens.output is not None for tokens in own]
+    told = (call.span.is_told for call in run.calls.models)
+    if not any(said) or any(is_told and not says for is_told, says in zip(told, said, strict=True)):
         tops = [r.tokens for r in run.tree.roots() if r.operation in ("agent", "workflow")]
         own = [tokens for tokens in tops if tokens.input is not None or tokens.output is not None]
     given = [tokens.input for tokens in own if tokens.input is not None]

@@ -25,6 +25,9 @@ _PRINTED_MESSAGE = re.compile(r"[A-Za-z_.]*Message\(_?role=(?:<[\w.]+: )?'([\w-]
 
 #: Where the model that was asked for stands in an exchange: under its own name is the one that answered.
 REQUEST_MODEL = "request_model"
+#: Names by which an object of counts is known, and how long one can be.
+_COUNTS = ({"input_tokens", "output_tokens"}, {"input", "output", "total"})
+_LONGEST_USAGE = 1_000
 #: Only a value with one of these in it can be a response.
 _MARKS = ("choices", "candidates", "stop_reason", "stopReason", '"response"')
 
@@ -87,6 +90,25 @@ def response_by_shape(attributes: Mapping[str, object]) -> object:
             if _is_response(read) or _is_answer(read) or _is_answer([read]) or _is_answer([said]):
                 return read
     return None
+
+
+def usage_by_shape(attributes: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the first object of counts among which are those of the tokens of a request and of its answer."""
+    for value in attributes.values():
+        if isinstance(value, str) and value[:1] == "{" and len(value) < _LONGEST_USAGE and "put" in value:
+            read = _read(value)
+            if (
+                isinstance(read, dict)
+                and any(pair <= read.keys() for pair in _COUNTS)
+                and all(count is None or isinstance(count, int | float) for count in read.values())
+            ):
+                return read
+    return None
+
+
+def is_json_text(value: object) -> bool:
+    """Tell whether a value looks like the JSON of an object, or of a list of them."""
+    return isinstance(value, str) and value.startswith(("{", "[{"))
 
 
 def asks(value: object) -> bool:

@@ -149,6 +149,7 @@ class Vocabulary:
         (REQUEST, RESPONSE),
         (INPUT, OUTPUT),
     )
+    asked: Names = ()  # what an agent was asked, where it is not what it was given
     indexed_documents: Names = ()
     documents: Names = (semconv.RETRIEVAL_DOCUMENTS, semconv.COMPLETION)
     queries: Names = (semconv.RETRIEVAL_QUERY_TEXT, semconv.MEMORY_QUERY_TEXT)

@@ -1,0 +1,67 @@
+"""The model that answered, where only the span around a call says it: the answer is told there again, with its model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_usage
+from retrospan.ingest.json_text import read_value
+
+#: Lists and objects within one another in which an answer is looked for, and how many of them.
+_DEPTH, _MOST = 5, 200
+
+
+def complete_models(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
+    """Name the models that answered from what the nearest span around each call returned, in place."""
+    wanting = [span for span in requests if span.response_model is None and span.output and not span.failed]
+    if not wanting:
+        return
+    around = tree.nearest(lambda span: span.framework_output is not None)
+    for span in wanting:
+        returned = [around[span].framework_output] if span in around else _told_by(tree.parent(span))
+        found = (_model_in(value, span.output[-1]) for value in returned)
+        span.response_model = next(filter(None, found), None)
+
+
+def _told_by(span: NormalizedSpan | None) -> Iterator[object]:
+    """Yield the values of a span of unknown kind in which a response may be told."""
+    for value in span.sent.attributes.values() if span is not None else ():
+        if isinstance(value, str) and "response_metadata" in value:
+            yield read_value(value)
+
+
+def _model_in(returned: object, answer: Message) -> str | None:
+    said = _said(answer)
+    for value in _objects(returned) if said else ():
+        model = parse_usage(value).model
+        message = read_message(value, "assistant") if model is not None else None
+        if message is not None and _said(message) == said:
+            return model
+    return None
+
+
+def _objects(value: object) -> Iterator[dict[str, object]]:
+    """Yield the messages of an assistant in a value: objects with metadata of a response."""
+    waiting = [(value, _DEPTH)]
+    for _ in range(_MOST):
+        if not waiting:
+            return
+        at, depth = waiting.pop()
+        if isinstance(at, dict):
+            if "response_metadata" in at:
+                yield at
+            elif depth:
+                waiting += ((inner, depth - 1) for inner in at.values() if isinstance(inner, dict | list))
+        elif isinstance(at, list) and depth:
+            waiting += ((inner, depth - 1) for inner in at if isinstance(inner, dict | list))
+
+
+def _said(message: Message) -> tuple[object, ...]:
+    """Return what tells an answer from others: the ids of its calls, else its text."""
+    return tuple(part["id"] for part in parts_of(message, "tool_call") if "id" in part) or tuple(
+        filter(None, [text_of(message)])
+    )

@@ -1,0 +1,72 @@
+"""Spans side by side that tell of one request: two instrumentations, or an SDK's own span beside that of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+
+Complete = Callable[[NormalizedSpan, NormalizedSpan], None]
+
+
+def without_doubles(
+    tree: Tree, requests: Sequence[NormalizedSpan], complete: Complete
+) -> list[NormalizedSpan]:
+    """Return the requests without those that another tells of, which is completed by them.
+
+    Two are one if they have the id of one response and ran at the same time: an answer that comes again from a cache has
+    its id as well, and another time. A request that says neither what was asked nor what was answered is the one of
+    another scope that lies around it, beside it in the tree, with the same model: if there is just one, and just this one
+    lies in that.
+    """
+    told: set[NormalizedSpan] = set()
+    for one, other in [*_of_one_response(requests), *_without_content(tree, requests)]:
+        if one not in told and other not in told:
+            complete(one, other)
+            other.is_part = True
+            told.add(other)
+    return [span for span in requests if span not in told]
+
+
+def _of_one_response(requests: Sequence[NormalizedSpan]) -> list[tuple[NormalizedSpan, NormalizedSpan]]:
+    by_id: dict[str, list[NormalizedSpan]] = {}
+    for span in requests:
+        if span.response_id and not span.is_told:
+            by_id.setdefault(span.response_id, []).append(span)
+    pairs: list[tuple[NormalizedSpan, NormalizedSpan]] = []
+    for spans in by_id.values():
+        if len(spans) == 2 and _overlap(*spans) and spans[0].sent.scope != spans[1].sent.scope:
+            fuller, other = sorted(spans, key=lambda span: not (span.input or span.output))
+            pairs.append((fuller, other))
+    return pairs
+
+
+def _without_content(
+    tree: Tree, requests: Sequence[NormalizedSpan]
+) -> list[tuple[NormalizedSpan, NormalizedSpan]]:
+    bare = [span for span in requests if not (span.input or span.output or span.is_told)]
+    telling = [span for span in requests if span.input or span.output] if bare else []
+    around = {span: [each for each in telling if _lies_in(tree, span, each)] for span in bare}
+    holding: dict[NormalizedSpan, int] = {}
+    for found in around.values():
+        for each in found:
+            holding[each] = holding.get(each, 0) + 1
+    return [(found[0], span) for span, found in around.items() if len(found) == 1 and holding[found[0]] == 1]
+
+
+def _lies_in(tree: Tree, bare: NormalizedSpan, around: NormalizedSpan) -> bool:
+    inner, outer = bare.sent, around.sent
+    return (
+        outer.started_at <= inner.started_at <= inner.ended_at <= outer.ended_at
+        and inner.scope != outer.scope
+        and bare.request_model is not None
+        and bare.request_model == around.request_model
+        and tree.parent(bare) is tree.parent(around)
+        and (inner.trace_id, inner.parent_span_id) == (outer.trace_id, outer.parent_span_id)
+        and (not bare.response_id or not around.response_id or bare.response_id == around.response_id)
+    )
+
+
+def _overlap(one: NormalizedSpan, other: NormalizedSpan) -> bool:
+    return max(one.sent.started_at, other.sent.started_at) < min(one.sent.ended_at, other.sent.ended_at)

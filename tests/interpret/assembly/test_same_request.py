@@ -1,0 +1,71 @@
+"""Spans side by side that tell of one request, and those that do not."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+from made_spans import make_span
+from spans import rows_of_spans
+
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.schemas.canonical import ModelCallRow
+
+SECOND = 10**9
+CHAT: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+SAID = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}])
+
+
+def agent() -> Span:
+    return make_span(
+        {"gen_ai.operation.name": "invoke_agent"}, span_id="1" * 16, started_at=0, ended_at=99 * SECOND
+    )
+
+
+def call(span: int, began: float, ended: float, scope: str, **attributes: object) -> Span:
+    named = {f"gen_ai.{key.replace('__', '.')}": value for key, value in attributes.items()}
+    more: dict[str, Any] = {"started_at": int(began * SECOND), "ended_at": int(ended * SECOND)}
+    return make_span(CHAT | named, scope=scope, span_id=f"{span:016x}", parent_span_id="1" * 16, **more)
+
+
+def calls(*spans: Span) -> list[ModelCallRow]:
+    found = []
+    for order in permutations((agent(), *spans)):
+        (rows,) = rows_of_spans(order)
+        found.append(rows.model_calls)
+    assert all(each == found[0] for each in found)
+    return found[0]
+
+
+def test_an_sdk_and_an_instrumentation_that_have_one_response_tell_of_one_request() -> None:
+    ours = call(2, 1, 3, "instrumentation", response__id="r1", output__messages=SAID)
+    theirs = call(3, 1.5, 2.5, "sdk", response__id="r1", usage__input_tokens=7, usage__output_tokens=2)
+    (row,) = calls(ours, theirs)
+    assert (row.span_id, row.input_tokens, row.output_tokens) == (ours.span_id, 7, 2)
+    assert row.output_values
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        call(3, 4, 5, "sdk", response__id="r1"),
+        call(3, 1.5, 2.5, "sdk", response__id="r2"),
+        call(3, 1.5, 2.5, "instrumentation", response__id="r1"),
+    ],
+    ids=["an answer from a cache, later", "another response", "the same instrumentation"],
+)
+def test_others_are_two(other: Span) -> None:
+    ours = call(2, 1, 3, "instrumentation", response__id="r1", output__messages=SAID)
+    assert [row.span_id for row in calls(ours, other)] == [ours.span_id, other.span_id]
+
+
+def test_a_request_without_a_response_is_the_one_around_it_if_that_is_certain() -> None:
+    failed = call(2, 1, 3, "instrumentation", input__messages="[]", output__messages=SAID)
+    bare = call(3, 1.5, 2.5, "sdk")
+    assert [row.span_id for row in calls(failed, bare)] == [failed.span_id]
+    beside = call(4, 1.2, 2.8, "instrumentation", output__messages=SAID)
+    assert len(calls(failed, bare, beside)) == 3, "either may be the one"
+    assert len(calls(failed, call(3, 1.5, 3.5, "sdk"))) == 2, "it ends later"
+    assert len(calls(failed, call(3, 1.5, 2.5, "sdk", request__model="n"))) == 2, "another model"
