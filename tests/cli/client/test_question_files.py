@@ -82,6 +82,7 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
     assert answer.rows or name in (
         "first_problem",
         "find_messages",
+        "find_runs_of_trace",
         "find_spans",
         "list_loops",
         "services_of_tools",

@@ -23,8 +23,9 @@ from retrospan.ingest.interpret.assembly.run_outcome import (
     is_resumed,
     outcome_of,
 )
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.states import Change, States, read_changes
-from retrospan.ingest.interpret.assembly.steps import RunStep, read_steps
+from retrospan.ingest.interpret.assembly.steps import read_steps
 from retrospan.ingest.interpret.assembly.transcripts import synthesize_calls
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values

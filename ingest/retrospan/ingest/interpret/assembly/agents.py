@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ToolCall
 from retrospan.ingest.interpret.assembly.failures import Failure
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.spans.key import whole_number
 from retrospan.schemas.attributes import ATTEMPT, BACKOFF_MS

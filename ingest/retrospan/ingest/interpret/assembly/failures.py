@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.assembly.error_taxonomy import (
     origin_of_rest,
     origin_of_tool,
 )
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas.attributes import ERROR_CLASS, ERROR_ORIGIN

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.assembly.patches import apply_patches
+from retrospan.ingest.interpret.assembly.run_step import RunStep, State
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -14,21 +15,6 @@ from retrospan.ingest.interpret.spans.key import text_of_attribute
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.schemas.attributes import STATE_SCHEMA
 from retrospan.schemas.hashing import hash_of
-
-if TYPE_CHECKING:
-    from retrospan.ingest.interpret.assembly.calls import ModelCall
-    from retrospan.ingest.interpret.assembly.steps import RunStep
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Keys and the numbers of their values; `hash` compares it across runs."""
-
-    source: str  # explicit | framework | messages
-    keys: tuple[str, ...]
-    values: tuple[int, ...]
-    hash: str
-    schema: str | None = None  # name@version, where the agent states it
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall, ToolCall
-from retrospan.ingest.interpret.assembly.states import State, States
+from retrospan.ingest.interpret.assembly.run_step import RunStep
+from retrospan.ingest.interpret.assembly.states import States
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas.attributes import STEP_INDEX, STEP_NAME
 
 _LEAVES = {"retrieval": "retrieval", "memory": "memory"}
-
-
-@dataclass(slots=True)
-class RunStep:
-    number: int
-    kind: str  # model | tool | retrieval | memory | step | node
-    name: str
-    span: NormalizedSpan
-    model: ModelCall | None = None
-    tool: ToolCall | None = None
-    before: State | None = None
-    after: State | None = None
-
-    @property
-    def status(self) -> str:
-        if self.tool is not None:
-            return self.tool.status
-        return "incomplete" if self.span.interrupted else "error" if self.span.failed else "ok"
 
 
 def read_steps(tree: Tree, calls: Calls, states: States) -> list[RunStep]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.lineage.provenance import Edge, read_edges

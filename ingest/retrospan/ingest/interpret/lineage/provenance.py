@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retrospan.ingest.interpret.assembly.calls import messages_once
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.schemas.attributes import OUTPUT_ID

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.assembly.context_use import ContextUse
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key, text_of_attribute, whole_number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ToolCall
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import text_of_attribute
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues

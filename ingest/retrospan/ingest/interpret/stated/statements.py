@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from retrospan.ingest.interpret.assembly.calls import Calls
-from retrospan.ingest.interpret.assembly.steps import RunStep
+from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
