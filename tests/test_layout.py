@@ -49,7 +49,9 @@ COMPOSERS = {
 #: Which folder of `retrospan.ingest` imports which. A new arrow is a decision, and stands here first; none leads back.
 FOLDERS = {
     "access": set[str](),
-    "answer": {"access", "http", "status", "warehouse"},
+    "answer": {"access", "answer/computed", "http", "status", "warehouse"},
+    "answer/computed": {"answer/computed/sql"},
+    "answer/computed/sql": set[str](),
     "cli": {"cli/terminal"},
     "cli/client": {"cli/terminal"},
     "cli/commands": {

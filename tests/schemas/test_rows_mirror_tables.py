@@ -23,6 +23,8 @@ PAIRS: list[tuple[type, str]] = [
     (canonical.FailureRow, "canon_failures"),
     (canonical.AttemptRow, "canon_attempts"),
     (canonical.AgentRow, "canon_agents"),
+    (canonical.LoopRow, "canon_loops"),
+    (canonical.HabitRow, "canon_habits"),
     (stated.ObservationRow, "canon_observations"),
     (stated.UseRow, "canon_uses"),
     (stated.DecisionRow, "canon_decisions"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from story import Ask
 
-from retrospan.ingest.answer.inlining import inlined
+from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
+from retrospan.ingest.answer.inlining import inlined, placed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries.catalogue import install
 
@@ -22,10 +23,25 @@ def views(store: EmbeddedStore) -> Iterator[EmbeddedStore]:
 
 @pytest.fixture
 def ask(views: EmbeddedStore) -> Ask:
-    """Run a SELECT with parameters, as the SQL port would; its rows as dictionaries."""
+    """Run a SELECT with parameters, as the SQL port would; its rows as dictionaries.
 
-    def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
-        found = views.query(inlined(statement), parameters, output_format="JSONEachRow")
+    What the port computes must be what the view itself says.
+    """
+
+    def read(statement: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        found = views.query(statement, parameters, output_format="JSONEachRow")
         return [json.loads(line) for line in found.splitlines()]
 
+    def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
+        found = read(inlined(statement), parameters)
+        with_places, calls = placed(statement, COMPUTED)
+        if calls:
+            given = given_rows(views, calls, parameters)
+            assert in_any_order(read(with_places, {**parameters, **given})) == in_any_order(found)
+        return found
+
     return rows
+
+
+def in_any_order(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(row) for row in rows)

@@ -82,7 +82,8 @@ def test_samples_of_one_population_seldom_differ(views: EmbeddedStore, ask: Ask)
     write(views, "everybody", "", made("everybody", 400))
     for table, version in (
         ("canon_runs", "if(sipHash64(run_id, number) % 2 = 0, 'a', 'b')"),
-        ("canon_tool_calls", ""),
+        ("canon_habits", ""),
+        ("canon_loops", ""),
     ):
         replaced = "concat('split ', toString(number)) AS tenant" + (
             f", {version} AS agent_version" if version else ""

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import random
+from dataclasses import asdict
+from typing import Any
+
+from populations import fill
 from story import Ask, Story, calls
 
+from retrospan.ingest.interpret.rows.habit_rows import habit_rows, loop_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.schemas.canonical import ToolCallRow
 
 _COLUMNS = "agent_name, tool_name, arguments, repeats, first_step, last_step, same_result"
 
@@ -88,3 +96,72 @@ def test_one_run_can_loop_twice(views: EmbeddedStore, ask: Ask) -> None:
         {"first_step": 1, "last_step": 3, "repeats": 3},
         {"first_step": 4, "last_step": 7, "repeats": 4},
     ]
+
+
+def _made_call(chance: random.Random, ordinal: int, step: int) -> ToolCallRow:
+    ran = chance.random() < 0.9
+    return ToolCallRow(
+        tenant="default",
+        run_id="r",
+        generation=7,
+        ordinal=ordinal,
+        step=step if ran else None,
+        trace_id=None,
+        span_id=None,
+        asked_by=None,
+        agent_name=chance.choice([None, "orla"]),
+        tool_name=chance.choice(["search", "search", "send"]),
+        tool_call_id=None,
+        arguments=f"{{{ordinal}}}",
+        result=None,
+        result_source=None,
+        arguments_hash=chance.choice([None, "x", "x", "x"]),
+        result_hash=chance.choice([None, "y", "y", "y"]),
+        effect=None,
+        idempotency_key=None,
+        attempt=None,
+        started_at=None,
+        duration_ms=None,
+        status=chance.choice(["ok", "ok", "ok", "error", "unknown"]),
+        error_type=None,
+        error_message=None,
+    )
+
+
+def test_runs_of_an_older_release_get_the_rows_that_the_interpreter_writes(views: EmbeddedStore) -> None:
+    chance = random.Random(3)
+    made: dict[str, list[ToolCallRow]] = {}
+    lines: list[str] = []
+    for number in range(60):
+        run_id = f"r{number}"
+        steps = chance.sample(range(1, 200), 40)
+        made[run_id] = [_made_call(chance, n, step) for n, step in enumerate(steps, start=1)]
+        for call in made[run_id]:
+            call.run_id = run_id
+            lines.append(json.dumps(asdict(call)))
+    views.insert("INSERT INTO canon_tool_calls", "\n".join(lines).encode(), "JSONEachRow")
+    pointers = [json.dumps({"tenant": "default", "run_id": run_id, "generation": 7}) for run_id in made]
+    views.insert("INSERT INTO canon_runs", "\n".join(pointers).encode(), "JSONEachRow")
+    fill(views)
+    fill(views)  # what is there is not doubled
+
+    def stored(table: str) -> list[Any]:
+        return sorted(views.rows(f"SELECT * FROM {table}"), key=str)
+
+    def written(rows: list[Any]) -> list[Any]:
+        return sorted((list(asdict(row).values()) for row in rows), key=str)
+
+    loops = [
+        loop
+        for run_id, of_run in made.items()
+        for loop in loop_rows({"tenant": "default", "run_id": run_id, "generation": 7}, of_run)
+    ]
+    assert len(loops) > 20
+    assert stored("canon_loops") == written(loops)
+    habits = [
+        habit
+        for run_id, of_run in made.items()
+        for habit in habit_rows({"tenant": "default", "run_id": run_id, "generation": 7}, of_run)
+    ]
+    assert len(habits) == len(made)
+    assert stored("canon_habits") == written(habits)

@@ -281,6 +281,34 @@ class AgentRow:
 
 
 @dataclass(slots=True, kw_only=True)
+class LoopRow:
+    """Three or more executed tool calls in a row of one agent with the same tool and arguments."""
+
+    tenant: str
+    run_id: str
+    generation: int
+    agent_name: str | None
+    tool_name: str
+    arguments_hash: str
+    arguments: str | None  # of the first call
+    repeats: int
+    first_step: int
+    last_step: int
+    same_result: bool  # every call is known to have returned the same
+    started_at: int | None
+
+
+@dataclass(slots=True, kw_only=True)
+class HabitRow:
+    """What a run is compared with others by. A run without tool calls has none."""
+
+    tenant: str
+    run_id: str
+    generation: int
+    tools: list[str]  # of its tool calls, by ordinal
+
+
+@dataclass(slots=True, kw_only=True)
 class RunRow:
     """One run. Written after all its other rows: the pointer to the generation that readers see."""
 

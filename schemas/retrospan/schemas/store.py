@@ -33,6 +33,9 @@ class Store(Protocol):
     be reached. Values travel as `{name:Type}` parameters, never inside the statement.
     """
 
+    longest_parameter: int = 16 << 20
+    """Characters that one parameter may have."""
+
     def keep(self, settings: Settings) -> None:
         """Set these for every further statement of this connection."""
         ...

@@ -13,7 +13,7 @@ is ever looked for in what was put in, nor in the strings and comments of a view
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -26,6 +26,9 @@ from retrospan.queries.catalogue import View
 #: Characters: the engine reads no longer statement than 262,144 bytes. Calls beyond it go to their views.
 LONGEST_TEXT = 200_000
 
+#: Calls of one statement whose rows may come as parameters.
+MOST_PLACED = 4
+
 #: What may follow a table in FROM and is not an alias.
 _CLAUSES = word_set(
     "final sample array left right inner full cross any all semi anti asof join prewhere where group having window "
@@ -33,11 +36,45 @@ _CLAUSES = word_set(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedCall:
+    """A call whose rows are to be given as the parameter `parameter`; `values` are as they were written."""
+
+    view: View
+    parameter: str
+    values: Mapping[str, str]
+
+
 def inlined(sql: str) -> str:
     """Return the statement with its calls of views replaced by what the views select, where that is surely the same.
 
     `sql` is one that the guard let through. The text that is returned reads as the tokens it was made of.
     """
+    return _rewritten(sql, lambda view, call: None)
+
+
+def placed(sql: str, computed: Container[str]) -> tuple[str, list[PlacedCall]]:
+    """Return the same, but with the rows of some views as parameters, and whose rows each parameter is to be."""
+    calls: list[PlacedCall] = []
+
+    def put(view: View, call: _Call) -> list[Token] | None:
+        if view.name not in computed or len(calls) >= MOST_PLACED:
+            return None
+        parameter = f"rows_of_{view.name}_{len(calls) + 1}"
+        calls.append(
+            PlacedCall(view, parameter, {name: written(value) for name, value in call.given.items()})
+        )
+        columns = ", ".join(f"{column.name} {column.type}" for column in view.columns)
+        names = ", ".join(f"row.{column.name} AS {column.name}" for column in view.columns)
+        source = f"(SELECT arrayJoin({{{parameter}:Array(Tuple({columns}))}}) AS row)"
+        return tokens(f"(SELECT {names} FROM {source})")
+
+    text = _rewritten(sql, put)
+    return text, calls
+
+
+def _rewritten(sql: str, put: Callable[[View, _Call], list[Token] | None]) -> str:
+    """Replace each call by what `put` returns for it, by the view's SELECT where that is None."""
     called = {view.name: view for view in catalogue.views() if view.parameters and view.name in sql}
     found = tokens(sql) if called else []
     words = [place for place, token in enumerate(found) if token.kind != "blank"]
@@ -51,11 +88,16 @@ def inlined(sql: str) -> str:
         call = _call(found, words, at) if template is not None and place >= end else None
         if view is None or template is None or call is None:
             continue
-        if call.given.keys() != {parameter.name for parameter in view.parameters} or template.size > room:
+        if call.given.keys() != {parameter.name for parameter in view.parameters}:
             continue
-        room -= template.size
+        instead = put(view, call)
+        if instead is None and template.size > room:
+            continue
+        if instead is None:
+            room -= template.size
+            instead = template.filled(call.given)
         pieces += found[end:place]
-        pieces += template.filled(call.given)
+        pieces += instead
         if not call.has_alias:
             pieces += tokens(f" AS {view.name}")
         end = call.end

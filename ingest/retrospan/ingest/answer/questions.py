@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Vocabulary, harmless
 from retrospan.ingest.answer.clauses import check_value
+from retrospan.ingest.answer.computed.given_rows import COMPUTED
 from retrospan.ingest.answer.failures import QUERY_TOO_LARGE
 from retrospan.ingest.answer.formats import checked_format
 from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, CheckedStatement, Guard
-from retrospan.ingest.answer.inlining import inlined, own_functions
+from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
 from retrospan.ingest.config import Limits
@@ -29,6 +30,10 @@ from retrospan.schemas.store import Escaped
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
 
 
+#: Settings under which what a question needs is looked up.
+_BOUNDS = ("max_execution_time", "max_memory_usage", "max_threads", "max_block_size")
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A query that may be run, with everything that it is run with."""
@@ -38,6 +43,15 @@ class Question:
     output_format: str
     settings: Mapping[str, str | int]
     is_hello: bool
+    calls: Sequence[PlacedCall] = ()
+    """Views whose rows the statement takes as parameters."""
+    without_rows: Callable[[], CheckedStatement] | None = None
+    """Returns the same statement with the views' SELECTs in place of these parameters. Raises SqlError."""
+
+    @property
+    def bounds(self) -> Mapping[str, str | int]:
+        """The settings that bound what the engine may take, and none that changes what a statement means."""
+        return {**{name: self.settings[name] for name in _BOUNDS}, **READERS}
 
 
 class Understanding:
@@ -78,7 +92,11 @@ class Understanding:
         if database not in (DATABASE, "default"):
             raise SqlError(f"there is no database {database[:60]}. Use {DATABASE}.", code=UNKNOWN_DATABASE)
         parameters = _parameters(request.query)
-        statement = self._executed(sql, parameters)
+        checked = self._checked(sql, parameters)
+        text, calls = placed(checked.sql, COMPUTED)
+        if any(call.parameter in parameters for call in calls):
+            text, calls = inlined(checked.sql), []
+        statement = self._executed(checked, text, parameters)
         output_format = checked_format(
             statement.output_format
             or request.query.get("default_format")
@@ -91,7 +109,13 @@ class Understanding:
             and native.is_hello(statement.sql)
         )
         return Question(
-            statement, parameters, output_format, self._settings(statement, request.query), says_hello
+            statement,
+            parameters,
+            output_format,
+            self._settings(statement, request.query),
+            says_hello,
+            calls,
+            lambda: self._executed(checked, inlined(checked.sql), parameters),
         )
 
     def _sql(self, request: Request) -> str:
@@ -116,10 +140,10 @@ class Understanding:
             )
         return f"{asked}\n{body}" if asked and body else asked or body
 
-    def _executed(self, sql: str, parameters: Mapping[str, str]) -> CheckedStatement:
+    def _executed(
+        self, statement: CheckedStatement, text: str, parameters: Mapping[str, str]
+    ) -> CheckedStatement:
         """Return the statement as the engine gets it: what the guard let through last, views put in place before."""
-        statement = self._checked(sql, parameters)
-        text = inlined(statement.sql)
         if text == statement.sql:
             return statement
         return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)

@@ -26,6 +26,8 @@ from retrospan.ingest.access.remote import RemoteGate
 from retrospan.ingest.access.tokens import Grant, Right
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
+from retrospan.ingest.answer.computed.given_rows import given_rows
+from retrospan.ingest.answer.computed.lookups import TooMuch
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
     REQUIRED_PASSWORD,
@@ -34,7 +36,7 @@ from retrospan.ingest.answer.failures import (
     last_words,
 )
 from retrospan.ingest.answer.formats import content_type
-from retrospan.ingest.answer.guard import ACCESS_DENIED
+from retrospan.ingest.answer.guard import ACCESS_DENIED, CheckedStatement
 from retrospan.ingest.answer.questions import Question, Understanding
 from retrospan.ingest.answer.running import Circumstances, RunningQuery
 from retrospan.ingest.answer.slots import Slots
@@ -66,7 +68,7 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     WarehouseUnavailable,
 )
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -361,11 +363,25 @@ class SqlPort:
         store = self._reader_of(tenant)
         try:
             running.stopper = store.stopper()
+            statement, parameters = _with_rows(store, question)
             store.keep(question.settings)
-            store.write(descriptor, question.statement.sql, question.parameters, question.output_format)
+            store.write(descriptor, statement.sql, parameters, question.output_format)
         finally:
             running.stopper = None
             store.close()
+
+
+def _with_rows(store: Store, question: Question) -> tuple[CheckedStatement, Parameters]:
+    """Return what to execute: with the rows of its computed views as parameters, where they can be."""
+    if not question.calls or question.without_rows is None:
+        return question.statement, question.parameters
+    store.keep(question.bounds)
+    try:
+        rows = given_rows(store, question.calls, question.parameters)
+    except TooMuch:
+        # The views themselves answer, within the engine's limits.
+        return question.without_rows(), question.parameters
+    return question.statement, {**question.parameters, **rows}
 
 
 @dataclass(slots=True)

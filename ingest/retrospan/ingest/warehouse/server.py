@@ -207,6 +207,9 @@ class ServerWarehouse:
 class ServerStore(Store):
     """One connection. Belongs to one thread at a time."""
 
+    #: Parameters are part of the address, which a server reads up to 1 MiB of.
+    longest_parameter = 256 << 10
+
     def __init__(
         self,
         client: _Client,

@@ -45,6 +45,8 @@ TABLES = (
     "canon_failures",
     "canon_attempts",
     "canon_agents",
+    "canon_loops",
+    "canon_habits",
     "canon_crossings",
     "canon_observations",
     "canon_uses",

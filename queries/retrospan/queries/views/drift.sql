@@ -78,12 +78,10 @@ WITH
     ),
     tool_sequences AS
     (
-        SELECT
-            tenant,
-            run_id,
-            arraySort((tool, ordinal) -> ordinal, groupArray(tool_name), groupArray(ordinal)) AS called
-        FROM tool_calls
-        GROUP BY tenant, run_id
+        SELECT h.tenant AS tenant, h.run_id AS run_id, h.tools AS called
+        FROM canon_habits AS h
+        INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+            USING (tenant, run_id, generation)
     ),
     -- What is compared of each run.
     habits AS

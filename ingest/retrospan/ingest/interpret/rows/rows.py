@@ -11,6 +11,7 @@ from retrospan.ingest.interpret.assembly.states import Change
 from retrospan.ingest.interpret.assembly.values import Value
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.rows.act_rows import model_call_row, step_row, tool_call_row
+from retrospan.ingest.interpret.rows.habit_rows import habit_rows, loop_rows
 from retrospan.ingest.interpret.rows.run_row import run_row
 from retrospan.ingest.interpret.rows.shared_refs import crossings_of
 from retrospan.ingest.interpret.run import InterpretedRun
@@ -33,6 +34,8 @@ class Rows:
     failures: list[rows.FailureRow] = field(default_factory=list)
     attempts: list[rows.AttemptRow] = field(default_factory=list)
     agents: list[rows.AgentRow] = field(default_factory=list)
+    loops: list[rows.LoopRow] = field(default_factory=list)
+    habits: list[rows.HabitRow] = field(default_factory=list)
     crossings: list[rows.CrossingRow] = field(default_factory=list)
     observations: list[stated.ObservationRow] = field(default_factory=list)
     uses: list[stated.UseRow] = field(default_factory=list)
@@ -62,6 +65,8 @@ def rows_of(run: InterpretedRun, tenant: str, generation: int, history_run_id: s
     out.failures = [_failure(key, failure) for failure in run.failures]
     out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
     out.agents = [_agent(key, agent) for agent in run.agents]
+    out.loops = loop_rows(key, out.tool_calls)
+    out.habits = habit_rows(key, out.tool_calls)
     _add_statements(out, key, run)
     out.problems = [
         rows.ProblemRow(**key, span_id=p.span_id, field=p.field, raw=p.raw, reason=p.reason)

@@ -23,6 +23,8 @@ GENERATIONAL = (
     "failures",
     "attempts",
     "agents",
+    "loops",
+    "habits",
     "crossings",
     "observations",
     "uses",

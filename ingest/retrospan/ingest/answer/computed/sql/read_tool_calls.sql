@@ -1,0 +1,18 @@
+-- title: the tool calls of two runs, as they are compared
+-- params: run_ids Array(String), generations Array(UInt64), most UInt64 (rows)
+-- returns: run_id, generation, ordinal, step, tool_name, error_type, error_message, arguments_hash, result_hash, arguments, result; long texts are cut
+SELECT
+    run_id,
+    generation,
+    ordinal,
+    step,
+    tool_name,
+    error_type,
+    error_message,
+    arguments_hash,
+    result_hash,
+    substringUTF8(arguments, 1, 500) AS short_arguments,
+    substringUTF8(result, 1, 500) AS short_result
+FROM canon_tool_calls
+WHERE run_id IN {run_ids:Array(String)} AND generation IN {generations:Array(UInt64)}
+LIMIT {most:UInt64}
