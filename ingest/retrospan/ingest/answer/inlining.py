@@ -30,7 +30,7 @@ LONGEST_TEXT = 200_000
 MOST_PLACED = 4
 
 #: What may follow a table in FROM and is not an alias.
-_CLAUSES = word_set(
+CLAUSES = word_set(
     "final sample array left right inner full cross any all semi anti asof join prewhere where group having window "
     "qualify order limit offset settings format union except intersect on using global"
 )
@@ -141,7 +141,7 @@ class _Template:
 def _template(view: View) -> _Template | None:
     """Return the view's statement cut at its parameters; None when it names one that its header does not."""
     types = {parameter.name: parameter.type for parameter in view.parameters}
-    found = [_short(token) for token in tokens(f"(\n{view.statement}\n)")]
+    found = [shortened(token) for token in tokens(f"(\n{view.statement}\n)")]
     pieces: list[tuple[Token, ...]] = []
     names: list[str] = []
     begin = 0
@@ -162,7 +162,7 @@ def _template(view: View) -> _Template | None:
     return _Template(tuple(pieces), tuple(names), tuple(types[name] for name in names), size)
 
 
-def _short(token: Token) -> Token:
+def shortened(token: Token) -> Token:
     """Blanks of one character: a comment has left as many as it was long."""
     if token.kind != "blank":
         return token
@@ -209,7 +209,7 @@ def _call(found: Sequence[Token], words: Sequence[int], at: int) -> _Call | None
         position += 2 + size
         if is_mark(position, ")"):
             after = word(position + 1)
-            is_alias = after is not None and after.kind in ("word", "name") and after.folded not in _CLAUSES
+            is_alias = after is not None and after.kind in ("word", "name") and after.folded not in CLAUSES
             return _Call(given, words[position] + 1, is_alias)
         if not is_mark(position, ","):
             return None

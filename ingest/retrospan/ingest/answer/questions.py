@@ -19,6 +19,7 @@ from retrospan.ingest.answer.failures import QUERY_TOO_LARGE
 from retrospan.ingest.answer.formats import checked_format
 from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
+from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
 from retrospan.ingest.config import Limits
@@ -93,9 +94,9 @@ class Understanding:
             raise SqlError(f"there is no database {database[:60]}. Use {DATABASE}.", code=UNKNOWN_DATABASE)
         parameters = _parameters(request.query)
         checked = self._checked(sql, parameters)
-        text, calls = placed(checked.sql, COMPUTED)
+        text, calls = placed(lean(checked.sql), COMPUTED)
         if any(call.parameter in parameters for call in calls):
-            text, calls = inlined(checked.sql), []
+            text, calls = inlined(lean(checked.sql)), []
         statement = self._executed(checked, text, parameters)
         output_format = checked_format(
             statement.output_format
