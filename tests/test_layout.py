@@ -67,7 +67,7 @@ FOLDERS = {
     "cli/terminal": set[str](),
     "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize"},
     "demo": {"cli", "cli/client", "cli/terminal"},
-    "doctor": {"access", "load", "log", "warehouse"},
+    "doctor": {"access", "load", "log", "status", "warehouse"},
     "http": {"access"},
     "interpret": {
         "interpret/assembly",
