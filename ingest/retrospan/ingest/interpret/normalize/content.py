@@ -60,6 +60,7 @@ def read_content(
         said = list(_event_messages(sent, names))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
+        span.is_in_events = bool(said)
     _complete(sent, places, span, is_whole=is_whole)
     span.input = answered_once(span.input)
     leading: list[Part] = []

@@ -54,6 +54,7 @@ class NormalizedSpan:
     system: list[Part] = field(default_factory=list)
     input: list[Message] = field(default_factory=list)
     output: list[Message] = field(default_factory=list)
+    is_in_events: bool = False  # each message came in an event, which leaves out the text beside calls
     tool_definitions: object = None
     finish_reasons: list[str] = field(default_factory=list)
     tokens: TokenUsage = field(default_factory=TokenUsage)
