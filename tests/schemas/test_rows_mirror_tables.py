@@ -30,6 +30,7 @@ PAIRS: list[tuple[type, str]] = [
     (stated.CheckpointRow, "canon_checkpoints"),
     (stated.ApprovalRow, "canon_approvals"),
     (stated.CompactionRow, "canon_compactions"),
+    (stated.EvaluationRow, "canon_evaluations"),
     (canonical.CrossingRow, "canon_crossings"),
     (canonical.ProblemRow, "canon_problems"),
     (canonical.RunRow, "canon_runs"),

@@ -53,6 +53,7 @@ TABLES = (
     "canon_checkpoints",
     "canon_approvals",
     "canon_compactions",
+    "canon_evaluations",
     "canon_problems",
     "canon_runs",
 )

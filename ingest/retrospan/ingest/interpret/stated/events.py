@@ -45,14 +45,19 @@ class Whereabouts:
 
         What a task step says before its first act belongs to that act.
         """
-        around = span if span in self._steps else self._around.get(span)
+        around = self.around(span)
         if around is not None:
-            return self._steps[around]
+            return around
         inside, begun = self._inside, bisect_right(self._starts, at)
         number = inside.last(span, begun)
         if number is None and span.sent.attributes.keys() & _TASK:
             number = inside.first(span)
         return self._ordered[number - 1] if number is not None else None
+
+    def around(self, span: NormalizedSpan) -> RunStep | None:
+        """Return the step that the span is or lies in."""
+        around = span if span in self._steps else self._around.get(span)
+        return None if around is None else self._steps[around]
 
     @cached_property
     def _inside(self) -> Inside:
