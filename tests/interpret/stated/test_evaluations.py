@@ -222,7 +222,8 @@ def test_attributes_in_the_body_of_a_record_are_read() -> None:
     record = LogRecord(
         event=RESULT, time_ns=12, body=said(name="x", score=3), attributes={}, order=(12, 0, "")
     )
-    assert (lambda row: (row.name, row.score))(one(span(1, "invoke_agent", logs=[record]))) == ("x", 3.0)
+    row = one(span(1, "invoke_agent", logs=[record]))
+    assert (row.name, row.score) == ("x", 3.0)
 
 
 @pytest.mark.parametrize(
