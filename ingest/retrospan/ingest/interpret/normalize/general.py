@@ -65,6 +65,8 @@ def read_span(
     places = SpanFields(sent, names)
     if operation is None:
         check_kinds(sent, names, problems)
+        for unread in sent.unread:
+            problems.add(sent.span_id, unread.field, unread.raw, unread.reason)
     metadata = _metadata(sent.attributes, places)
     operation = operation or operation_of(places, bool(sent.parent_span_id))
     span = NormalizedSpan(sent=sent, operation=operation, names=names)
@@ -96,8 +98,10 @@ def read_span(
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in sent.attributes:
             setattr(span, name, _object(sent, key, problems))
-    span.states = any(key in sent.attributes for key in _STATING) or any(
-        event.name.startswith(CONVENTIONS) for event in sent.events
+    span.states = (
+        sent.is_placeholder
+        or any(key in sent.attributes for key in _STATING)
+        or any(event.name.startswith(CONVENTIONS) for event in sent.events)
     )
     return span
 
