@@ -220,7 +220,7 @@ def test_of_calls_that_have_the_flag_in_a_row_the_first_tells_of_a_compaction() 
 
 
 def test_the_flag_in_the_details_of_a_call_is_that_of_the_call() -> None:
-    details = {"gen_ai.conversation.compacted": True}
+    details: dict[str, object] = {"gen_ai.conversation.compacted": True}
     as_log = chat(3, logs=[record(DETAILS, 35, details)])
     as_event = chat(3, events=[Event(name=DETAILS, time_ns=35, attributes=details)])
     assert compactions(chat(2), as_log) == compactions(chat(2), as_event) == compactions(chat(2), flagged(3))

@@ -66,8 +66,8 @@ def event(at: int = 12, **fields: object) -> Event:
     return Event(name=RESULT, time_ns=at, attributes=said(**fields))
 
 
-def log(at: int = 12, body: object = None, order: str = "", **fields: object) -> LogRecord:
-    return LogRecord(event=RESULT, time_ns=at, body=body, attributes=said(**fields), order=(at, 0, order))
+def log(at: int = 12, **fields: object) -> LogRecord:
+    return LogRecord(event=RESULT, time_ns=at, body=None, attributes=said(**fields), order=(at, 0, ""))
 
 
 def told(*spans: Span) -> Rows:
@@ -204,7 +204,7 @@ def test_annotations_judge_the_span_that_has_them_and_evaluations_the_one_that_i
 
 
 def test_a_result_that_is_also_in_the_attributes_is_one() -> None:
-    fields = {"name": "x", "score": 0.5, "label": "ok"}
+    fields: dict[str, object] = {"name": "x", "score": 0.5, "label": "ok"}
     judge = span(
         2, "evaluate", 1, attributes=said(**fields), events=[event(13, **fields)], logs=[log(14, **fields)]
     )

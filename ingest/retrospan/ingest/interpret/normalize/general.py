@@ -66,6 +66,8 @@ def read_span(
     places = SpanFields(sent, names)
     if operation is None:
         check_kinds(sent, names, problems)
+        for unread in sent.unread:
+            problems.add(sent.span_id, unread.field, unread.raw, unread.reason)
     metadata = _metadata(sent.attributes, places)
     operation = operation or operation_of(places, bool(sent.parent_span_id))
     span = NormalizedSpan(sent=sent, operation=operation, names=names)
@@ -98,7 +100,8 @@ def read_span(
         if key in sent.attributes:
             setattr(span, name, _object(sent, key, problems))
     span.states = (
-        any(key in sent.attributes for key in _STATING)
+        sent.is_placeholder
+        or any(key in sent.attributes for key in _STATING)
         or any(event.name.startswith(CONVENTIONS) for event in sent.events)
         or semconv.EVALUATION_NAME in sent.attributes
         or names_any(sent, (EVALUATION_RESULT,))

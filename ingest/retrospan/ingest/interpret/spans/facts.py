@@ -9,11 +9,14 @@ from collections.abc import Collection, Iterator, Sequence
 
 from retrospan.ingest.interpret.spans.span import Attributes, Event, LogRecord, Span
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.semconv import EXCEPTION_MESSAGE, EXCEPTION_TYPE
+from retrospan.schemas.attributes import EVENT_ID, RUN_ID
+from retrospan.schemas.semconv import EVENT_NAME, EXCEPTION_MESSAGE, EXCEPTION_TYPE
 
 #: The exceptions that end an operation, under the general name and under that of the GenAI conventions.
 EXCEPTIONS = ("exception", "gen_ai.client.operation.exception")
 _OF_EXCEPTIONS = (EXCEPTION_TYPE, EXCEPTION_MESSAGE)
+#: What says nothing of the fact: only one form of it may have that.
+_OF_THE_RECORD = frozenset((EVENT_ID, RUN_ID, EVENT_NAME))
 EVALUATION_RESULT = "gen_ai.evaluation.result"
 
 
@@ -74,6 +77,7 @@ def _by_content(
     found: dict[str, dict[int, Event]] = {}
     for event in events:
         if event.name in names:
-            said = write_json([event.name, dict(sorted(event.attributes.items()))])
+            told = {key: value for key, value in event.attributes.items() if key not in _OF_THE_RECORD}
+            said = write_json([event.name, dict(sorted(told.items()))])
             found.setdefault(said, {})[event.time_ns] = event
     return found

@@ -142,7 +142,13 @@ def _at(
     step = whereabouts.step(span, at)
     fields = Fields(span.sent.attributes, span.sent.span_id, problems)
     event = StatedEvent(
-        semconv.CONVERSATION_COMPACTED, span, 0, at, step.number if step is not None else None, fields
+        semconv.CONVERSATION_COMPACTED,
+        span,
+        "",
+        at,
+        span.sent.arrived_at,
+        step.number if step is not None else None,
+        fields,
     )
     return Compaction(event, None, None, None, model_call)
 

@@ -20,12 +20,13 @@ _TASK = {STEP_INDEX, STEP_NAME}
 
 @dataclass(frozen=True, slots=True)
 class StatedEvent:
-    """One event. `index` is its place among the events of its span, from 0; `at` is Unix nanoseconds."""
+    """One event. `identity` tells it from all others, in whichever form it came; `at` is Unix nanoseconds."""
 
     name: str
     span: NormalizedSpan
-    index: int
+    identity: str
     at: int
+    known_from: int
     step: int | None
     fields: Fields
 
@@ -65,13 +66,15 @@ class Whereabouts:
 
 
 def read_events(tree: Tree, whereabouts: Whereabouts, problems: ParseIssues) -> Iterator[StatedEvent]:
-    """Yield the events of the conventions, in the order of the spans, within a span as they were sent."""
+    """Yield the events of the conventions, in the order of the spans, within a span in their own."""
     for span in tree.spans:
         if span.is_told:
             continue  # has no span of its own: the one it is told by has the events
-        for index, event in enumerate(span.sent.events):
+        for event in span.sent.events:
             if event.name.startswith(CONVENTIONS):
                 at = event.time_ns or span.sent.done_at
                 step = whereabouts.step(span, at)
                 fields = Fields(event.attributes, span.sent.span_id, problems)
-                yield StatedEvent(event.name, span, index, at, step.number if step else None, fields)
+                number = step.number if step else None
+                known = event.arrived_at or span.sent.arrived_at
+                yield StatedEvent(event.name, span, event.identity, at, known, number, fields)
