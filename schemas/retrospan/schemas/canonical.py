@@ -332,3 +332,10 @@ class RunRow:
     joined_by: list[str] = field(
         default_factory=list
     )  # run_id | link | history: why each of those belongs to it
+    process_id: str = (
+        ""  # of its spans that have begun and not ended; '' where there is none, or none says it
+    )
+    is_open: bool = False  # its root has begun and not ended
+    last_said_at: int = 0  # time of the newest that any of it said
+    fork_step: int | None = None  # the step of its parent that it went another way from
+    patch: str | None = None  # JSON: what it changed there

@@ -32,6 +32,7 @@ TABLES = (
     "raw_rejects",
     "arrivals",
     "run_marks",
+    "processes",
     "receipts",
     "loaded_batches",
     "canon_traces",
