@@ -14,6 +14,7 @@ PAIRS: list[tuple[type, str]] = [
     (raw.RawLog, "raw_logs"),
     (canonical.TraceRow, "canon_traces"),
     (canonical.SpanRow, "canon_spans"),
+    (canonical.LogTextRow, "canon_log_texts"),
     (canonical.ValueRow, "canon_values"),
     (canonical.ModelCallRow, "canon_model_calls"),
     (canonical.ToolCallRow, "canon_tool_calls"),

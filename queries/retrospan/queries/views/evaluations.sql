@@ -4,7 +4,7 @@
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run in which the evaluation was said
 --   step Nullable(UInt32): step that it was said on; NULL if outside any step
---   span_id String: span that it was said on
+--   span_id String: span that it was said on; '' if it names none that is known
 --   name LowCardinality(Nullable(String)): what was measured, such as relevance
 --   score Nullable(Float64): the result as a number; its range and direction are the evaluator's
 --   label LowCardinality(Nullable(String)): the result as a word, such as pass

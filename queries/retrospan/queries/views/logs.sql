@@ -62,9 +62,10 @@ SELECT
     multiIf(
         l.body.kind = 'unset', '',
         l.body.kind = 'double', retrospan_double_json(l.body.value),
+        l.body.kind IN ('array*', 'kvlist*') AND t.body != '', t.body,
         l.body.value
     ) AS body,
-    retrospan_attribute_texts(l.attributes, CAST(map(), 'Map(String, String)')) AS attributes,
+    retrospan_attribute_texts(l.attributes, t.attributes) AS attributes,
     l.severity_text AS severity_text,
     l.scope_name AS scope_name,
     nullIf(arrayLast(a -> a.key = 'service.name', l.resource_attributes).value, '') AS service_name,
@@ -76,6 +77,7 @@ FROM
         w.tenant AS tenant,
         w.trace_id AS trace_id,
         w.span_id AS span_id,
+        w.content_hash AS content_hash,
         w.arrived_at AS arrived_at,
         w.time_ns AS time_ns,
         w.observed_ns AS observed_ns,
@@ -121,6 +123,7 @@ FROM
         w.tenant AS tenant,
         w.trace_id AS trace_id,
         w.span_id AS span_id,
+        w.content_hash AS content_hash,
         w.arrived_at AS arrived_at,
         w.time_ns AS time_ns,
         w.observed_ns AS observed_ns,
@@ -174,4 +177,16 @@ LEFT JOIN
     AND s.generation = l.generation
     AND s.trace_id = l.trace_id
     AND s.span_id = l.span_id
+LEFT JOIN
+(
+    SELECT tenant, run_id, generation, trace_id, span_id, record, any(body) AS body, any(attributes) AS attributes
+    FROM canon_log_texts
+    GROUP BY tenant, run_id, generation, trace_id, span_id, record
+) AS t
+    ON t.tenant = l.tenant
+    AND t.run_id = l.run_id
+    AND t.generation = l.generation
+    AND t.trace_id = l.trace_id
+    AND t.span_id = l.span_id
+    AND t.record = toString(l.content_hash)
 SETTINGS join_use_nulls = 0

@@ -105,6 +105,7 @@ def read_span(
         or any(event.name.startswith(CONVENTIONS) for event in sent.events)
         or semconv.EVALUATION_NAME in sent.attributes
         or names_any(sent, (EVALUATION_RESULT,))
+        or bool(sent.loose)
     )
     return span
 

@@ -42,6 +42,7 @@ class Rows:
     approvals: list[stated.ApprovalRow] = field(default_factory=list)
     compactions: list[stated.CompactionRow] = field(default_factory=list)
     evaluations: list[stated.EvaluationRow] = field(default_factory=list)
+    log_texts: list[rows.LogTextRow] = field(default_factory=list)
     problems: list[rows.ProblemRow] = field(default_factory=list)
     spans: list[rows.SpanRow] = field(default_factory=list)
     traces: list[rows.TraceRow] = field(default_factory=list)

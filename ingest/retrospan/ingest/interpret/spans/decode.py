@@ -32,7 +32,7 @@ def spans_of(raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> list[S
     own: dict[tuple[str, str], list[OwnRecord]] = {}
     for raw_log in raw_logs:
         key = (raw_log.trace_id, raw_log.span_id)
-        log = _log(raw_log)
+        log = log_record(raw_log)
         if is_own(log.event):
             own.setdefault(key, []).append(_own(raw_log, log))
         elif key in spans:
@@ -81,7 +81,8 @@ def _span(raw: RawSpan) -> Span:
     )
 
 
-def _log(raw: RawLog) -> LogRecord:
+def log_record(raw: RawLog) -> LogRecord:
+    """Return a log record as it was sent, under its event's name."""
     attributes = decode(raw.attributes)
     named = attributes.get(semconv.EVENT_NAME)
     time_ns = raw.time_ns or raw.observed_ns
@@ -105,10 +106,16 @@ def _own(raw: RawLog, log: LogRecord) -> OwnRecord:
     )
 
 
-def render_deep(raw: RawSpan) -> dict[str, str]:
+def render_deep(raw: RawSpan | RawLog) -> dict[str, str]:
     """Return the JSON of the attributes that are nested deeper than SQL decodes, by key."""
-    return {
-        key: write_json(bounded(value_of(kind, text)))
-        for key, kind, text in raw.attributes
-        if kind.endswith("*")
-    }
+    return {key: _rendered(kind, text) for key, kind, text in raw.attributes if kind.endswith("*")}
+
+
+def render_body(raw: RawLog) -> str:
+    """Return the JSON of a body that is nested deeper than SQL decodes, '' for any other."""
+    kind, text = raw.body
+    return _rendered(kind, text) if kind.endswith("*") else ""
+
+
+def _rendered(kind: str, text: str) -> str:
+    return write_json(bounded(value_of(kind, text)))

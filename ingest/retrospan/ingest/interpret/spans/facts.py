@@ -26,13 +26,16 @@ def facts_named(span: Span, names: Collection[str]) -> list[Event]:
     Equal ones of one time are one fact. Of equal ones that were sent as events and as log records there are as many
     facts as of the form with more of them: each way has a clock of its own, and both tell of the same.
     """
-    if not span.logs and not span.events:
-        return []
-    events = _by_content(span.events, names)
-    records = _by_content(map(_event, (record for record in span.logs if record.event in names)), names)
+    return facts_of(span.events, span.logs, names) if span.logs or span.events else []
+
+
+def facts_of(events: Sequence[Event], logs: Sequence[LogRecord], names: Collection[str]) -> list[Event]:
+    """Return the facts of some events and log records, as `facts_named` does."""
+    by_event = _by_content(events, names)
+    by_record = _by_content(map(_event, (record for record in logs if record.event in names)), names)
     facts: list[tuple[int, str, Event]] = []
-    for content in events.keys() | records.keys():
-        told, sent = events.get(content, {}), records.get(content, {})
+    for content in by_event.keys() | by_record.keys():
+        told, sent = by_event.get(content, {}), by_record.get(content, {})
         more = told if len(told) >= len(sent) else sent
         facts += ((at, content, more[at]) for at in more)
     return [event for _, _, event in sorted(facts, key=lambda fact: fact[:2])]

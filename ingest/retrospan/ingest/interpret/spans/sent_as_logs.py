@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrospan.ingest.interpret.spans.span import (
     HAS_IS_REMOTE,
@@ -204,6 +204,7 @@ def _take_in(span: Span, records: Sequence[OwnRecord]) -> None:
     events = list(others)
     for event in own:
         if event.name in FILLING:
+            span.filled_at = max(span.filled_at, event.time_ns)
             filled.update(
                 {key: value for key, value in event.attributes.items() if key not in _OF_THE_RECORD}
             )
@@ -239,15 +240,13 @@ def _once(span: Span, records: Iterable[OwnRecord]) -> list[Event]:
         )
         _keep(span, kept, event)
     for index, event in enumerate(span.events):
-        if is_own(event.name):
-            event_id = _event_id(event.attributes)
-            if event_id:
-                event.identity = _named(span, event_id)
-            else:
-                event.identity = hash_of([span.trace_id, span.span_id, index])
-                places[event.identity] = index
-            event.arrived_at = span.arrived_at
-            _keep(span, kept, event)
+        if not is_own(event.name):
+            continue
+        event_id = _event_id(event.attributes)
+        identity = _named(span, event_id) if event_id else hash_of([span.trace_id, span.span_id, index])
+        if not event_id:
+            places[identity] = index
+        _keep(span, kept, replace(event, identity=identity, arrived_at=span.arrived_at))
     return sorted(
         kept.values(),
         key=lambda event: (event.time_ns, places.get(event.identity, _NO_PLACE), event.identity),

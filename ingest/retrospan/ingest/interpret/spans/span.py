@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 Attributes = Mapping[str, object]
 
@@ -77,6 +78,9 @@ class Span:
     events: list[Event] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     logs: list[LogRecord] = field(default_factory=list)
+    loose: list[LogRecord] = field(
+        default_factory=list
+    )  # evaluations in its trace that name no span that is known
     dropped_attributes: int = 0
     sequence: int = 0
     arrived_at: int = 0
@@ -85,6 +89,7 @@ class Span:
     is_open: bool = False
     is_placeholder: bool = False
     process_id: str = ""  # of the process that said that it has begun
+    filled_at: int = 0  # when an event last said something that is now among its attributes
     unread: list[Unread] = field(default_factory=list)
     parent_trace_id: str = ""  # of a parent in another trace that this one joins; '' is the own trace
 
@@ -106,7 +111,12 @@ class Span:
     @property
     def said_at(self) -> int:
         """The time of the newest that it said: its end, its beginning, or an event."""
-        return max(self.done_at, *(event.time_ns for event in self.events), 0)
+        return max(self.done_at, self.filled_at, *(event.time_ns for event in self.events))
+
+    @property
+    def until(self) -> float:
+        """When it ended; what has not is open for ever."""
+        return inf if self.is_open else self.ended_at
 
     @property
     def has_remote_parent(self) -> bool:

@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, facts_named
+from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, facts_named, facts_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.interpret.spans.unflatten import unflatten
@@ -63,6 +63,7 @@ class Evaluation:
     response_id: str | None  # of the answer that was judged, as the evaluator names it
     error_type: str | None  # why there is no result
     at: int
+    is_loose: bool  # named no span: that of the trace's first is not its
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class _Said:
     at: int
     of_own: bool
     places: Mapping[str, str]  # under which attribute each name was sent, where it has another
+    is_loose: bool = False
 
 
 class _Targets:
@@ -139,6 +141,9 @@ def read_evaluations(
         if not span.is_told:
             for said in _said(span):
                 found.append(_evaluation(span, said, targets, whereabouts, problems))
+            for event in facts_of((), span.sent.loose, (EVALUATION_RESULT,)):
+                loose = _Said(event.attributes, event.time_ns, False, {}, is_loose=True)
+                found.append(_evaluation(span, loose, targets, whereabouts, problems))
     return found
 
 
@@ -205,11 +210,13 @@ def _evaluation(
     span: NormalizedSpan, said: _Said, targets: _Targets, whereabouts: Whereabouts, problems: ParseIssues
 ) -> Evaluation:
     fields = Fields(said.attributes, span.sent.span_id, problems, said.places)
-    step = whereabouts.around(span)
+    step = None if said.is_loose else whereabouts.around(span)
     response_id = fields.text(semconv.RESPONSE_ID)
     own_id = said.attributes is span.sent.attributes and not _judges(span)
     if response_id is not None and not own_id:
         judged = targets.answer(response_id)
+    elif said.is_loose:
+        judged = None
     else:
         judged = targets.act(span) if said.of_own else targets.linked(span)
     return Evaluation(
@@ -220,21 +227,22 @@ def _evaluation(
         fields.text(semconv.EVALUATION_SCORE_LABEL),
         fields.text(semconv.EVALUATION_EXPLANATION),
         judged,
-        _judge(fields, said, span),
+        _judge(said, span),
         response_id,
         fields.text(semconv.ERROR_TYPE),
         said.at,
+        said.is_loose,
     )
 
 
-def _judge(fields: Fields, said: _Said, span: NormalizedSpan) -> str | None:
+def _judge(said: _Said, span: NormalizedSpan) -> str | None:
     """Return who judged: as the evaluation says, else the agent or the model of the evaluator's span."""
     for name in _JUDGES:
         value = read_value(said.attributes.get(name))
         named = value.get("name") if isinstance(value, dict) else value
         if isinstance(named, str) and named:
             return named
-    if not _judges(span):
+    if said.is_loose or not _judges(span):
         return None
     own = Fields(span.sent.attributes, span.sent.span_id, ParseIssues())
     return own.text(semconv.AGENT_NAME) or own.text(semconv.RESPONSE_MODEL) or own.text(semconv.REQUEST_MODEL)

@@ -131,9 +131,12 @@ def compaction_row(key: Key, compaction: Compaction) -> rows.CompactionRow:
 
 
 def evaluation_row(key: Key, evaluation: Evaluation) -> rows.EvaluationRow:
+    place = _place(evaluation.step, evaluation.span)
+    if evaluation.is_loose:
+        place["span_id"] = ""
     return rows.EvaluationRow(
         **key,
-        **_place(evaluation.step, evaluation.span),
+        **place,
         name=evaluation.name,
         score=evaluation.score,
         label=evaluation.label,
