@@ -12,6 +12,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from otlp_requests import logs, span, traces
+from otlp_requests import record as sent_record
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
@@ -47,27 +48,28 @@ def answering(number: int, response_id: str, trace_id: bytes = TRACE) -> Span:
 
 
 def record(
-    event: str = "", at: int = AT, *, span_id: int = 0, trace_id: bytes = TRACE, **said: Any
+    event: str = "",
+    at: int = AT,
+    said: dict[str, object] | None = None,
+    *,
+    span_id: int = 0,
+    trace_id: bytes = TRACE,
 ) -> LogRecord:
-    """A log record; a name's `__` is a point."""
-    made = LogRecord(
-        time_unix_nano=at,
-        trace_id=trace_id,
-        span_id=span_id.to_bytes(8) if span_id else b"",
-        event_name=event,
+    named = span_id.to_bytes(8) if span_id else b""
+    return sent_record(event, at, said, trace_id=trace_id, span_id=named)
+
+
+def evaluated(
+    at: int = AT, said: dict[str, object] | None = None, *, span_id: int = 0, trace_id: bytes = TRACE
+) -> LogRecord:
+    named: dict[str, object] = {"gen_ai.evaluation.name": "x", "gen_ai.evaluation.score.value": 0.5}
+    return record(
+        "gen_ai.evaluation.result", at, {**named, **(said or {})}, span_id=span_id, trace_id=trace_id
     )
-    for key, value in said.items():
-        attribute = made.attributes.add(key=key.replace("__", ".")).value
-        if isinstance(value, float):
-            attribute.double_value = value
-        else:
-            attribute.string_value = value
-    return made
 
 
-def evaluated(at: int = AT, *, span_id: int = 0, trace_id: bytes = TRACE, **said: Any) -> LogRecord:
-    named = {"gen_ai__evaluation__name": "x", "gen_ai__evaluation__score__value": 0.5}
-    return record("gen_ai.evaluation.result", at, span_id=span_id, trace_id=trace_id, **named, **said)
+def of(response_id: str) -> dict[str, object]:
+    return {"gen_ai.response.id": response_id}
 
 
 def ask(store: EmbeddedStore, query: str) -> list[dict[str, Any]]:
@@ -86,8 +88,8 @@ def test_an_evaluation_without_a_span_is_that_of_the_answer_that_it_names(
     interpreter: Interpreter, store: EmbeddedStore
 ) -> None:
     records = [
-        evaluated(gen_ai__response__id="resp-2"),
-        evaluated(AT + 1, gen_ai__response__id="of another run"),
+        evaluated(said=of("resp-2")),
+        evaluated(AT + 1, of("of another run")),
         evaluated(AT + 2),
         evaluated(AT + 3, span_id=77),
     ]
@@ -110,7 +112,7 @@ def test_an_evaluation_that_comes_later_is_read_then_and_counts_once(
     interpreted(interpreter, store, [answering(1, "resp-1")], [])
     assert ask(store, "SELECT name FROM evaluations") == []
     for _ in range(2):
-        interpreted(interpreter, store, [], [evaluated(gen_ai__response__id="resp-1")])
+        interpreted(interpreter, store, [], [evaluated(said=of("resp-1"))])
     assert ask(store, "SELECT name, score, step FROM evaluations") == [{"name": "x", "score": 0.5, "step": 1}]
 
 
@@ -141,9 +143,9 @@ def test_an_exception_that_was_logged_says_why_a_call_failed(
 ) -> None:
     failed = answering(1, "resp-1")
     failed.status.code = Status.STATUS_CODE_ERROR
-    said = {"exception__type": "RateLimitError", "exception__message": "slow down"}
+    said: dict[str, object] = {"exception.type": "RateLimitError", "exception.message": "slow down"}
     interpreted(
-        interpreter, store, [failed], [record("gen_ai.client.operation.exception", span_id=1, **said)]
+        interpreter, store, [failed], [record("gen_ai.client.operation.exception", said=said, span_id=1)]
     )
     expected = [{"error_type": "RateLimitError", "error_message": "slow down"}]
     for view in ("failures", "model_calls"):
@@ -157,7 +159,7 @@ def test_a_megabyte_and_control_characters_go_through(interpreter: Interpreter, 
         interpreter,
         store,
         [answering(1, "resp-1")],
-        [evaluated(span_id=1, gen_ai__evaluation__explanation=explanation)],
+        [evaluated(said={"gen_ai.evaluation.explanation": explanation}, span_id=1)],
     )
     assert ask(store, "SELECT explanation FROM evaluations") == [{"explanation": explanation}]
 
