@@ -24,12 +24,13 @@ _BY_TRACE = frozenset({"raw_spans", "raw_logs", "arrivals", "canon_traces", "can
 _BY_RECORD = frozenset({"raw_rejects"})
 _BY_NUMBER = frozenset({"receipts", "loaded_batches"})
 #: Small and read as a whole: every node has all of it.
-_EVERYWHERE = frozenset({"schema_migrations", "logs", "leases"})
+_EVERYWHERE = frozenset({"schema_migrations", "logs", "log_identities", "leases", "processes"})
 
 _TABLE = re.compile(r"^(\s*(?:--[^\n]*\n\s*)*)CREATE TABLE IF NOT EXISTS (\w+)", re.MULTILINE)
-_ENGINE = re.compile(r"^ENGINE = (Replacing)?MergeTree(?:\((\w*)\))?$", re.MULTILINE)
+_ENGINE = re.compile(r"^ENGINE = (Replacing|Aggregating)?MergeTree(?:\((\w*)\))?$", re.MULTILINE)
 _HEAD = re.compile(
-    r"^(CREATE (?:OR REPLACE )?(?:MATERIALIZED )?(?:TABLE|VIEW|FUNCTION|DATABASE)(?: IF NOT EXISTS)? \w+|ALTER TABLE \w+)",
+    r"^(CREATE (?:OR REPLACE )?(?:MATERIALIZED )?(?:TABLE|VIEW|FUNCTION|DATABASE)(?: IF NOT EXISTS)? \w+"
+    r"|ALTER TABLE \w+|DROP TABLE IF EXISTS \w+)",
     re.MULTILINE,
 )
 _ALTER = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)

@@ -101,7 +101,7 @@ WITH
             ] AS numbers,
             [
                 toUInt64(r.outcome = 'error'),
-                toUInt64(r.outcome = 'incomplete'),
+                toUInt64(r.outcome IN ('incomplete', 'killed', 'lost')),
                 toUInt64((r.tenant, r.run_id) IN (SELECT tenant, run_id FROM loops))
             ] AS flags,
             if(empty(t.called), ['(no tool)'], t.called) AS tools,

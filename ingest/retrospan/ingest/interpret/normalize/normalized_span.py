@@ -91,6 +91,11 @@ class NormalizedSpan:
         return SpanFields(self.sent, self.names)
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether nobody said that what it does has ended."""
+        return self.sent.is_unfinished and not self.is_told
+
+    @property
     def is_work(self) -> bool:
         """Tell whether the span is part of what a run is made of: others alone are not."""
         return self.operation != "other" or self.states
