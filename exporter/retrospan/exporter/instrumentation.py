@@ -21,7 +21,7 @@ from opentelemetry.util.types import AttributeValue
 from retrospan.exporter import hooks
 from retrospan.exporter.delivery.answers import Transport
 from retrospan.exporter.delivery.cleaning import chosen_rules
-from retrospan.exporter.delivery.notices import Counts, say
+from retrospan.exporter.delivery.notices import Counts, Tally, say
 from retrospan.exporter.delivery.pipeline import Pipeline
 from retrospan.exporter.processor import PipelineProcessor
 from retrospan.exporter.settings import VARIABLES, Settings
@@ -43,7 +43,8 @@ class Instrumentation:
         return self._pipeline is not None
 
     def flush(self, timeout: float = 30.0) -> bool:
-        """Wait until every span that has ended is delivered; return False if that takes more than `timeout` seconds.
+        """Wait until every span that has ended, and all that was said, is delivered; return False if that takes more
+        than `timeout` seconds.
 
         It blocks: in an event loop, use `await asyncio.to_thread(instrumentation.flush)`.
         """
@@ -55,10 +56,17 @@ class Instrumentation:
         return self._pipeline is None or self._pipeline.shutdown(timeout)
 
     def counts(self) -> Counts:
-        """Return what became of this process's spans so far."""
+        """Return what became of this process's spans and log records so far."""
         if self._pipeline is None:
             return Counts(
-                accepted=0, delivered=0, waiting=0, lost={}, reduced=0, redacted_values=0, withheld_spans=0
+                accepted=0,
+                delivered=0,
+                waiting=0,
+                lost={},
+                reduced=0,
+                redacted_values=0,
+                withheld_spans=0,
+                records=Tally(accepted=0, delivered=0, waiting=0, lost={}),
             )
         return self._pipeline.counts()
 
@@ -82,6 +90,7 @@ def instrument(
     provider: TracerProvider | None = None,
     memory_bytes: int | str | None = None,
     spool_bytes: int | str | None = None,
+    alive_seconds: float | None = None,
 ) -> Instrumentation:
     """Send every span of this process to Retrospan. A second call changes nothing and returns the same.
 
@@ -99,6 +108,7 @@ def instrument(
         provider: the provider to add to, instead of the global one.
         memory_bytes: what spans that wait may take in memory.
         spool_bytes: what the spool's directory may hold.
+        alive_seconds: how often the process says that it is alive while a span is open; 0: never.
 
     What is not given here comes from variables: docs/exporter.md lists them.
 
@@ -118,11 +128,13 @@ def instrument(
             "spool": spool,
             "memory_bytes": memory_bytes,
             "spool_bytes": spool_bytes,
+            "alive_seconds": alive_seconds,
         }
         zero_code = _pipeline is not None
         pipeline = current_pipeline(arguments, redaction)
         chosen = _provider(provider, service_name, resource or {}, pipeline)
         if pipeline is not None:
+            pipeline.resource = getattr(chosen, "resource", pipeline.resource)
             if not zero_code:
                 chosen = _attach(chosen, pipeline)
             pipeline.start()
