@@ -19,10 +19,10 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.util.types import AttributeValue
 
 from retrospan.exporter import hooks
-from retrospan.exporter.delivery.answers import Transport
 from retrospan.exporter.delivery.cleaning import chosen_rules
 from retrospan.exporter.delivery.notices import Counts, Tally, say
 from retrospan.exporter.delivery.pipeline import Pipeline
+from retrospan.exporter.delivery.transports import load_transport, made_transport
 from retrospan.exporter.processor import PipelineProcessor
 from retrospan.exporter.settings import VARIABLES, Settings
 from retrospan.schemas.errors import ConfigError, MissingExtra
@@ -161,15 +161,13 @@ def current_pipeline(
         rules = _rules(redaction, settings)
         try:
             # Loaded here, on the agent's start, and not later beside its work.
-            _load_transport(settings)
+            load_transport(settings)
         except MissingExtra as error:
             if arguments.get("protocol") is not None:
                 raise
             say(f"{error} Until then no spans are sent.")
             return None
-        _pipeline = Pipeline(
-            settings, rules, lambda: _made_transport(settings), behind_batches=behind_batches
-        )
+        _pipeline = Pipeline(settings, rules, lambda: made_transport(settings), behind_batches=behind_batches)
         return _pipeline
 
 
@@ -188,26 +186,6 @@ def _rules(redaction: str | os.PathLike[str] | Rules | None, settings: Settings)
         # Closed rather than open: what the file would have taken out may be what these take out.
         say(f"{VARIABLES['redaction']}: {error} All built-in rules are applied instead.")
         return Rules.builtin()
-
-
-def _load_transport(settings: Settings) -> None:
-    if settings.protocol == "grpc":
-        try:
-            import retrospan.exporter.delivery.grpc
-        except ImportError as error:
-            raise MissingExtra("grpc", module="grpc") from error
-    else:
-        import retrospan.exporter.delivery.http  # noqa: F401
-
-
-def _made_transport(settings: Settings) -> Transport:
-    if settings.protocol == "grpc":
-        from retrospan.exporter.delivery.grpc import GrpcTransport
-
-        return GrpcTransport(settings)
-    from retrospan.exporter.delivery.http import HttpTransport
-
-    return HttpTransport(settings)
 
 
 def _provider(

@@ -90,6 +90,14 @@ class Outbox:
             return None
         return ExportRequest(body, item.parts, item.signal)
 
+    def keep(self, item: Item) -> None:
+        """Leave the oldest item, a file, to whoever adopts it next: this receiver does not take it."""
+        with self._filled:
+            self._items.popleft()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
     def done(self, item: Item) -> None:
         """Forget the oldest item: it was delivered, or never will be."""
         with self._filled:

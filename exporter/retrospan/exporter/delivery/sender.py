@@ -57,6 +57,10 @@ class Sender:
         self._no_logs_until = float("-inf")
         self.reduced = 0
         self.done = 0
+        """Requests that came to their end, adopted ones too."""
+        self.delivered = dict.fromkeys(Signal, 0)
+        self.trouble: Answer | None = None
+        """Why the last request was not taken, where it may be later."""
         self._said_kinds: set[str] = set()
         self.urgent_until = 0.0
         self.stir = threading.Event()
@@ -105,31 +109,34 @@ class Sender:
 
     def _deliver(self, transport: Transport, item: Item) -> bool:
         """Bring a request to its end; False when it was given up, and waits on."""
+        if self._is_only_copy(item):
+            self._outbox.keep(item)
+            return True
         request = self._outbox.read(item)
         self._lost_here = 0
         if request is None:
             self._lose(item, notices.DAMAGED, max(1, item.parts))
         parts = deque([] if request is None else [request.body])
         while parts:
-            if item.signal is Signal.LOGS and time.monotonic() < self._no_logs_until:
+            if self.leaves_out(item.signal):
                 self._lose(item, notices.NO_LOGS, _count(parts.popleft()))
                 continue
             answer = transport.send(parts[0], item.signal)
             if self.given_up.is_set() and answer.fate is not Fate.DELIVERED:
                 return False
-            if (
-                answer.fate is Fate.BLOCKED
-                and item.signal is Signal.LOGS
-                and self._takes_spans(transport, answer)
-            ):
-                continue
             if answer.fate in (Fate.LATER, Fate.BLOCKED):
+                if self._has_no_ear(transport, item.signal, answer):
+                    if self._is_only_copy(item):
+                        self._outbox.keep(item)
+                        return True
+                    continue
+                self.trouble = answer
                 self._reach.lost(answer.fate.value, answer.reason, self._advice(answer))
                 if not self._pause(answer):
                     return False
                 continue
             self._reach.found()
-            self._failures = 0
+            self._failures, self.trouble = 0, None
             body = parts.popleft()
             if answer.fate is Fate.TOO_LARGE:
                 parts.extendleft(reversed(self._smaller(item, body, answer)))
@@ -142,15 +149,28 @@ class Sender:
                 self._say_once("rejected", f"{rejected} {item.signal.noun} were rejected: {answer.reason}.")
                 self._lose(item, notices.REJECTED, rejected)
         self._outbox.done(item)
-        if item.own:
-            self._finished(item.signal, item.parts, max(0, item.parts - self._lost_here))
+        delivered = max(0, item.parts - self._lost_here)
         self.done += 1
+        self.delivered[item.signal] += delivered
+        if item.own:
+            self._finished(item.signal, item.parts, delivered)
         for losses in self._losses.values():
             losses.tell()
         return True
 
-    def _takes_spans(self, transport: Transport, answer: Answer) -> bool:
-        """Ask whether a receiver that has no ear for log records takes spans; then log records are left out."""
+    def leaves_out(self, signal: Signal) -> bool:
+        """Return whether the receiver does not take such requests, and gets none for a while."""
+        return signal is Signal.LOGS and time.monotonic() < self._no_logs_until
+
+    def _is_only_copy(self, item: Item) -> bool:
+        """Return whether a request is to wait for a receiver that takes log records: what somebody said who is dead is
+        on no span."""
+        return not item.own and self.leaves_out(item.signal)
+
+    def _has_no_ear(self, transport: Transport, signal: Signal, answer: Answer) -> bool:
+        """Return whether a receiver takes spans but no log records, which then are left out for a while."""
+        if answer.fate is not Fate.BLOCKED or signal is not Signal.LOGS:
+            return False
         if transport.send(b"").fate is not Fate.DELIVERED:
             return False
         self._reach.found()
@@ -216,14 +236,18 @@ class Sender:
             say(f"{line} This is logged once.")
 
     def _advice(self, answer: Answer) -> str:
-        reason = answer.reason
-        if answer.fate is Fate.LATER:
-            cure = "Start a collector there (retrospan serve), or set OTEL_EXPORTER_OTLP_ENDPOINT."
-        elif any(word in reason for word in ("401", "403", "UNAUTHENTICATED", "PERMISSION_DENIED")):
-            cure = "Give a token that may send: RETROSPAN_TOKEN, or token= of instrument()."
-        else:
-            cure = "Check OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint= of instrument()."
-        return f"{cure} Meanwhile spans wait {self._keeps}. This is logged once until it works again."
+        return (
+            f"{cure_of(answer)} Meanwhile spans wait {self._keeps}. This is logged once until it works again."
+        )
+
+
+def cure_of(answer: Answer) -> str:
+    """Return what a person can do so that a request is taken."""
+    if answer.fate is Fate.LATER:
+        return "Start a collector there (retrospan serve), or set OTEL_EXPORTER_OTLP_ENDPOINT."
+    if any(word in answer.reason for word in ("401", "403", "UNAUTHENTICATED", "PERMISSION_DENIED")):
+        return "Give a token that may send: RETROSPAN_TOKEN, or token= of instrument()."
+    return "Check OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint= of instrument()."
 
 
 def _count(body: bytes) -> int:

@@ -173,11 +173,16 @@ class Spool:
         """After a fork, in the child: the locks are the parent's."""
         self._owners.leave_to_parent()
 
-    def is_owned(self) -> bool:
-        """Return whether files are left that belong to processes that live."""
-        return any(
-            (match := _NAME.fullmatch(name)) and match[1] not in self._owners for name in self._names()
-        )
+    def waiting(self) -> int:
+        """Return how many requests of adopted processes, and of this one, are there."""
+        found = (_NAME.fullmatch(name) for name in self._names())
+        return sum(1 for match in found if match and match[1] in self._owners)
+
+    def living(self) -> list[int]:
+        """Return the processes, by pid, that use the directory and live: after `adopt`, the others."""
+        found = (_NAME.fullmatch(name) or _LOCK.fullmatch(name) for name in self._names())
+        owners = {match[1] for match in found if match and match[1] not in self._owners}
+        return sorted(int(owner.partition("-")[0]) for owner in owners)
 
     def _take_over(self, owner: str) -> bool:
         try:
