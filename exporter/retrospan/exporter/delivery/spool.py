@@ -94,7 +94,7 @@ class Spool:
                 _write_all(file, _HEADER.pack(_MAGIC[signal], zlib.crc32(body), parts) + body)
             except OSError:
                 # A disk that is full: what was written of it is in the way of others.
-                os.ftruncate(file, 0)
+                part.unlink(missing_ok=True)
                 raise
             finally:
                 os.close(file)
