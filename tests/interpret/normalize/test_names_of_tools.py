@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from made_runs import act, agent, rows
 
@@ -19,7 +21,7 @@ from made_runs import act, agent, rows
     ],
 )
 def test_the_last_word_of_a_name_is_the_tool_where_an_attribute_says_it(
-    name: str, attributes: dict[str, str], tool: str
+    name: str, attributes: dict[str, Any], tool: str
 ) -> None:
     found = rows(agent(), act("execute_tool", 1, name=name, **attributes))
     assert [call.tool_name for call in found.tool_calls] == [tool]
