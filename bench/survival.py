@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.processes import TOP, Served
+from bench.survival_agent import PER_STEP
 
 #: What was said so long before the kill must be there.
 GRACE_SECONDS = 0.1
@@ -146,26 +147,23 @@ def _settled(served: Served, run: str, wanted: set[int]) -> bool:
 
 
 def _open_step(served: Served, story: Story, run: str, grace: float) -> list[str]:
-    """Compare the step that was open with what the agent had said of it."""
-    begun = story.said.get("step", {})
-    surely, at_most = story.before("step", grace), set(begun) | {max(begun, default=-1) + 1}
+    """Compare the step that was open with what the agent had said of it: its acts, or itself where it had none yet."""
+    surely = story.before("step", grace) - set(story.said.get("stepped", {}))
     if not surely:
         return []
     rows = served.rows(
-        "SELECT task_step_name, status, state_before FROM steps "
-        f"WHERE run_id = {run} AND step_kind = 'step' AND status = 'incomplete' ORDER BY step"
+        "SELECT task_step_name, status, step_kind, state_before FROM steps "
+        f"WHERE run_id = {run} AND task_step_name LIKE 'step %' ORDER BY step"
     )
-    ended = story.before("stepped", grace)
-    wanted = surely - ended
-    names = {f"step {n}": f'{{"step":{n},"seen":{n * 40}}}' for n in at_most}
-    wrong = [row for row in rows if names.get(row[0]) != row[2]]
-    lost = {f"step {n}" for n in wanted - set(story.said.get("stepped", {}))} - {row[0] for row in rows}
-    inside = served.rows(
-        "SELECT DISTINCT task_step_name FROM steps "
-        f"WHERE run_id = {run} AND status = 'incomplete' AND step_kind != 'step'"
-    )
-    lost -= {row[0] for row in inside}
-    return [f"open steps: {rows!r}, lost {sorted(lost)}"] if wrong or lost else []
+    broken: list[str] = []
+    for number in surely:
+        own = [row for row in rows if row[0] == f"step {number}"]
+        state = f'{{"step":{number},"seen":{number * PER_STEP}}}'
+        if not own or own[0][3] != state:
+            broken.append(f"open step {number}: {own!r}")
+        elif own[0][2] == "step" and own[0][1] != "incomplete":
+            broken.append(f"open step {number} is {own[0][1]}")
+    return broken
 
 
 def _effects(served: Served, story: Story, run: str, grace: float) -> list[str]:
