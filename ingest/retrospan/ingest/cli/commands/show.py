@@ -15,6 +15,7 @@ from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.table import show_wrapped
 from retrospan.ingest.cli.terminal.text import counted, cut, duration, fitted, safe
 from retrospan.ingest.cli.views.detail import show_step
+from retrospan.ingest.cli.views.last_words import is_stopped, show_last_words
 from retrospan.ingest.cli.views.timeline import NOT_RECORDED, show_timeline
 from retrospan.ingest.cli.views.tokens import tokens
 from retrospan.schemas.errors import NotFound
@@ -29,7 +30,14 @@ HELP = Help(
 #: length.
 MOST = (20_000, 4_000)
 TEXT_LINES = 4
-_OUTCOMES: dict[str, Style] = {"ok": "green", "error": "red", "incomplete": "yellow", "running": "blue"}
+_OUTCOMES: dict[str, Style] = {
+    "ok": "green",
+    "error": "red",
+    "incomplete": "yellow",
+    "running": "blue",
+    "killed": "red",
+    "lost": "yellow",
+}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -70,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.full:
             session.screen.line()
         _show_text(session, "output", text_of(found, "output"))
+        if is_stopped(found):
+            show_last_words(session, found)
     if number:
         _hint_next(session, run_id, number)
     return 0
