@@ -16,6 +16,7 @@ from retrospan.ingest.cli.terminal.table import show_wrapped
 from retrospan.ingest.cli.terminal.text import counted, cut, duration, fitted, safe
 from retrospan.ingest.cli.views import remarks as said
 from retrospan.ingest.cli.views.detail import show_step
+from retrospan.ingest.cli.views.last_words import is_stopped, show_last_words
 from retrospan.ingest.cli.views.timeline import NOT_RECORDED, show_timeline
 from retrospan.ingest.cli.views.tokens import tokens
 from retrospan.schemas.errors import NotFound
@@ -31,7 +32,14 @@ HELP = Help(
 #: length.
 MOST = (20_000, 4_000)
 TEXT_LINES = 4
-_OUTCOMES: dict[str, Style] = {"ok": "green", "error": "red", "incomplete": "yellow", "running": "blue"}
+_OUTCOMES: dict[str, Style] = {
+    "ok": "green",
+    "error": "red",
+    "incomplete": "yellow",
+    "running": "blue",
+    "killed": "red",
+    "lost": "yellow",
+}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -77,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
             said.show_lines(session, remarks.before(None))
             session.screen.line()
         _show_text(session, "output", text_of(found, "output"))
+        if is_stopped(found):
+            show_last_words(session, found)
     if remarks.is_cut:
         said.note_rest(session, run_id, "logs")
     if number:
