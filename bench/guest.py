@@ -95,8 +95,10 @@ def import_table(repetitions: int, share: float) -> tuple[list[str], bool]:
 
 def step_table(repetitions: int, share: float) -> tuple[list[str], bool]:
     steps = int(6_000 * share)
-    found = measured("step", repetitions, steps=steps)
+    found = measured("step", repetitions, steps=steps, sends=0)
+    told = measured("step", repetitions, steps=steps, sends=1)
     ratio = median(each["step"] / each["bare"] for each in found)
+    ratio_told = median(each["step"] / each["bare"] for each in told)
     rows = [
         "| one step with a state of 5 KB before and after, µs | median | mark |",
         "|---|---|---|",
@@ -106,8 +108,12 @@ def step_table(repetitions: int, share: float) -> tuple[list[str], bool]:
             f"| `step(state=…)` of retrospan.exporter | {middle(found, 'step', 1e-6)} "
             f"| at most 1.5 × bare: {ratio:.2f}, {_mark(ratio <= 1.5)} |"
         ),
+        (
+            f"| the same with `instrument()`: with the record that it has begun, both queued | {middle(told, 'step', 1e-6)} "
+            f"| at most 1.5 × bare: {ratio_told:.2f}, {_mark(ratio_told <= 1.5)} |"
+        ),
     ]
-    return rows, ratio <= 1.5
+    return rows, max(ratio, ratio_told) <= 1.5
 
 
 def loop_table(repetitions: int, share: float) -> tuple[list[str], bool]:

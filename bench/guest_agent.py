@@ -7,7 +7,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -44,16 +45,31 @@ def time_import() -> Mapping[str, float]:
     return {"front": front, "all": time.process_time() - began}
 
 
-def time_steps(steps: int) -> Mapping[str, float]:
-    """Rounds of each kind in turn, so that a noisy moment does not fall on one alone."""
+def time_steps(steps: int, sends: bool) -> Mapping[str, float]:
+    """Rounds of each kind in turn, so that a noisy moment does not fall on one alone. `sends`: the steps are recorded
+    where `instrument()` is, so that each says that it has begun, and is queued; the bare spans are not."""
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
 
+    tracer = TracerProvider(shutdown_on_exit=False).get_tracer("bench")
+    if not sends:
+        trace.set_tracer_provider(TracerProvider(shutdown_on_exit=False))
+        return _rounds(steps, tracer, lambda: None)
+    from retrospan.exporter import instrument
+
+    with _receiving() as endpoint:
+        made = instrument(endpoint=endpoint, frameworks=[])
+        found = _rounds(steps, tracer, lambda: None if made.flush(30) else sys.exit("the receiver is away"))
+        counts = made.counts()
+        assert not counts.lost and not counts.records.lost and counts.records.delivered >= counts.delivered
+        return found
+
+
+def _rounds(steps: int, tracer: Any, settle: Callable[[], None]) -> Mapping[str, float]:
+    """The lowest of the rounds of each kind, in seconds; `settle` is called between them."""
     from retrospan.exporter.recording import step
     from retrospan.schemas.attributes import STATE_AFTER, STATE_BEFORE, STEP_NAME
 
-    trace.set_tracer_provider(TracerProvider(shutdown_on_exit=False))
-    tracer = trace.get_tracer("bench")
     what = state(1)
     text = json.dumps(what)
 
@@ -79,6 +95,7 @@ def time_steps(steps: int) -> Mapping[str, float]:
     for _ in range(ROUNDS):
         for name, record in kinds.items():
             best[name] = min(best[name], _each(record, max(10, steps // ROUNDS)))
+            settle()
     return best
 
 
@@ -110,21 +127,27 @@ def sink() -> None:
     server.serve_forever()
 
 
-def time_loop(kind: str, seconds: float) -> Mapping[str, float]:
-    """How late an event loop is that does 1,000 steps a second beside."""
+@contextmanager
+def _receiving() -> Iterator[str]:
+    """A receiver in a process of its own; its address."""
     with subprocess.Popen(
         [sys.executable, "-m", "bench.guest_agent", "sink", "{}"], stdout=subprocess.PIPE, text=True
     ) as receiver:
         try:
             assert receiver.stdout is not None
-            port = int(receiver.stdout.readline())
-            record = _recorder(kind, f"http://127.0.0.1:{port}")
-            # What the first span and the first request load is the agent's start.
-            record()
-            time.sleep(1.5)
-            late, done, took = asyncio.run(_run_loop(record, seconds))
+            yield f"http://127.0.0.1:{int(receiver.stdout.readline())}"
         finally:
             receiver.kill()
+
+
+def time_loop(kind: str, seconds: float) -> Mapping[str, float]:
+    """How late an event loop is that does 1,000 steps a second beside."""
+    with _receiving() as endpoint:
+        record = _recorder(kind, endpoint)
+        # What the first span and the first request load is the agent's start.
+        record()
+        time.sleep(1.5)
+        late, done, took = asyncio.run(_run_loop(record, seconds))
     late.sort()
     places = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "most": 1.0}
     figures = {name: late[min(len(late) - 1, int(place * len(late)))] for name, place in places.items()}
@@ -238,7 +261,7 @@ def main() -> None:
     elif mode == "import":
         print(json.dumps(time_import()))
     elif mode == "step":
-        print(json.dumps(time_steps(int(facts["steps"]))))
+        print(json.dumps(time_steps(int(facts["steps"]), sends=bool(facts["sends"]))))
     elif mode.startswith("loop-"):
         print(json.dumps(time_loop(mode.removeprefix("loop-"), facts["seconds"])))
     else:

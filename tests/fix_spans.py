@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
+
+from retrospan.schemas.attributes import EVENT_ID
 
 
 class Sent(SpanExporter):
@@ -40,8 +43,11 @@ def said(span: ReadableSpan, key: str) -> Any:
 
 
 def events(span: ReadableSpan, name: str) -> list[dict[str, Any]]:
-    """The attributes of the span's events of that name."""
-    return [dict(event.attributes or {}) for event in span.events if event.name == name]
+    """The attributes of the span's events of that name, without the ids of ours."""
+    found = [dict(event.attributes or {}) for event in span.events if event.name == name]
+    for each in found if name.startswith("retrospan.") else ():
+        assert re.fullmatch("[0-9a-f]{16}", str(each.pop(EVENT_ID)))
+    return found
 
 
 def trace_id(span: ReadableSpan) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -34,6 +34,28 @@ def traces(*spans: Span) -> ExportTraceServiceRequest:
     scope.scope.name = "tests.scope"
     scope.spans.extend(spans)
     return request
+
+
+def record(
+    event: str = "",
+    at: int = 0,
+    said: Mapping[str, object] | None = None,
+    *,
+    body: str | None = None,
+    trace_id: bytes = b"",
+    span_id: bytes = b"",
+) -> LogRecord:
+    """A log record at some nanoseconds; `said` are its attributes, numbers as doubles and all else as text."""
+    made = LogRecord(time_unix_nano=at, trace_id=trace_id, span_id=span_id, event_name=event)
+    if body is not None:
+        made.body.string_value = body
+    for key, value in (said or {}).items():
+        attribute = made.attributes.add(key=key).value
+        if isinstance(value, float):
+            attribute.double_value = value
+        else:
+            attribute.string_value = str(value)
+    return made
 
 
 def logs(*records: LogRecord) -> ExportLogsServiceRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 
 from fix_recordings import Recording
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -15,6 +16,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import semconv
@@ -79,25 +81,39 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                             for link in sent.links
                         ],
                         sequence=sequence,
+                        heard_sequence=sequence,
                     )
                     spans[(span.trace_id, span.span_id)] = span
-    for body in logs:
+    own: dict[tuple[str, str], list[OwnRecord]] = {}
+    for sequence, body in enumerate(logs, start=len(traces) + 1):
         for group in ExportLogsServiceRequest.FromString(body).resource_logs:
             for scope_logs in group.scope_logs:
                 for record in scope_logs.log_records:
                     at = record.time_unix_nano or record.observed_time_unix_nano
-                    owner = spans.get((record.trace_id.hex(), record.span_id.hex()))
+                    key = (record.trace_id.hex(), record.span_id.hex())
                     attributes = _attributes(record.attributes)
-                    if owner is not None:
-                        owner.logs.append(
-                            LogRecord(
-                                event=record.event_name or str(attributes.get(semconv.EVENT_NAME, "")),
-                                time_ns=at,
-                                body=_value(record.body),
-                                attributes=attributes,
-                                order=(at, record.observed_time_unix_nano, ""),
+                    content = sha256(record.SerializeToString(deterministic=True)).hexdigest()
+                    log = LogRecord(
+                        event=record.event_name or str(attributes.get(semconv.EVENT_NAME, "")),
+                        time_ns=at,
+                        body=_value(record.body),
+                        attributes=attributes,
+                        order=(at, record.observed_time_unix_nano, content),
+                    )
+                    if is_own(log.event):
+                        own.setdefault(key, []).append(
+                            OwnRecord(
+                                log=log,
+                                resource=_attributes(group.resource.attributes),
+                                scope=scope_logs.scope.name,
+                                scope_version=scope_logs.scope.version,
+                                sequence=sequence,
+                                arrived_at=sequence,
                             )
                         )
+                    elif key in spans:
+                        spans[key].logs.append(log)
+    attach(spans, own)
     return list(spans.values())
 
 
@@ -110,6 +126,7 @@ def read_run(
 ) -> InterpretedRun:
     """Interpret spans as one run."""
     problems = ParseIssues()
+    _attach_made(spans)
     return interpret(run_id, read(spans, problems), problems, previous, rules)
 
 
@@ -117,6 +134,7 @@ def read_runs(
     spans: Sequence[Span], rules: Ruleset = NO_RULES, read: Reader = read_spans
 ) -> list[InterpretedRun]:
     """Interpret the runs of some spans, oldest first, each with the final history of the one before where it wants it."""
+    _attach_made(spans)
     sent: dict[str, list[Span]] = {}
     for span in spans:
         sent.setdefault(span.trace_id, []).append(span)
@@ -130,6 +148,13 @@ def read_runs(
             run = read_run(run_id, own, runs[-1].final_history, rules, read)
         runs.append(run)
     return runs
+
+
+def _attach_made(spans: Sequence[Span]) -> None:
+    """Have the events of spans that a test made without requests read as those of requests are."""
+    for span in spans:
+        if not any(event.identity for event in span.events):
+            attach({(span.trace_id, span.span_id): span}, {})
 
 
 def rows_of_spans(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Rows]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeAlias
 
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 Attack: TypeAlias = "Callable[[Wire], None]"
@@ -134,7 +135,7 @@ class HostileCollector:
     def __init__(
         self,
         attack: Attack | None,
-        times: int = 2,
+        times: int = 3,
         *,
         early: bool = False,
         grpc: bool = False,
@@ -160,7 +161,7 @@ class HostileCollector:
         return [
             span.name
             for body in self.bodies
-            for group in ExportTraceServiceRequest.FromString(body).resource_spans
+            for group in _spans_of(body).resource_spans
             for scope in group.scope_spans
             for span in scope.spans
         ]
@@ -216,3 +217,13 @@ class HostileCollector:
     def _strike(self, wire: Wire) -> None:
         assert self._attack is not None
         self._attack(wire)
+
+
+def _spans_of(body: bytes) -> ExportTraceServiceRequest:
+    """The request that a body is, empty where it holds log records: there a time stands where spans have an id."""
+    try:
+        found = ExportTraceServiceRequest.FromString(body)
+    except DecodeError:
+        return ExportTraceServiceRequest()
+    spans = [span for group in found.resource_spans for scope in group.scope_spans for span in scope.spans]
+    return found if all(span.trace_id for span in spans) else ExportTraceServiceRequest()

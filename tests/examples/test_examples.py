@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -109,6 +110,35 @@ def test_resume(collector: Served, tmp_path: Path) -> None:
         one["checkpoint_id"],
         two["checkpoint_id"],
     ]
+
+
+def test_crash(collector: Served, tmp_path: Path) -> None:
+    """The agent is killed while nobody listens; what it said is delivered afterwards."""
+    spool = str(tmp_path / "spool")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "RETROSPAN_"))}
+    nowhere = {**kept, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    killed = subprocess.run(
+        [sys.executable, "examples/crash.py", spool],
+        cwd=TOP,
+        env=nowhere,
+        stderr=subprocess.DEVNULL,
+        timeout=120,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    play(collector, "spool", "send", spool, by="retrospan")
+    (run,) = runs(collector, "watcher", 1)
+    assert (run["outcome"], run["input"]) == ("killed", "Keep acme within its plan.")
+    found = of_run(
+        collector, "SELECT effect_status FROM effects WHERE run_id = {run:String} ORDER BY at", run["run_id"]
+    )
+    assert [row["effect_status"] for row in found] == ["executed", "unknown"]
+    seen = of_run(
+        collector,
+        "SELECT value FROM observations WHERE run_id = {run:String} ORDER BY valid_from",
+        run["run_id"],
+    )
+    assert [row["value"] for row in seen] == ["100", "100", "250", "250"]
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 
 from retrospan.exporter.delivery.cleaning import chosen_rules
 from retrospan.exporter.delivery.pipeline import Pipeline
-from retrospan.exporter.instrumentation import _made_transport
+from retrospan.exporter.delivery.transports import made_transport
 from retrospan.exporter.processor import PipelineProcessor
 from retrospan.exporter.settings import Settings
 
@@ -34,7 +34,7 @@ def pipeline(receiver: Receiver) -> Iterator[MakePipeline]:
     def make(**settings: Any) -> tuple[Pipeline, TracerProvider]:
         settings = {"endpoint": receiver.url, "delay_seconds": 0.02, "exit_seconds": 2.0, **settings}
         read = Settings(**settings)
-        built = Pipeline(read, chosen_rules(read.redaction), lambda: _made_transport(read))
+        built = Pipeline(read, chosen_rules(read.redaction), lambda: made_transport(read))
         unset = SpanLimits.UNSET
         provider = TracerProvider(shutdown_on_exit=False, span_limits=SpanLimits(unset, unset, unset, unset))
         provider.add_span_processor(PipelineProcessor(built))

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
@@ -37,11 +39,14 @@ class Got:
 
 
 class Receiver:
-    """`answer` decides on each request; by default everything is taken."""
+    """`answer` decides on each request of spans, `answer_logs` on those of log records; by default everything is
+    taken. `got` and `got_logs` are what came."""
 
     def __init__(self, port: int = 0) -> None:
         self.answer: Callable[[bytes], Reply] = lambda body: TAKEN
+        self.answer_logs: Callable[[bytes], Reply] = lambda body: TAKEN
         self.got: list[Got] = []
+        self.got_logs: list[Got] = []
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -49,8 +54,10 @@ class Receiver:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                reply = receiver.answer(body)
-                receiver.got.append(Got(body, dict(self.headers), time.monotonic(), reply))
+                logs = self.path.endswith("/v1/logs")
+                reply = receiver.answer_logs(body) if logs else receiver.answer(body)
+                kept = receiver.got_logs if logs else receiver.got
+                kept.append(Got(body, dict(self.headers), time.monotonic(), reply))
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
@@ -85,6 +92,18 @@ class Receiver:
             for scope in group.scope_spans
             for span in scope.spans
         ]
+
+    def records(self, event: str = "") -> list[LogRecord]:
+        """The log records that were taken, of one event if it is named, in the order in which they came."""
+        found = [
+            record
+            for got in self.got_logs
+            if got.body and got.reply.status == 200
+            for group in ExportLogsServiceRequest.FromString(got.body).resource_logs
+            for scope in group.scope_logs
+            for record in scope.log_records
+        ]
+        return [record for record in found if event in ("", record.event_name)]
 
     def names(self) -> list[str]:
         return [span.name for span in self.spans()]

@@ -16,6 +16,7 @@ from exporter.test_processes import SPAN, agent
 from fix_collector import Served
 
 from retrospan.exporter.delivery import notices
+from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.delivery.spool import Spool, Spooled
 
 WRITER, READER = "Writer-1", "Reader-1"
@@ -123,7 +124,7 @@ def test_the_wrong_port_is_named(
 
 def test_what_was_lost_can_be_asked_of_the_collector(pipeline: MakePipeline, strict: Served) -> None:
     built, provider = pipeline(**settings_for(strict, "http/protobuf", WRITER))
-    built._losses.add(notices.MEMORY_FULL, 7)
+    built._losses[Signal.TRACES].add(notices.MEMORY_FULL, 7)
     record(provider, "after a loss")
     assert built.flush(30)
     query = "SELECT resource['retrospan.exporter.lost'] AS lost FROM spans WHERE name = 'after a loss'"

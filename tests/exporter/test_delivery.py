@@ -15,6 +15,7 @@ from exporter.receiver import TAKEN, Receiver, Reply, attributes
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from retrospan.exporter.delivery import notices
+from retrospan.exporter.delivery.backlog import Entry
 from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.schemas.wire import delimited, varint
 
@@ -151,7 +152,9 @@ def test_rejected_spans_of_a_request_that_was_taken_are_lost_and_reported(
 def test_a_wrong_token_is_one_line_at_the_start_before_any_span(
     pipeline: MakePipeline, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.answer = lambda body: Reply(401, delimited(2, b"this token is not in force"))
+    receiver.answer = receiver.answer_logs = lambda body: Reply(
+        401, delimited(2, b"this token is not in force")
+    )
     built, provider = pipeline()
     built.start()
     receiver.until(lambda: len(lines(caplog)) == 1)
@@ -160,7 +163,7 @@ def test_a_wrong_token_is_one_line_at_the_start_before_any_span(
     record(provider, *numbered(300))
     assert not built.flush(0.5)
     assert lines(caplog) == [line]
-    receiver.answer = lambda body: TAKEN
+    receiver.answer = receiver.answer_logs = lambda body: TAKEN
     assert built.flush(10)
     assert receiver.names() == numbered(300)
 
@@ -168,7 +171,7 @@ def test_a_wrong_token_is_one_line_at_the_start_before_any_span(
 def test_without_a_receiver_memory_stays_within_its_limit_and_the_rest_is_counted(
     pipeline: MakePipeline, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.answer = lambda body: Reply(503)
+    receiver.answer = receiver.answer_logs = lambda body: Reply(503)
     built, provider = pipeline(memory_bytes=1_000_000)
     most = 0
     for _ in range(20):
@@ -181,8 +184,8 @@ def test_without_a_receiver_memory_stays_within_its_limit_and_the_rest_is_counte
     assert counts.accepted + counts.lost[notices.MEMORY_FULL] == 400
     assert 50 < counts.accepted < 100
     receiver.until(lambda: any("lost" in line for line in lines(caplog)))
-    assert len([line for line in lines(caplog) if "memory" in line and "lost" in line]) == 1
-    receiver.answer = lambda body: TAKEN
+    assert len([line for line in lines(caplog) if "span(s) lost: the memory" in line]) == 1
+    receiver.answer = receiver.answer_logs = lambda body: TAKEN
     assert built.flush(10)
     assert len(receiver.spans()) == counts.accepted
     record(provider, "later")
@@ -242,7 +245,7 @@ def test_the_end_waits_for_a_receiver_that_answered_before(
 def test_the_end_does_not_wait_for_a_receiver_that_never_answered(
     pipeline: MakePipeline, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.answer = lambda body: Reply(503)
+    receiver.answer = receiver.answer_logs = lambda body: Reply(503)
     built, provider = pipeline()
     record(provider, "only")
     assert not built.shutdown(600)
@@ -261,7 +264,7 @@ def test_no_deadline_is_overstepped_while_the_receiver_does_not_answer(
         release.wait(60)
         return TAKEN
 
-    receiver.answer = hang
+    receiver.answer = receiver.answer_logs = hang
     built, provider = pipeline(timeout_seconds=600)
     record(provider, "one")
     assert not built.flush(0.2)
@@ -316,7 +319,7 @@ def test_ending_a_span_does_no_work_on_the_thread_that_ends_it(
     assert outbox is not None
     backlog_put, outbox_put = built._backlog.put, outbox.put
 
-    def take(span: ReadableSpan) -> bool:
+    def take(span: Entry) -> bool:
         taken_by.add(threading.get_ident())
         return backlog_put(span)
 
@@ -324,7 +327,7 @@ def test_ending_a_span_does_no_work_on_the_thread_that_ends_it(
         encoded_by.add(threading.get_ident())
         outbox_put(request, held)
 
-    built._backlog.put = take  # type: ignore[method-assign]
+    built._backlog.put = take  # type: ignore[method-assign, assignment]
     outbox.put = encoded  # type: ignore[method-assign]
     record(provider, *numbered(300))
     assert built.flush(10)

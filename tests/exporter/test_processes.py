@@ -256,7 +256,7 @@ stop.set()
 
 
 def test_after_kill_9_the_next_process_delivers_what_was_spooled(receiver: Receiver, tmp_path: Path) -> None:
-    receiver.answer = lambda body: Reply(503)
+    receiver.answer = receiver.answer_logs = lambda body: Reply(503)
     settings = {"RETROSPAN_EXPORTER_SPOOL": str(tmp_path), "RETROSPAN_EXPORTER_DELAY_SECONDS": "0.05"}
     killed = agent(
         SPAN
@@ -269,7 +269,7 @@ def test_after_kill_9_the_next_process_delivers_what_was_spooled(receiver: Recei
     receiver.until(lambda: sum(b"span 4" in file.read_bytes() for file in tmp_path.glob("*.otlp")) == 1)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=30)
-    receiver.answer = lambda body: TAKEN
+    receiver.answer = receiver.answer_logs = lambda body: TAKEN
     finished(
         agent(
             SPAN + "from retrospan.exporter import instrument\ninstrument()\nspan('heir')",

@@ -195,15 +195,14 @@ def test_a_graph_inside_a_node_is_part_of_the_run(sent: Sent) -> None:
     graphs.nested().invoke({"item": "cup"})
     inner, outer = sent.named("invoke_workflow small"), sent.named("invoke_workflow outer")
     assert inner.parent is not None and inner.parent.span_id == span_id(sent.named("inner"))
-    assert said(inner, names.RUN_ID) is None
-    assert said(outer, names.RUN_ID) == f"{trace_id(outer):032x}"
+    assert said(inner, names.RUN_ID) == said(outer, names.RUN_ID) == f"{trace_id(outer):032x}"
 
 
 def test_a_run_of_the_program_keeps_its_id(sent: Sent) -> None:
     with run("buyer", id="mine"):
         graphs.shop_without_memory().invoke({"item": "cup"})
     assert said(sent.named("invoke_agent buyer"), names.RUN_ID) == "mine"
-    assert said(sent.named("invoke_workflow small"), names.RUN_ID) is None
+    assert said(sent.named("invoke_workflow small"), names.RUN_ID) == "mine"
 
 
 def test_a_key_made_in_a_node_outlives_the_interrupt(sent: Sent) -> None:

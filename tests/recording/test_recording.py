@@ -46,6 +46,10 @@ def test_a_run_names_itself_and_its_parts_belong_to_it(sent: Sent) -> None:
     assert said(root, "gen_ai.output.messages")[0]["parts"][0]["content"] == "bye"
     assert step.parent is not None and step.parent.span_id == span_id(root)
     assert dict(step.attributes or {}) == {
+        names.RUN_ID: run.id,
+        names.RUN_ORIGIN: run.id,
+        "gen_ai.agent.name": "clerk",
+        "gen_ai.conversation.id": "c",
         names.STEP_NAME: "look",
         names.STEP_INDEX: 1,
         names.STEP_TOTAL: 2,
@@ -335,7 +339,7 @@ with joined(), step("child", 2), effect("send", 1):
 
 
 def test_a_child_process_and_a_thread_are_part_of_the_run(sent: Sent) -> None:
-    with r.run("clerk", id="a;run,with=signs", origin="zero"):
+    with r.run("clerk ü", id="a;run,with=signs", origin="zero", conversation="clerk ü"):
         given = r.carrier()
         done = subprocess.run(
             [sys.executable, "-c", _CHILD],
@@ -353,12 +357,15 @@ def test_a_child_process_and_a_thread_are_part_of_the_run(sent: Sent) -> None:
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    root = sent.named("invoke_agent clerk")
+    root = sent.named("invoke_agent clerk ü")
     tool, step = (json.loads(line) for line in done.stdout.splitlines())
     assert step["attributes"][names.RUN_ID] == "a;run,with=signs"
     assert step["attributes"][names.RUN_ORIGIN] == "zero"
     assert int(step["parent_id"], 16) == span_id(root)
-    assert names.RUN_ID not in tool["attributes"], "the span above it is here and has it"
+    assert tool["attributes"][names.RUN_ID] == "a;run,with=signs"
+    assert {tool["attributes"][name] for name in ("gen_ai.agent.name", "gen_ai.conversation.id")} == {
+        "clerk ü"
+    }
     assert tool["attributes"][names.IDEMPOTENCY_KEY].startswith("zero:2:send:")
     thread_step = sent.named("thread")
     assert thread_step.parent is not None and thread_step.parent.span_id == span_id(root)

@@ -42,7 +42,6 @@ SILENT = {
     "beeai-openinference/llm_error": "a request that is tried again is one span",
     "claude-agent-sdk-openinference/llm_error": "requests that are tried again have no spans",
     "crewai-traceloop/loop": "there are no spans for tools: what no prompt shows the result of is unknown",
-    "crewai-traceloop/normal": "prompts retell the text before a call without the call",
     "google-adk-openinference/handoff": "a call without arguments is retold without any",
     "google-adk-openinference/llm_error": "requests that failed are written over by the next one of their agent",
     **{

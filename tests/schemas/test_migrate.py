@@ -58,13 +58,20 @@ def test_a_later_release_is_refused_and_nothing_is_written(scratch: EmbeddedStor
 
 @pytest.mark.parametrize(("number", "name", "statement"), shipped(), ids=[name for _, name, _ in shipped()])
 def test_a_shipped_migration_keeps_the_rules(number: int, name: str, statement: str) -> None:
-    kinds = r"create_\w+_(table|view|function)|add_\w+_to_\w+|merge_\w+|fill_\w+|lay_out_\w+"
+    kinds = r"create_\w+_(table|view|function)|add_\w+_to_\w+|(merge|copy|drop|fill|lay_out)_\w+"
     assert re.fullmatch(rf"\d{{4}}_({kinds})", name)
     assert statement.startswith("-- title: ")
     code = "\n".join(line for line in statement.splitlines() if not line.lstrip().startswith("--"))
     assert ";" not in code, "one statement per file"
-    repeatable = ("IF NOT EXISTS", "MODIFY SETTING", "NOT IN (SELECT", "CREATE OR REPLACE TABLE")
-    assert any(clause in code for clause in repeatable), "it can be run twice"
+    again = (
+        "IF NOT EXISTS",
+        "IF EXISTS",
+        "MODIFY SETTING",
+        "FROM merge(",
+        "NOT IN (SELECT",
+        "OR REPLACE TABLE",
+    )
+    assert any(clause in code for clause in again), "it can be run twice"
     if "MergeTree" in code:
         assert "enable_block_number_column = 1, enable_block_offset_column = 1" in code
     if "MergeTree" in code and number < 20:
@@ -74,3 +81,28 @@ def test_a_shipped_migration_keeps_the_rules(number: int, name: str, statement: 
 def test_numbers_are_not_used_twice() -> None:
     numbers = [number for number, _, _ in shipped()]
     assert len(numbers) == len(set(numbers))
+
+
+@pytest.mark.parametrize("ran", range(5))
+def test_what_the_table_logs_held_is_there_under_its_new_name_wherever_a_migration_broke_off(
+    scratch: EmbeddedStore, ran: int
+) -> None:
+    before = [one for one in shipped() if one[0] in (8, 32)]
+    moving = [one for one in shipped() if 96 <= one[0] <= 98]
+    Migrations(scratch, before).apply()
+    scratch.command("INSERT INTO logs (number, name) VALUES (0, 'here'), (3, 'there')")
+    if ran < 4:
+        for _, _, statement in moving[:ran]:
+            scratch.command(statement)
+        assert [m.number for m in Migrations(scratch, [*before, *moving]).apply()] == [96, 97, 98]
+    else:
+        # All was done, and the view is there, before anything was noted: it is run again from the beginning.
+        Migrations(scratch, [*before, *moving]).apply()
+        scratch.command("CREATE VIEW logs AS SELECT 'default' AS tenant, 'r' AS run_id")
+        for _, _, statement in (*before, *moving):
+            scratch.command(statement)
+    assert scratch.rows("SELECT number, name FROM log_identities FINAL ORDER BY number") == [
+        [0, "here"],
+        [3, "there"],
+    ]
+    assert scratch.rows("EXISTS logs") == [[0]]

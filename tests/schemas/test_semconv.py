@@ -16,6 +16,7 @@ OURS = {name: value for name, value in vars(semconv).items() if name.isupper()}
 #: What the registry that is installed does not know: events, names that are newer than it, and those of vendors.
 UNPUBLISHED = {
     semconv.CHOICE,
+    semconv.CONVERSATION_COMPACTED,
     semconv.TOOL_MESSAGE,
     semconv.INPUT_VALUE,
     semconv.LLM_MODEL_NAME,

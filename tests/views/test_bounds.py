@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 
 import pytest
 from story import Ask, Story, calls, text
 
+from retrospan.ingest.answer.readers import HELPFUL
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
 
@@ -49,6 +51,7 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
         "SELECT * FROM context_use WHERE run_id = 'r'",
         "SELECT * FROM failures WHERE run_id = 'r'",
         "SELECT * FROM retries WHERE run_id = 'r'",
+        "SELECT * FROM evaluations WHERE run_id = 'r'",
         "SELECT * FROM model_calls WHERE run_id IN ('r', 's')",
         "SELECT * FROM run_state(run_id = 'r', step = 1)",
     ],
@@ -89,6 +92,8 @@ def test_a_trace_filter_reaches_the_keys_of_spans(told: EmbeddedStore) -> None:
         ("SELECT run_id, step, name, status FROM steps", "json"),
         ("SELECT run_id, model_call, role, message_hash FROM messages", "json"),
         ("SELECT tool_name, status FROM tool_calls", "result"),
+        ("SELECT run_id, name, score, label FROM evaluations", "explanation"),
+        ("SELECT run_id, at, severity, event_name FROM logs", "body"),
         ("SELECT run_id, outcome, started_at FROM runs ORDER BY started_at DESC LIMIT 50", "input"),
         ("SELECT count() FROM spans", "attributes"),
         ("SELECT trace_id, name, status, duration_ms FROM spans", "attributes"),
@@ -103,3 +108,31 @@ def test_lists_read_no_payload(told: EmbeddedStore, query: str, payload: str) ->
 def test_pages_of_views_leave_nothing_out(told: EmbeddedStore, ask: Ask) -> None:
     assert ask("SELECT count() AS n FROM loops") == [{"n": 2}]
     assert ask("SELECT run_id FROM loops WHERE run_id = 's'") == [{"run_id": "s"}]
+
+
+def test_the_records_of_a_run_are_read_by_their_key(told: EmbeddedStore) -> None:
+    """Of 200,000 records in 2,000 traces those of one run are found without reading where the others are."""
+    records, traces = 200_000, 2_000
+    told.command(
+        "INSERT INTO raw_logs (tenant, trace_id, span_id, content_hash, arrived_at, body) "
+        "SELECT 'default', lower(hex(MD5(toString(number % {traces:UInt32})))), '', number, now64(9), "
+        "tuple('string', 'x') FROM numbers({records:UInt32})",
+        {"traces": traces, "records": records},
+    )
+    told.command(
+        "INSERT INTO canon_runs (tenant, run_id, generation, trace_ids) SELECT 'default', id, 1, [id] "
+        "FROM (SELECT lower(hex(MD5(toString(number)))) AS id FROM numbers({traces:UInt32}))",
+        {"traces": traces},
+    )
+    run_id = hashlib.md5(b"7", usedforsecurity=False).hexdigest()
+    for column in ("run_id", "trace_id"):
+        answer = json.loads(
+            told.query(
+                f"SELECT at, body FROM logs WHERE {column} = {{id:String}}",
+                {"id": run_id},
+                output_format="JSON",
+                settings=HELPFUL,
+            )
+        )
+        assert answer["rows"] == records // traces
+        assert answer["statistics"]["rows_read"] < records / 10

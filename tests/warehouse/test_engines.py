@@ -9,7 +9,7 @@ import pytest
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries import catalogue
-from retrospan.schemas.engines import PLAIN, WINDOW_SECONDS, Form, cluster, replicated_database
+from retrospan.schemas.engines import PLAIN, SERVER, WINDOW_SECONDS, Form, cluster, replicated_database
 from retrospan.schemas.migrate import shipped
 
 FORMS = {
@@ -17,6 +17,8 @@ FORMS = {
     "cluster": cluster("main"),
     "sharded": cluster("main", shards=3),
 }
+#: What lays out a table anew where nobody else writes.
+ANEW = [statement for _, _, statement in shipped() if "CREATE OR REPLACE TABLE" in statement]
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 
 
@@ -29,7 +31,7 @@ def made(form: Form) -> list[str]:
 @every_form
 def test_the_engine_reads_every_statement(store: EmbeddedStore, form: Form) -> None:
     statements = made(form)
-    assert len(statements) >= len(shipped()) + len(catalogue.views())
+    assert len(statements) >= len(shipped()) - len(ANEW) + len(catalogue.views())
     for statement in statements:
         assert store.rows("SELECT isNotNull(formatQueryOrNull({text:String}))", {"text": statement}) == [
             [1]
@@ -41,17 +43,49 @@ def test_the_engine_reads_every_statement(store: EmbeddedStore, form: Form) -> N
 def test_every_table_with_rows_is_replicated_and_remembers_batches_for_a_week(form: Form) -> None:
     tables = [s for s in made(form) if re.search(r"^CREATE TABLE", s, re.MULTILINE)]
     engines = [found[1] for s in tables if (found := re.search(r"^ENGINE = (\w+)", s, re.MULTILINE))]
-    assert set(engines) <= {"Null", "ReplicatedMergeTree", "ReplicatedReplacingMergeTree", "Distributed"}
+    kinds = ("MergeTree", "ReplacingMergeTree", "AggregatingMergeTree")
+    assert set(engines) <= {"Null", "Distributed", *(f"Replicated{kind}" for kind in kinds)}
     assert engines.count("Null") == 1
     text = "\n".join(tables)
     assert "non_replicated" not in text
     assert text.count(f"replicated_deduplication_window_seconds = {WINDOW_SECONDS}") == 4
-    replacing = sum("ENGINE = ReplacingMergeTree" in statement for _, _, statement in shipped())
+    replacing = sum(
+        "ENGINE = ReplacingMergeTree" in statement and statement not in ANEW for _, _, statement in shipped()
+    )
     assert text.count("ReplicatedReplacingMergeTree") == replacing
 
 
-def test_a_plain_server_gets_the_files_as_they_are() -> None:
+def test_an_embedded_engine_gets_the_files_as_they_are() -> None:
     assert made(PLAIN) == [s for _, _, s in shipped()] + [view.definition for view in catalogue.views()]
+
+
+@pytest.mark.parametrize("form", [SERVER, *FORMS.values()], ids=["server", *FORMS])
+def test_where_others_write_no_table_is_replaced_and_canonical_ones_are_laid_out_at_once(form: Form) -> None:
+    statements = made(form)
+    assert ANEW and not any("CREATE OR REPLACE TABLE" in statement for statement in statements)
+    canonical = [s for s in statements if re.search(r"^CREATE TABLE IF NOT EXISTS canon_", s, re.MULTILINE)]
+    assert len(canonical) > 20 and not any("index_granularity = 8192" in s for s in canonical)
+    assert any("index_granularity = 1024" in s and "canon_runs" in s for s in canonical)
+    other = "CREATE TABLE IF NOT EXISTS other (a UInt8)\nENGINE = Null\nSETTINGS index_granularity = 8192"
+    assert "index_granularity = 8192" in form.shaped(other)[0]
+
+
+def test_a_table_that_is_laid_out_anew_keeps_its_columns_rows_and_key(store: EmbeddedStore) -> None:
+    made_so = (
+        "SELECT name, sorting_key, engine FROM system.tables WHERE database = currentDatabase() ORDER BY name"
+    )
+    tables = store.rows(made_so)
+    store.command(
+        "INSERT INTO canon_steps (tenant, run_id, step) SELECT 't', toString(number), 1 FROM numbers(9)"
+    )
+    rows = store.rows("SELECT * FROM canon_steps ORDER BY ALL")
+    for statement in ANEW:
+        columns = f"DESCRIBE TABLE {re.search(r'TABLE (canon_[a-z_]+)', statement)[1]}"  # type: ignore[index]
+        before = store.rows(columns)
+        store.command(statement)
+        assert store.rows(columns) == before
+    assert store.rows(made_so) == tables
+    assert len(rows) == 9 and store.rows("SELECT * FROM canon_steps ORDER BY ALL") == rows
 
 
 def test_a_replicated_database_takes_no_cluster_and_no_path() -> None:
@@ -64,14 +98,19 @@ def test_a_replicated_database_takes_no_cluster_and_no_path() -> None:
 @pytest.mark.parametrize("name", ["cluster", "sharded"])
 def test_on_a_cluster_every_statement_reaches_every_node(name: str) -> None:
     for statement in made(FORMS[name]):
-        head = next(line for line in statement.splitlines() if line.startswith(("CREATE", "ALTER")))
+        head = next(
+            line for line in statement.splitlines() if line.startswith(("CREATE", "ALTER", "DROP", "INSERT"))
+        )
+        if head.startswith("INSERT"):
+            assert " ON CLUSTER " not in statement, "a replicated table passes rows on by itself"
+            continue
         assert head.count(" ON CLUSTER `main`") == 1, head
 
 
 def test_on_a_cluster_a_table_has_its_place_by_name() -> None:
     text = "\n".join(made(FORMS["cluster"]))
     places = re.findall(r"MergeTree\('([^']+)', '\{replica\}'", text)
-    with_rows = sum("MergeTree" in statement for _, _, statement in shipped())
+    with_rows = sum("MergeTree" in statement for _, _, statement in shipped()) - len(ANEW)
     assert len(places) == len(set(places)) == with_rows
     assert "/clickhouse/tables/{shard}/retrospan/raw_spans" in places
     assert "/clickhouse/tables/all/retrospan/leases" in places
@@ -88,15 +127,15 @@ def test_shards_keep_together_what_merges() -> None:
             )
         )
     }
-    with_rows = sum("MergeTree" in statement for _, _, statement in shipped())
-    assert len(spread) == with_rows - len({"leases", "logs"})
+    with_rows = sum("MergeTree" in statement for _, _, statement in shipped()) - len(ANEW)
+    assert len(spread) == with_rows - len({"leases", "logs", "log_identities"})
     for table, key in spread.items():
         local = next(s for s in statements if f"CREATE TABLE IF NOT EXISTS {table}_local ON" in s)
         order = re.search(r"^ORDER BY \((.*)\)$", local, re.MULTILINE)
         assert order is not None
         columns = re.findall(r"\w+", key.removeprefix("cityHash64"))
         assert set(columns) <= set(order[1].split(", ")), f"{table}: rows that merge may lie on two shards"
-    assert not {"leases", "logs", "schema_migrations", "landing"} & spread.keys()
+    assert not {"leases", "logs", "log_identities", "schema_migrations", "landing"} & spread.keys()
     altered = [s for s in statements if re.search(r"^ALTER TABLE", s, re.MULTILINE)]
     assert [re.search(r"ALTER TABLE (\w+)", s)[1] for s in altered] == [  # type: ignore[index]
         "arrivals_local",

@@ -19,10 +19,10 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.util.types import AttributeValue
 
 from retrospan.exporter import hooks
-from retrospan.exporter.delivery.answers import Transport
 from retrospan.exporter.delivery.cleaning import chosen_rules
-from retrospan.exporter.delivery.notices import Counts, say
+from retrospan.exporter.delivery.notices import Counts, Tally, say
 from retrospan.exporter.delivery.pipeline import Pipeline
+from retrospan.exporter.delivery.transports import load_transport, made_transport
 from retrospan.exporter.processor import PipelineProcessor
 from retrospan.exporter.settings import VARIABLES, Settings
 from retrospan.schemas.errors import ConfigError, MissingExtra
@@ -43,7 +43,8 @@ class Instrumentation:
         return self._pipeline is not None
 
     def flush(self, timeout: float = 30.0) -> bool:
-        """Wait until every span that has ended is delivered; return False if that takes more than `timeout` seconds.
+        """Wait until every span that has ended, and all that was said, is delivered; return False if that takes more
+        than `timeout` seconds.
 
         It blocks: in an event loop, use `await asyncio.to_thread(instrumentation.flush)`.
         """
@@ -55,10 +56,17 @@ class Instrumentation:
         return self._pipeline is None or self._pipeline.shutdown(timeout)
 
     def counts(self) -> Counts:
-        """Return what became of this process's spans so far."""
+        """Return what became of this process's spans and log records so far."""
         if self._pipeline is None:
             return Counts(
-                accepted=0, delivered=0, waiting=0, lost={}, reduced=0, redacted_values=0, withheld_spans=0
+                accepted=0,
+                delivered=0,
+                waiting=0,
+                lost={},
+                reduced=0,
+                redacted_values=0,
+                withheld_spans=0,
+                records=Tally(accepted=0, delivered=0, waiting=0, lost={}),
             )
         return self._pipeline.counts()
 
@@ -82,6 +90,7 @@ def instrument(
     provider: TracerProvider | None = None,
     memory_bytes: int | str | None = None,
     spool_bytes: int | str | None = None,
+    alive_seconds: float | None = None,
 ) -> Instrumentation:
     """Send every span of this process to Retrospan. A second call changes nothing and returns the same.
 
@@ -99,6 +108,7 @@ def instrument(
         provider: the provider to add to, instead of the global one.
         memory_bytes: what spans that wait may take in memory.
         spool_bytes: what the spool's directory may hold.
+        alive_seconds: how often the process says that it is alive while a span is open; 0: never.
 
     What is not given here comes from variables: docs/exporter.md lists them.
 
@@ -118,11 +128,13 @@ def instrument(
             "spool": spool,
             "memory_bytes": memory_bytes,
             "spool_bytes": spool_bytes,
+            "alive_seconds": alive_seconds,
         }
         zero_code = _pipeline is not None
         pipeline = current_pipeline(arguments, redaction)
         chosen = _provider(provider, service_name, resource or {}, pipeline)
         if pipeline is not None:
+            pipeline.resource = getattr(chosen, "resource", pipeline.resource)
             if not zero_code:
                 chosen = _attach(chosen, pipeline)
             pipeline.start()
@@ -149,15 +161,13 @@ def current_pipeline(
         rules = _rules(redaction, settings)
         try:
             # Loaded here, on the agent's start, and not later beside its work.
-            _load_transport(settings)
+            load_transport(settings)
         except MissingExtra as error:
             if arguments.get("protocol") is not None:
                 raise
             say(f"{error} Until then no spans are sent.")
             return None
-        _pipeline = Pipeline(
-            settings, rules, lambda: _made_transport(settings), behind_batches=behind_batches
-        )
+        _pipeline = Pipeline(settings, rules, lambda: made_transport(settings), behind_batches=behind_batches)
         return _pipeline
 
 
@@ -176,26 +186,6 @@ def _rules(redaction: str | os.PathLike[str] | Rules | None, settings: Settings)
         # Closed rather than open: what the file would have taken out may be what these take out.
         say(f"{VARIABLES['redaction']}: {error} All built-in rules are applied instead.")
         return Rules.builtin()
-
-
-def _load_transport(settings: Settings) -> None:
-    if settings.protocol == "grpc":
-        try:
-            import retrospan.exporter.delivery.grpc
-        except ImportError as error:
-            raise MissingExtra("grpc", module="grpc") from error
-    else:
-        import retrospan.exporter.delivery.http  # noqa: F401
-
-
-def _made_transport(settings: Settings) -> Transport:
-    if settings.protocol == "grpc":
-        from retrospan.exporter.delivery.grpc import GrpcTransport
-
-        return GrpcTransport(settings)
-    from retrospan.exporter.delivery.http import HttpTransport
-
-    return HttpTransport(settings)
 
 
 def _provider(

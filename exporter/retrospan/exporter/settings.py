@@ -30,8 +30,10 @@ VARIABLES = {
     "delay_seconds": "RETROSPAN_EXPORTER_DELAY_SECONDS",
     "exit_seconds": "RETROSPAN_EXPORTER_EXIT_SECONDS",
     "redaction": "RETROSPAN_EXPORTER_REDACTION",
+    "alive_seconds": "RETROSPAN_ALIVE_SECONDS",
     "frameworks": "RETROSPAN_EXPORTER_FRAMEWORKS",
 }
+_TRACES_PATH, _LOGS_PATH = "/v1/traces", "/v1/logs"
 _HTTP, _GRPC = "http/protobuf", "grpc"
 _DEFAULTS = {_HTTP: "http://localhost:4318", _GRPC: "http://localhost:4317"}
 _COMPRESSIONS = ("none", "gzip", "deflate")
@@ -47,6 +49,8 @@ class Settings:
 
     endpoint: str
     """A URL: of the traces path with HTTP, of the host and port with gRPC."""
+    logs_endpoint: str = ""
+    """Where log records go, if that does not follow from the other."""
     protocol: str = _HTTP
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout_seconds: float = 10.0
@@ -64,11 +68,21 @@ class Settings:
     """How full a request is made: far below what any receiver takes, and little to copy at once."""
     span_bytes: int = 60 * MIB
     """A larger span loses its largest values."""
-    delay_seconds: float = 1.0
-    """How long a span waits for others."""
+    delay_seconds: float = 0.05
+    """How long a span or log record waits for others."""
     exit_seconds: float = 5.0
     """How long the end of the process may wait for delivery."""
     redaction: str = "secrets"
+    alive_seconds: float = 30.0
+    """How often the process says that it is alive while a span is open; 0: never."""
+
+    @property
+    def endpoint_of_logs(self) -> str:
+        """The URL for log records: the receiver of spans takes them beside; '' where its path does not say where."""
+        base = self.endpoint.rstrip("/").removesuffix(_TRACES_PATH)
+        if base == self.endpoint.rstrip("/") and self.protocol == _HTTP:
+            return self.logs_endpoint
+        return self.endpoint if self.protocol == _GRPC else base + _LOGS_PATH
 
     @classmethod
     def read(
@@ -85,6 +99,7 @@ class Settings:
         defaults = cls(endpoint=endpoint)
         return cls(
             endpoint=endpoint,
+            logs_endpoint=environ.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "").strip(),
             protocol=protocol,
             headers=sources.headers(),
             timeout_seconds=sources.otel("TIMEOUT", _seconds, defaults.timeout_seconds),
@@ -100,10 +115,10 @@ class Settings:
             memory_bytes=sources.own("memory_bytes", _size, defaults.memory_bytes),
             request_bytes=sources.own("request_bytes", _size, defaults.request_bytes),
             span_bytes=sources.own("span_bytes", _size, defaults.span_bytes),
-            # What the spool shall keep is to be there soon.
-            delay_seconds=sources.own("delay_seconds", _seconds, 0.1 if spool else defaults.delay_seconds),
+            delay_seconds=sources.own("delay_seconds", _seconds, defaults.delay_seconds),
             exit_seconds=sources.own("exit_seconds", _seconds, defaults.exit_seconds),
             redaction=sources.own("redaction", str, defaults.redaction),
+            alive_seconds=sources.own("alive_seconds", _seconds, defaults.alive_seconds),
         )
 
 
@@ -142,7 +157,7 @@ class _Sources:
         return self._variable(VARIABLES["protocol"], read, "") or self.otel("PROTOCOL", read, _HTTP)
 
     def endpoint(self, protocol: str) -> str:
-        given, path = self.arguments.get("endpoint"), "" if protocol == _GRPC else "/v1/traces"
+        given, path = self.arguments.get("endpoint"), "" if protocol == _GRPC else _TRACES_PATH
         if given is not None:
             text = str(given).strip()
             if urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).netloc:

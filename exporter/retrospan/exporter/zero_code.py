@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from opentelemetry import trace
 from opentelemetry.sdk import environment_variables as names
+from opentelemetry.sdk.trace import TracerProvider
 
 from retrospan.exporter import hooks
 from retrospan.exporter.instrumentation import current_pipeline
-from retrospan.exporter.processor import PipelineExporter
+from retrospan.exporter.processor import PipelineExporter, PipelineProcessor
 from retrospan.exporter.settings import VARIABLES
 
 _NO_LIMIT = str(2**31 - 1)
@@ -44,11 +46,21 @@ if names.OTEL_EXPORTER_OTLP_PROTOCOL not in _variables_at_start():
 
 
 class Exporter(PipelineExporter):
-    """The entry point `retrospan` of `opentelemetry_traces_exporter`. Settings come from variables."""
+    """The entry point `retrospan` of `opentelemetry_traces_exporter`. Settings come from variables.
+
+    Where the provider that it is created for is the global one already, as OpenTelemetry's configurator has it, a
+    processor of ours gets the spans, when they begin and when they end; what comes out of the batch processor, which is
+    the same, is left. Elsewhere the batch processor's spans are sent, and nothing is known of them before.
+    """
 
     def __init__(self) -> None:
         pipeline = current_pipeline({}, behind_batches=True)
-        super().__init__(pipeline)
+        provider = trace.get_tracer_provider()
+        watches = pipeline is not None and isinstance(provider, TracerProvider)
+        super().__init__(None if watches else pipeline)
         if pipeline is not None:
+            if isinstance(provider, TracerProvider):
+                pipeline.resource = provider.resource
+                provider.add_span_processor(PipelineProcessor(pipeline))
             pipeline.start()
             hooks.install(hooks.chosen(None, os.environ.get(VARIABLES["frameworks"])))

@@ -249,6 +249,26 @@ class Views(Generic[Frame]):
         """Return people's decisions about acts of agents, by time."""
         return self._list("SELECT * FROM approvals", {"run_id": run_id}, "ORDER BY at, run_id", limit)
 
+    def evaluations(
+        self, *, run_id: str | None = None, name: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Return results of evaluators, by time."""
+        filters = {"run_id": run_id, "name": name}
+        return self._list("SELECT * FROM evaluations", filters, "ORDER BY at, run_id, span_id, name", limit)
+
+    def logs(
+        self,
+        *,
+        run_id: str | None = None,
+        trace_id: str | None = None,
+        severity: str | None = None,
+        event_name: str | None = None,
+        limit: int | None = None,
+    ) -> Frame:
+        """Return log records, by time."""
+        filters = {"run_id": run_id, "trace_id": trace_id, "severity": severity, "event_name": event_name}
+        return self._list("SELECT * FROM logs", filters, "ORDER BY at, trace_id, span_id, ingested_at", limit)
+
     def missing_layers(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
         """Return which layers of a run's record are missing."""
         return self._list("SELECT * FROM missing_layers", {"run_id": run_id}, "ORDER BY run_id", limit)

@@ -18,8 +18,8 @@ Python interface and dashboards read nothing else. Columns may be added; none is
 
 - Unknown values are NULL, never 0 and never an empty text.
 - Ids are lower-case hexadecimal text. Times are UTC with nanoseconds. JSON is text. Hashes have 32 hex digits.
-- Filter on `run_id` (or `trace_id` of `spans`) wherever you can: it leads the primary keys. Name the columns you need:
-  payloads are read only if you select them.
+- Filter on `run_id` (or `trace_id` of `spans` and `logs`) wherever you can: it leads the primary keys. Name the columns
+  you need: payloads are read only if you select them.
 - Views with parameters are called like functions, with all their parameters: `run_state(run_id = '…', step = 5)`.
   Pass literals or parameters, in a SELECT without WITH: the port answers that twice as fast as any other call.
 - In the examples `{run_id:String}` stands for a value that you pass separately (`param_run_id` over HTTP).

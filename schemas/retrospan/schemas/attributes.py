@@ -51,6 +51,28 @@ DERIVATION = "retrospan.derivation"
 COMPACTION = "retrospan.compaction"
 APPROVAL = "retrospan.approval"
 
+#: Events that say what spans say too, sent as log records in the middle of a span
+EFFECT_EVENT = "retrospan.effect"
+OUTPUT_EVENT = "retrospan.output"
+STATE_EVENT = "retrospan.state"
+
+#: On every event: one fact, however often and however it comes
+EVENT_ID = "retrospan.event.id"
+
+#: The event that a span has begun, sent as a log record, and what it says beyond the span's attributes
+BEGUN = "retrospan.begun"
+BEGUN_NAME = "retrospan.begun.name"
+BEGUN_KIND = "retrospan.begun.kind"
+BEGUN_PARENT = "retrospan.begun.parent_span_id"
+BEGUN_REMOTE = "retrospan.begun.parent_remote"
+BEGUN_LINKS = "retrospan.begun.links"
+
+#: Events of a process, sent as log records: it lives; it ended without closing its spool
+ALIVE = "retrospan.alive"
+ALIVE_INTERVAL = "retrospan.alive.interval_seconds"
+KILLED = "retrospan.killed"
+PROCESS_ID = "retrospan.process.id"
+
 #: Attributes of the events: observation and use
 ENTITY_TYPE = "retrospan.entity.type"
 ENTITY_ID = "retrospan.entity.id"

@@ -45,6 +45,20 @@ class SpanRow:
 
 
 @dataclass(slots=True, kw_only=True)
+class LogTextRow:
+    """The JSON of what a run's log record holds nested deeper than SQL reads; `record` is its content hash, decimal."""
+
+    tenant: str
+    run_id: str
+    generation: int
+    trace_id: str
+    span_id: str
+    record: str
+    body: str  # '': SQL reads it
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
 class ValueRow:
     """A JSON value of a run, stored once: a message, another value, or a list of earlier values."""
 
@@ -360,3 +374,10 @@ class RunRow:
     joined_by: list[str] = field(
         default_factory=list
     )  # run_id | link | history: why each of those belongs to it
+    process_id: str = (
+        ""  # of its spans that have begun and not ended; '' where there is none, or none says it
+    )
+    is_open: bool = False  # its root has begun and not ended
+    last_said_at: int = 0  # time of the newest that any of it said
+    fork_step: int | None = None  # the step of its parent that it went another way from
+    patch: str | None = None  # JSON: what it changed there

@@ -1,8 +1,9 @@
 """The one place that adapts our statements to a single server, a replicated database or a cluster.
 
-The files define tables for one server. From them the other forms are derived:
+The files define tables for one embedded engine. From them the other forms are derived:
 
-    plain                  as written: one server, or embedded
+    plain                  as written: embedded
+    server                 the same, but no table that is there is laid out anew: others may write to it meanwhile
     replicated database    Replicated engines without a path; the database itself spreads every statement
     cluster, one shard     ON CLUSTER, and Replicated engines with a path: each node has every row
     cluster, more shards   the same under the name `<table>_local`, and a Distributed table over it under the name;
@@ -24,12 +25,13 @@ _BY_TRACE = frozenset({"raw_spans", "raw_logs", "arrivals", "canon_traces", "can
 _BY_RECORD = frozenset({"raw_rejects"})
 _BY_NUMBER = frozenset({"receipts", "loaded_batches"})
 #: Small and read as a whole: every node has all of it.
-_EVERYWHERE = frozenset({"schema_migrations", "logs", "leases"})
+_EVERYWHERE = frozenset({"schema_migrations", "logs", "log_identities", "leases", "processes"})
 
 _TABLE = re.compile(r"^(\s*(?:--[^\n]*\n\s*)*)CREATE TABLE IF NOT EXISTS (\w+)", re.MULTILINE)
-_ENGINE = re.compile(r"^ENGINE = (Replacing)?MergeTree(?:\((\w*)\))?$", re.MULTILINE)
+_ENGINE = re.compile(r"^ENGINE = (Replacing|Aggregating)?MergeTree(?:\((\w*)\))?$", re.MULTILINE)
 _HEAD = re.compile(
-    r"^(CREATE (?:OR REPLACE )?(?:MATERIALIZED )?(?:TABLE|VIEW|FUNCTION|DATABASE)(?: IF NOT EXISTS)? \w+|ALTER TABLE \w+)",
+    r"^(CREATE (?:OR REPLACE )?(?:MATERIALIZED )?(?:TABLE|VIEW|FUNCTION|DATABASE)(?: IF NOT EXISTS)? \w+"
+    r"|ALTER TABLE \w+|DROP TABLE IF EXISTS \w+)",
     re.MULTILINE,
 )
 _ALTER = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)
@@ -37,17 +39,28 @@ _WINDOW = re.compile(r"non_replicated_deduplication_window = (\d+)")
 _DELETE = re.compile(r"^DELETE FROM (\{table:Identifier\})", re.MULTILINE)
 
 
+#: Statements that lay out a table anew and copy its rows.
+_ANEW = re.compile(r"^CREATE OR REPLACE TABLE \w+", re.MULTILINE)
+_CANONICAL = re.compile(r"^CREATE TABLE IF NOT EXISTS canon_", re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How tables are made in one warehouse. Made by `PLAIN`, `replicated_database` and `cluster`."""
+    """How tables are made in one warehouse. Made by `PLAIN`, `SERVER`, `replicated_database` and `cluster`."""
 
     cluster: str = ""
     """The cluster's name; '' when no statement says ON CLUSTER."""
     shards: int = 1
     replicated: bool = False
+    shared: bool = False
+    """Others may write while statements run: no table is replaced."""
 
     def shaped(self, statement: str) -> list[str]:
         """Return the statements to run, in order, for one of our `.sql` files."""
+        if self.shared and _ANEW.search(statement):
+            return []
+        if self.shared:
+            statement = _laid_out(statement)
         if not self.replicated:
             return [statement]
         found = _TABLE.search(statement)
@@ -121,11 +134,13 @@ class Form:
 
 
 PLAIN = Form()
+#: One server, which several collectors may write to.
+SERVER = Form(shared=True)
 
 
 def replicated_database() -> Form:
     """Return a database whose engine is Replicated: ON CLUSTER is refused there, and engines take no path."""
-    return Form(replicated=True)
+    return Form(replicated=True, shared=True)
 
 
 def cluster(name: str, *, shards: int = 1) -> Form:
@@ -135,7 +150,14 @@ def cluster(name: str, *, shards: int = 1) -> Form:
     """
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
         raise ValueError(f"{name!r} is not a cluster name")
-    return Form(cluster=name, shards=shards, replicated=True)
+    return Form(cluster=name, shards=shards, replicated=True, shared=True)
+
+
+def _laid_out(statement: str) -> str:
+    """Return a canonical table as it is laid out anew elsewhere: a question about one run reads one small granule."""
+    if not _CANONICAL.search(statement):
+        return statement
+    return statement.replace("index_granularity = 8192", "index_granularity = 1024")
 
 
 def _spread_by(table: str) -> str:

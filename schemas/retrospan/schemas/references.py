@@ -1,12 +1,13 @@
-"""References: how a thing is named in provenance, `kind:id`. A `/` inside a part is percent-encoded."""
+"""References: how a thing is named in provenance, `kind:id`. In a part `/` and `%` are percent-encoded, nothing else.
+
+The SQL functions `retrospan_reference` and `retrospan_step_reference` write the same.
+"""
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 
 def _part(text: str) -> str:
-    return quote(text, safe=" !\"#$&'()*+,:;<=>?@[]^`{|}~") if "/" in text or "%" in text else text
+    return text.replace("%", "%25").replace("/", "%2F")
 
 
 def run_ref(run_id: str) -> str:

@@ -14,6 +14,7 @@ AGENT_NAME = "gen_ai.agent.name"
 AGENT_VERSION = "gen_ai.agent.version"
 WORKFLOW_NAME = "gen_ai.workflow.name"
 CONVERSATION_ID = "gen_ai.conversation.id"
+CONVERSATION_COMPACTED = "gen_ai.conversation.compacted"
 
 # GenAI: a model call
 
@@ -65,6 +66,13 @@ MEMORY_RECORD_ID = "gen_ai.memory.record.id"
 MEMORY_RECORDS = "gen_ai.memory.records"
 MEMORY_QUERY_TEXT = "gen_ai.memory.query.text"
 
+# GenAI: an evaluation
+
+EVALUATION_NAME = "gen_ai.evaluation.name"
+EVALUATION_SCORE_VALUE = "gen_ai.evaluation.score.value"
+EVALUATION_SCORE_LABEL = "gen_ai.evaluation.score.label"
+EVALUATION_EXPLANATION = "gen_ai.evaluation.explanation"
+
 # GenAI: events
 
 TOOL_MESSAGE = "gen_ai.tool.message"
@@ -83,6 +91,7 @@ SESSION_ID = "session.id"
 USER_ID = "user.id"
 ENDUSER_ID = "enduser.id"
 EVENT_NAME = "event.name"
+PROCESS_PID = "process.pid"
 SERVICE_NAME = "service.name"
 SERVICE_VERSION = "service.version"
 DEPLOYMENT_ENVIRONMENT = "deployment.environment"

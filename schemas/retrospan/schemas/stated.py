@@ -1,7 +1,7 @@
 """The canonical rows of what agents state themselves: each class mirrors one `canon_*` table, column for column.
 
-Entities and what was observed and used of them, decisions, effects on the world, checkpoints, approvals and
-compactions. Conventions are those of `retrospan.schemas.canonical`: unknown is None, times are Unix nanoseconds.
+Entities and what was observed and used of them, decisions, effects on the world, checkpoints, approvals, compactions
+and evaluations. Conventions are those of `retrospan.schemas.canonical`: unknown is None, times are Unix nanoseconds.
 `step` is None if something was stated outside any step. The `at` of an event is the producer's time of it.
 """
 
@@ -133,4 +133,25 @@ class CompactionRow:
     kind: str | None  # summary | edit | trim
     tokens_before: int | None
     tokens_after: int | None
+    at: int
+
+
+@dataclass(slots=True, kw_only=True)
+class EvaluationRow:
+    """One result of an evaluator, or that it came to none."""
+
+    tenant: str
+    run_id: str
+    generation: int
+    step: int | None
+    trace_id: str
+    span_id: str
+    name: str | None
+    score: float | None
+    label: str | None
+    explanation: str | None
+    judged: str | None  # a reference
+    judge: str | None
+    response_id: str | None  # of the answer that was judged, as the evaluator names it
+    error_type: str | None  # why there is no result
     at: int

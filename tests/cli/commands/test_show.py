@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
-from fix_cli import CUT_SHORT, LOOP, Ask, Terminal
+from fix_cli import CUT_SHORT, LOOP, Ask, Terminal, asking, run_in_terminal
 from fix_collector import Served
 from keeping import agent_run, linked_run, trace_of
+from opentelemetry.proto.logs.v1.logs_pb2 import SeverityNumber
+from otlp_requests import logs, record
 
 from retrospan.ingest.cli.client import pages
+from retrospan.ingest.cli.views import remarks
+from retrospan.ingest.cli.views.remarks import IN_A_ROW, VIEWS
 
 REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
 
@@ -18,13 +23,19 @@ def test_the_timeline_of_a_run(ask: Ask) -> None:
     assert said.lines[0] == f"run {REFUND}  orla 1.4.2  ok"
     assert "3 steps" in said.lines[1] and "300/40 tokens" in said.lines[1] and "times UTC" in said.lines[1]
     assert said.lines[2] == "  input   Find the refund policy."
-    steps = [line.split(maxsplit=4) for line in said.lines[4:7]]
+    lines = said.lines
+    observed = [lines.pop(7), lines.pop(5)]
+    assert [line.split() for line in observed] == [
+        ["observation", "record/C-1042", "status", "=", '"delay_notified"'],
+        ["observation", "record/C-1042", "owner", "cleared"],
+    ]
+    steps = [line.split(maxsplit=4) for line in lines[4:7]]
     assert [step[:3] for step in steps] == [
         ["1", "model", "gpt-4o-mini"], ["2", "tool", "search_docs"], ["3", "model", "gpt-4o-mini"],
     ]  # fmt: skip
     assert steps[0][4].endswith('→ search_docs(query="refund policy", top_k=2)')
     assert '"text":"Goods may be returned' in steps[1][4]
-    assert said.lines[7] == "  output  Refunds are possible within 30 days."
+    assert lines[7] == "  output  Refunds are possible within 30 days."
 
 
 def test_a_pipe_gets_whole_values_and_a_terminal_their_length(ask: Ask, terminal: Terminal) -> None:
@@ -100,12 +111,14 @@ def test_steps_and_calls_as_json(ask: Ask) -> None:
         "model_calls",
         "model_calls",
         "tool_calls",
+        "observations",
+        "observations",
     ]
-    tool = rows[-1]
+    tool = rows[6]
     assert tool["arguments"] == {"query": "refund policy", "top_k": 2} and tool["result"][0]["id"] == "kb-17"
     assert not [name for row in rows for name in row if name.endswith("_length")]
     rows = [json.loads(line) for line in ask("show", f"{REFUND}/1", "--json").lines]
-    assert [row["view"] for row in rows] == ["steps", "model_calls", "messages", "messages"]
+    assert [row["view"] for row in rows] == ["steps", "model_calls", "messages", "messages", "observations"]
     assert rows[2]["content"]["role"] == "user"
 
 
@@ -146,3 +159,99 @@ def test_unknown_ambiguous_and_short_ids(ask: Ask) -> None:
     said = ask("show", f"{REFUND}/4")
     assert said.code == 2 and "has no step 4: it has 3 steps" in said.err
     assert ask("show", "").code == 2
+
+
+def _said_in(name: str, served: Served) -> None:
+    """Send a run with a model call, an evaluation of its answer, and log records around it."""
+    trace_id, call = bytes.fromhex(trace_of(name)), b"\x02" * 8
+    served.send(traces=[agent_run(name, "ok", said="Paris")])
+    now = time.time_ns()
+    judged: dict[str, object] = {
+        "gen_ai.evaluation.name": "relevance",
+        "gen_ai.evaluation.score.value": 0.5,
+        "gen_ai.evaluation.score.label": "fair",
+        "gen_ai.evaluation.explanation": "so so \x1b[31m" + "x" * 100_000,
+        "gen_ai.evaluation.evaluator.name": "ragas",
+    }
+    started = record("", now - 60 * 10**9, trace_id=trace_id, body="starting\u202e up")
+    started.severity_number = SeverityNumber.SEVERITY_NUMBER_WARN
+    many = [record("", now + at, trace_id=trace_id, body=f"line {at}") for at in range(30)]
+    fact = record(
+        "retrospan.decision", now, {"retrospan.decision.name": "to go"}, trace_id=trace_id, span_id=call
+    )
+    served.send(
+        logs=[
+            logs(
+                started,
+                record("gen_ai.evaluation.result", now, judged, trace_id=trace_id, span_id=call),
+                record(
+                    "gen_ai.client.operation.exception", now, {"exception.type": "Timeout"}, trace_id=trace_id
+                ),
+                fact,
+                *many,
+            ).SerializeToString()
+        ]
+    )
+    served.wait_idle()
+
+
+def test_what_was_said_stands_between_the_steps(served: Served) -> None:
+    _said_in("remarked", served)
+    lines = served.run("show", trace_of("remarked")).splitlines()
+    lines = lines[[line.split()[0] for line in lines].index("STEP") + 1 :]
+    assert [line.split()[0] for line in lines] == [
+        *("log", "1", "decision", "evaluation", "log"),
+        *["log"] * 30,
+        "output",
+    ]
+    assert lines[0].endswith("WARN starting\\u202e up")
+    (evaluation,) = [line for line in lines if line.split()[0] == "evaluation"]
+    assert "relevance" in evaluation and "0.5 · fair · by ragas · so so \\x1b[31mxxx" in evaluation
+    assert [line.split(maxsplit=2)[2] for line in lines if "gen_ai.client" in line] == ["Timeout"]
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_terminal_shows_so_many_remarks_in_a_row(served: Served) -> None:
+    _said_in("talkative", served)
+    words = ["show", trace_of("talkative"), "--color", "never", "--no-pager"]
+    said = run_in_terminal(words, f"http://{served.sql}").out
+    rows = [line for line in said.splitlines() if line.split()[:1] in (["log"], ["evaluation"], ["decision"])]
+    assert len(rows) == 1 + IN_A_ROW - 1
+    assert f"{33 - IN_A_ROW + 1} more" in said
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_what_was_said_as_json(served: Served) -> None:
+    _said_in("counted", served)
+    run_id = trace_of("counted")
+    rows = [json.loads(line) for line in served.run("show", run_id, "--json").splitlines()]
+    of_views = [row["view"] for row in rows if row["view"] in VIEWS]
+    assert of_views == ["decisions", "evaluations", *["logs"] * 34]
+    (evaluation,) = [row for row in rows if row["view"] == "evaluations"]
+    assert (evaluation["name"], evaluation["score"], evaluation["judge"]) == ("relevance", 0.5, "ragas")
+    assert len(evaluation["explanation"]) == len("so so \x1b[31m") + 100_000
+    assert rows[-1]["at"] > rows[-2]["at"]
+    rows = [json.loads(line) for line in served.run("show", f"{run_id}/1", "--json").splitlines()]
+    assert [row["view"] for row in rows if row["view"] in VIEWS] == [
+        "decisions",
+        "evaluations",
+        *["logs"] * 2,
+    ]
+    assert "relevance" in served.run("show", f"{run_id}/1")
+    assert "FROM logs" in served.run("show", run_id, "--sql")
+
+
+def test_of_more_than_are_fetched_the_rest_is_named(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _said_in("endless", served)
+    run_id = trace_of("endless")
+    ask = asking(f"http://{served.sql}", monkeypatch, capsys)
+    monkeypatch.setattr(remarks, "FETCHED", 5)
+    said = ask("show", run_id, "--json")
+    assert [row["view"] for row in map(json.loads, said.lines) if row["view"] in VIEWS][-5:] == ["logs"] * 5
+    assert f"see all logs: retrospan sql \"SELECT * FROM logs WHERE run_id = '{run_id}'\"" in said.err
+    for flags in ([], ["--full"]):
+        said = ask("show", run_id, *flags)
+        assert len([line for line in said.lines if line.split()[:1] == ["log"]]) == 3
+        assert "more than 5 are there" in said.err

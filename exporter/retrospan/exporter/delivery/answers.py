@@ -9,6 +9,7 @@ from enum import Enum
 from math import isnan
 from typing import Protocol
 
+from retrospan.exporter.delivery.records import Signal
 from retrospan.schemas.redaction.walk import fields
 from retrospan.schemas.wire import NotAMessage, read_varint
 
@@ -38,7 +39,7 @@ class Answer:
     fate: Fate
     reason: str = ""
     wait_seconds: float | None = None
-    rejected_spans: int = 0
+    rejected: int = 0
     """As the receiver says: it may be more than it was sent."""
 
 
@@ -48,15 +49,15 @@ class Transport(Protocol):
     target: str
     """The address, as a person knows it."""
 
-    def send(self, body: bytes) -> Answer:
-        """Send an ExportTraceServiceRequest. Never raises."""
+    def send(self, body: bytes, signal: Signal = Signal.TRACES) -> Answer:
+        """Send an export request of a signal. Never raises."""
         ...
 
     def close(self) -> None: ...
 
 
 def delivered(body: bytes) -> Answer:
-    """Return the answer of an ExportTraceServiceResponse: {1 partial_success {1 rejected_spans, 2 error_message}}."""
+    """Return the answer of an export response: {1 partial_success {1 number rejected, 2 error_message}}."""
     rejected, message = 0, ""
     try:
         for outer in fields(body):
@@ -67,7 +68,7 @@ def delivered(body: bytes) -> Answer:
                     message = each.content.decode(errors="replace")
     except NotAMessage:
         pass
-    return Answer(Fate.DELIVERED, shortened(message), rejected_spans=rejected)
+    return Answer(Fate.DELIVERED, shortened(message), rejected=rejected)
 
 
 def status_message(body: bytes) -> str:

@@ -1,8 +1,8 @@
-"""Ended spans that wait to be encoded, within the memory that they share with waiting requests.
+"""Ended spans and log records that wait to be encoded, within the memory that they share with waiting requests.
 
 `put` is called by the agent, on whatever thread ends a span, an event loop's included: it only measures the span, never
-blocks, and is safe in a signal handler and in a finalizer. A span that does not fit is refused, so that everything
-accepted before stays whole.
+blocks, and is safe in a signal handler and in a finalizer. What does not fit is refused, so that everything accepted
+before stays whole.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from sys import getsizeof
+from typing import TypeAlias
 
 from opentelemetry.sdk.trace import ReadableSpan
 
-#: What a span takes in memory apart from its values; an event, a link, an attribute.
-_SPAN_BYTES, _PART_BYTES, _PAIR_BYTES = 2_700, 600, 150
-_MANY_SPANS, _MANY_BYTES = 256, 1 << 20
+from retrospan.exporter.delivery.records import LogRecord, Signal
+
+#: What waits.
+Entry: TypeAlias = ReadableSpan | LogRecord
+#: What a span takes in memory apart from its values; a log record; an event, a link; an attribute.
+_SPAN_BYTES, _RECORD_BYTES, _PART_BYTES, _PAIR_BYTES = 2_700, 1_000, 600, 150
+_MANY_ENTRIES, _MANY_BYTES = 256, 1 << 20
 
 
 class Backlog:
@@ -24,40 +29,54 @@ class Backlog:
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
-        self._spans: deque[tuple[ReadableSpan, int]] = deque()
+        self._entries: deque[tuple[Entry, int]] = deque()
         self._lock = threading.RLock()
         self._used = 0
         self._waiting_bytes = 0
-        self.accepted = 0
+        self._accepted_spans = self._accepted_records = 0
         # Held while there is no reason to wake: a lock that anybody may release is all an event needs to be here.
         self._asleep = threading.Lock()
         self._asleep.acquire()
+        self._hurried = False
 
-    def put(self, span: ReadableSpan) -> bool:
-        """Accept a span; return False if there is no room."""
-        cost = weight(span)
+    def put(self, entry: Entry) -> bool:
+        """Accept a span or log record; return False if there is no room."""
+        is_record = isinstance(entry, LogRecord)
+        most = self._most // 2 if is_record else self._most
+        cost = weight(entry)
         with self._lock:
-            # A span larger than everything is taken when nothing else waits: it is reduced, not lost.
-            if self._used and self._used + cost > self._most:
+            # A span larger than everything is taken when nothing else waits: it is reduced, not lost. Log records get
+            # half of the memory: what they say of a span that ends, the span says too.
+            if self._used and self._used + cost > most:
                 return False
             self._used += cost
             self._waiting_bytes += cost
-            self.accepted += 1
-            self._spans.append((span, cost))
-            many = len(self._spans) >= _MANY_SPANS or self._waiting_bytes >= _MANY_BYTES
-        if many:
-            self.wake()
+            # No calls in these lines: a signal's handler may come in between, and put as well.
+            if is_record:
+                self._accepted_records += 1
+            else:
+                self._accepted_spans += 1
+            is_first = not self._entries
+            self._entries.append((entry, cost))
+            many = len(self._entries) >= _MANY_ENTRIES or self._waiting_bytes >= _MANY_BYTES
+            self._hurried = self._hurried or many
+        if many or is_first:
+            self._rouse()
         return True
 
-    def take(self) -> ReadableSpan | None:
-        """Return the oldest span. Its memory is given back."""
+    def take(self) -> Entry | None:
+        """Return the oldest entry. Its memory is given back."""
         with self._lock:
-            if not self._spans:
+            if not self._entries:
                 return None
-            span, cost = self._spans.popleft()
+            entry, cost = self._entries.popleft()
             self._used -= cost
             self._waiting_bytes -= cost
-        return span
+        return entry
+
+    def accepted(self) -> dict[Signal, int]:
+        """Return how many spans and log records were accepted so far."""
+        return {Signal.TRACES: self._accepted_spans, Signal.LOGS: self._accepted_records}
 
     def account(self, size: int) -> None:
         """Take up memory for something else, or with a negative size give it back."""
@@ -68,26 +87,40 @@ class Backlog:
         """Return whether more than half of the memory is in use."""
         return self._used * 2 > self._most
 
-    def wait(self, seconds: float) -> None:
-        """Return when so much time has passed, or there is much to take, or `wake` was called."""
+    def wait(self, seconds: float, idle_seconds: float = -1) -> None:
+        """Return so many seconds after something was put, at once where there is much to take or `wake` was called.
+
+        With nothing to take return after `idle_seconds`; below 0: never.
+        """
+        if not self._asleep.acquire(timeout=idle_seconds) or self._hurried or not self._entries:
+            self._hurried = False
+            return
+        # The first has come; others may follow.
         self._asleep.acquire(timeout=seconds)
+        self._hurried = False
 
     def wake(self) -> None:
+        self._hurried = True
+        self._rouse()
+
+    def _rouse(self) -> None:
         try:
             self._asleep.release()
         except RuntimeError:
             pass  # awake already
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self._entries)
 
 
-def weight(span: ReadableSpan) -> int:
-    """About how many bytes the span takes in memory; cheap."""
-    size = _SPAN_BYTES + _mapping(span.attributes)
-    for event in span.events:
+def weight(entry: Entry) -> int:
+    """About how many bytes the span or log record takes in memory; cheap."""
+    if isinstance(entry, LogRecord):
+        return _RECORD_BYTES + _mapping(entry.attributes)
+    size = _SPAN_BYTES + _mapping(entry.attributes)
+    for event in entry.events:
         size += _PART_BYTES + _mapping(event.attributes)
-    for link in span.links:
+    for link in entry.links:
         size += _PART_BYTES + _mapping(link.attributes)
     return size
 

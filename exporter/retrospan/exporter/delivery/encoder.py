@@ -1,20 +1,21 @@
-"""The thread that turns spans into requests: encoding, redaction, packing. It gives way to the agent all the time."""
+"""The thread that turns spans and log records into requests: encoding, redaction, packing. It gives way to the agent all
+the time."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from retrospan.exporter.delivery import notices
-from retrospan.exporter.delivery.backlog import Backlog
+from retrospan.exporter.delivery.backlog import Backlog, Entry
 from retrospan.exporter.delivery.cleaning import Cleaner
 from retrospan.exporter.delivery.encoding import (
     encode_attributes,
+    encode_log_record,
     encode_resource,
     encode_scope,
     encode_span,
@@ -22,14 +23,17 @@ from retrospan.exporter.delivery.encoding import (
 )
 from retrospan.exporter.delivery.notices import Losses
 from retrospan.exporter.delivery.outbox import Outbox
+from retrospan.exporter.delivery.pulse import Pulse
+from retrospan.exporter.delivery.records import LogRecord, Signal
 from retrospan.exporter.delivery.reduction import reduced
-from retrospan.exporter.delivery.requests import ExportRequest, Origin, Packer
+from retrospan.exporter.delivery.requests import ExportRequest, Origin, Packer, joined
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.attributes import EXPORTER_LOST
 
 #: An event loop that wants to go on waits for the interpreter's lock up to 5 ms. It gets it after each slice of work,
 #: by a sleep long enough for it to wake up and take it.
 _SLICE_SECONDS, _REST_SECONDS = 0.0002, 0.0001
+_IDLE_SECONDS = 1.0
 _MOST_ORIGINS = 1_000
 
 
@@ -42,13 +46,14 @@ class Encoder:
         cleaner: Cleaner,
         backlog: Backlog,
         outbox: Outbox,
-        losses: Losses,
-        finished: Callable[[int], None],
+        losses: Mapping[Signal, Losses],
+        finished: Callable[[Signal, int], None],
+        pulse: Pulse,
     ) -> None:
-        """`finished` is told of spans that are lost here."""
+        """`finished` is told of spans and log records that are lost here."""
         self._settings, self._cleaner = settings, cleaner
         self._backlog, self._outbox, self._losses = backlog, outbox, losses
-        self._finished = finished
+        self._finished, self._pulse = finished, pulse
         self._origins: dict[tuple[int, int], tuple[Resource, InstrumentationScope | None, Origin]] = {}
         self._told_lost = 0
         self.reduced = 0
@@ -59,74 +64,123 @@ class Encoder:
         try:
             while True:
                 closing = self.closing.is_set()
+                if not closing and (alive := self._pulse.beat()) is not None:
+                    self._backlog.put(alive)
                 self._drain()
-                self._losses.tell()
+                for losses in self._losses.values():
+                    losses.tell()
                 if closing and not len(self._backlog):
                     return
                 if not self.closing.is_set():
-                    self._backlog.wait(self._settings.delay_seconds)
+                    idle = self._pulse.seconds_left(_IDLE_SECONDS)
+                    self._backlog.wait(self._settings.delay_seconds, idle)
         finally:
             self.ended.set()
             self._outbox.nudge()
 
     def _drain(self) -> None:
-        packer = Packer(self._settings.request_bytes)
+        packing = _Packing(self._settings.request_bytes, self._outbox)
         began = time.perf_counter()
-        held = 0
-        while (span := self._backlog.take()) is not None:
+        while (entry := self._backlog.take()) is not None:
+            signal = Signal.LOGS if isinstance(entry, LogRecord) else Signal.TRACES
             try:
-                full, size = self._add(packer, span)
+                data = self._encoded(entry, signal)
+                if data is not None:
+                    origin = self._origin(entry.resource, _scope(entry))
+                    self._backlog.account(len(data))
+                    packing.add(signal, origin, data)
             except Exception as error:  # noqa: BLE001
                 notices.logger.debug("a span could not be encoded", exc_info=error)
-                self._losses.add(notices.UNENCODABLE, 1)
-                self._finished(1)
-                continue
-            self._backlog.account(size)
-            if full is not None:
-                self._outbox.put(full, held)
-                held = 0
-            held += size
+                self._losses[signal].add(notices.UNENCODABLE, 1)
+                self._finished(signal, 1)
             if time.perf_counter() - began > _SLICE_SECONDS:
                 if not self._backlog.crowded():
                     time.sleep(_REST_SECONDS)
                 began = time.perf_counter()
-        if (rest := packer.close()) is not None:
-            self._outbox.put(rest, held)
+        packing.close()
 
-    def _add(self, packer: Packer, span: ReadableSpan) -> tuple[ExportRequest | None, int]:
-        """Return the request that is full now, and what this span takes in the one that is not."""
-        data = encode_span(span)
+    def _encoded(self, entry: Entry, signal: Signal) -> bytes | None:
+        """Return a span or log record as it may leave the process; None, and counted, where it is too large."""
+        data = encode_log_record(entry) if isinstance(entry, LogRecord) else encode_span(entry)
         if len(data) > self._settings.span_bytes:
-            small = reduced(data, self._settings.span_bytes)
+            small = reduced(data, self._settings.span_bytes, signal.shape)
             if small is None:
-                self._losses.add(notices.TOO_LARGE, 1)
-                self._finished(1)
-                return None, 0
+                self._losses[signal].add(notices.TOO_LARGE, 1)
+                self._finished(signal, 1)
+                return None
             if not self.reduced:
+                name = entry.event if isinstance(entry, LogRecord) else entry.name
                 notices.say(
-                    f"span {span.name[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
+                    f"{name[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
                     "values are described instead of sent. This is logged once; counts().reduced keeps counting."
                 )
             self.reduced += 1
             data = small
-        data = self._cleaner.span(data)
-        return packer.add(self._origin(span), data), len(data)
+        return self._cleaner.log_record(data) if signal is Signal.LOGS else self._cleaner.span(data)
 
-    def _origin(self, span: ReadableSpan) -> Origin:
-        resource, scope = span.resource, span.instrumentation_scope
-        if self._told_lost != self._losses.total or len(self._origins) > _MOST_ORIGINS:
+    def _origin(self, resource: Resource, scope: InstrumentationScope | None) -> Origin:
+        lost = self._losses[Signal.TRACES].total
+        if self._told_lost != lost or len(self._origins) > _MOST_ORIGINS:
             self._origins.clear()
         known = self._origins.get((id(resource), id(scope)))
         if known is not None:
             return known[2]
-        self._told_lost = self._losses.total
-        lost = encode_attributes(1, {EXPORTER_LOST: self._told_lost}) if self._told_lost else b""
-        origin = Origin(
-            self._cleaner.resource(encode_resource(resource)) + lost,
-            text_bytes(resource.schema_url or ""),
-            self._cleaner.scope(encode_scope(scope)),
-            text_bytes((scope.schema_url if scope is not None else "") or ""),
-        )
+        self._told_lost = lost
+        made = origin_of(resource, scope, self._cleaner, lost)
         # The objects are held as well: their ids must not come to mean others.
-        self._origins[id(resource), id(scope)] = (resource, scope, origin)
-        return origin
+        self._origins[id(resource), id(scope)] = (resource, scope, made)
+        return made
+
+
+class _Packing:
+    """The requests that are being filled, one for each signal. What waits was accounted for, and goes with its
+    request."""
+
+    def __init__(self, request_bytes: int, outbox: Outbox) -> None:
+        self._packers = {signal: Packer(request_bytes, signal) for signal in (Signal.LOGS, Signal.TRACES)}
+        self._held = dict.fromkeys(self._packers, 0)
+        self._outbox = outbox
+
+    def add(self, signal: Signal, origin: Origin, data: bytes) -> None:
+        full = self._packers[signal].add(origin, data)
+        if full is not None:
+            if signal is Signal.TRACES:
+                # What a span's records say was said before it ended.
+                self._close(Signal.LOGS)
+            self._put(full)
+        self._held[signal] += len(data)
+
+    def close(self) -> None:
+        for signal in self._packers:
+            self._close(signal)
+
+    def _close(self, signal: Signal) -> None:
+        if (rest := self._packers[signal].close()) is not None:
+            self._put(rest)
+
+    def _put(self, request: ExportRequest) -> None:
+        self._outbox.put(request, self._held[request.signal])
+        self._held[request.signal] = 0
+
+
+def origin_of(
+    resource: Resource, scope: InstrumentationScope | None, cleaner: Cleaner, lost_spans: int = 0
+) -> Origin:
+    """Return where something comes from, encoded and redacted, with how many spans this process has lost."""
+    lost = encode_attributes(1, {EXPORTER_LOST: lost_spans}) if lost_spans else b""
+    return Origin(
+        cleaner.resource(encode_resource(resource)) + lost,
+        text_bytes(resource.schema_url or ""),
+        cleaner.scope(encode_scope(scope)),
+        text_bytes((scope.schema_url if scope is not None else "") or ""),
+    )
+
+
+def request_of(record: LogRecord, cleaner: Cleaner) -> ExportRequest:
+    """Return one log record as a request of its own."""
+    data = cleaner.log_record(encode_log_record(record))
+    return ExportRequest(joined([(origin_of(record.resource, record.scope, cleaner), data)]), 1, Signal.LOGS)
+
+
+def _scope(entry: Entry) -> InstrumentationScope | None:
+    return entry.scope if isinstance(entry, LogRecord) else entry.instrumentation_scope

@@ -1,6 +1,6 @@
-"""Spans of the OpenTelemetry SDK as the bytes of OTLP, one by one.
+"""Spans of the OpenTelemetry SDK, and log records, as the bytes of OTLP, one by one.
 
-No content of a span makes this fail: text that UTF-8 cannot represent is written with backslashes, integers beyond 64
+No content of either makes this fail: text that UTF-8 cannot represent is written with backslashes, integers beyond 64
 bits are written as text, and values that OTLP cannot represent are described. A batch is never lost for one bad value.
 """
 
@@ -14,11 +14,12 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext
 
+from retrospan.exporter.delivery.records import KINDS, LogRecord
 from retrospan.schemas.wire import delimited, varint
 
-_KINDS = {"INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
 _STATUSES = {"UNSET": 0, "OK": 1, "ERROR": 2}
 _HAS_IS_REMOTE, _IS_REMOTE = 0x100, 0x200
+_INFO, _SAMPLED = 9, 1
 _MOST_NESTED = 20
 _LONGEST_DESCRIPTION = 1_000
 
@@ -34,7 +35,7 @@ def encode_span(span: ReadableSpan) -> bytes:
         parts.append(delimited(4, parent.span_id.to_bytes(8, "big")))
     parts += (
         delimited(5, text_bytes(span.name)),
-        _number(6, _KINDS.get(span.kind.name, 0)),
+        _number(6, KINDS.get(span.kind.name, 0)),
         _fixed64(7, span.start_time),
         _fixed64(8, span.end_time),
         encode_attributes(9, span.attributes),
@@ -54,6 +55,24 @@ def encode_span(span: ReadableSpan) -> bytes:
     if span.status.description:
         status = delimited(2, text_bytes(span.status.description)) + status
     parts += (delimited(15, status), _flags(16, parent))
+    return b"".join(parts)
+
+
+def encode_log_record(record: LogRecord) -> bytes:
+    """Return the record as opentelemetry.proto.logs.v1.LogRecord. It was observed when it happened."""
+    parts = [
+        _fixed64(1, record.at),
+        _number(2, _INFO),
+        delimited(3, b"INFO"),
+        encode_attributes(6, record.said()),
+    ]
+    if record.trace_id:
+        parts += (
+            varint(8 << 3 | 5) + pack("<I", _SAMPLED),
+            delimited(9, record.trace_id.to_bytes(16, "big")),
+            delimited(10, record.span_id.to_bytes(8, "big")),
+        )
+    parts += (_fixed64(11, record.at), delimited(12, text_bytes(record.event)))
     return b"".join(parts)
 
 

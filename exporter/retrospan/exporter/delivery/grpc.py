@@ -9,11 +9,15 @@ import grpc
 
 from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened
 from retrospan.exporter.delivery.exchange import MOST_ANSWER_BYTES, attempt_seconds, inflated
+from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.redaction.walk import fields
 from retrospan.schemas.wire import NotAMessage
 
-_EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+_EXPORT = {
+    Signal.TRACES: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    Signal.LOGS: "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+}
 _BLOCKED = {"UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED", "NOT_FOUND"}
 _STALE = {"DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"}
 _REFUSED = {"INVALID_ARGUMENT", "FAILED_PRECONDITION", "ALREADY_EXISTS"}
@@ -56,12 +60,12 @@ class GrpcTransport:
             self._channel = grpc.insecure_channel(place, _OPTIONS, compression)
         else:
             self._channel = grpc.secure_channel(place, self._credentials, _OPTIONS, compression)
-        self._export = self._channel.unary_unary(_EXPORT)
+        self._export = {signal: self._channel.unary_unary(path) for signal, path in _EXPORT.items()}
 
-    def send(self, body: bytes) -> Answer:
+    def send(self, body: bytes, signal: Signal = Signal.TRACES) -> Answer:
         try:
             seconds = attempt_seconds(self._settings.timeout_seconds, len(body))
-            reply = bytes(self._export(body, timeout=seconds, metadata=self._metadata))
+            reply = bytes(self._export[signal](body, timeout=seconds, metadata=self._metadata))
         except grpc.RpcError as error:
             if _code(error) in _STALE:
                 # Whoever was silent on this connection, or said too much, will be so for ever.

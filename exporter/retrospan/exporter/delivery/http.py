@@ -32,6 +32,7 @@ from retrospan.exporter.delivery.exchange import (
     attempt_seconds,
     inflated,
 )
+from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.settings import Settings
 
 _LATER = {408, 429, 500, 502, 503, 504}
@@ -42,10 +43,11 @@ _PIECE_BYTES = 8_192
 
 
 class HttpTransport:
-    """Posts to one URL over a connection that is kept."""
+    """Posts to one URL for each signal over connections that are kept."""
 
     def __init__(self, settings: Settings) -> None:
         self.target = settings.endpoint
+        self._urls = {Signal.TRACES: settings.endpoint, Signal.LOGS: settings.endpoint_of_logs}
         self._settings = settings
         self._headers = {
             "User-Agent": f"retrospan-exporter/{version('retrospan')}",
@@ -56,17 +58,21 @@ class HttpTransport:
         if settings.compression != "none":
             self._headers["Content-Encoding"] = settings.compression
         self._session = _session(settings.credential_provider)
-        _bind(self._session, self.target)
+        for url in self._urls.values():
+            _bind(self._session, url)
         if settings.client_certificate:
             key = settings.client_key
             self._session.cert = (settings.client_certificate, key) if key else settings.client_certificate
 
-    def send(self, body: bytes) -> Answer:
+    def send(self, body: bytes, signal: Signal = Signal.TRACES) -> Answer:
+        url = self._urls[signal]
+        if not url:
+            return Answer(Fate.BLOCKED, "there is no address for log records")
         packed = self._compressed(body)
         exchange = Exchange(attempt_seconds(self._settings.timeout_seconds, len(packed)))
         token = current.set(exchange)
         try:
-            with self._post(packed) as reply:
+            with self._post(url, packed) as reply:
                 return _answer(reply, exchange)
         except requests.exceptions.SSLError as error:
             return Answer(Fate.BLOCKED, f"TLS: {_said(error)}")
@@ -80,9 +86,9 @@ class HttpTransport:
         finally:
             current.reset(token)
 
-    def _post(self, packed: bytes) -> requests.Response:
+    def _post(self, url: str, packed: bytes) -> requests.Response:
         return self._session.post(
-            self.target,
+            url,
             data=packed,
             headers=self._headers,
             timeout=self._settings.timeout_seconds,
@@ -150,9 +156,9 @@ def _session(provider: str | None) -> requests.Session:
 
 
 def _bind(session: requests.Session, target: str) -> None:
-    """Let what goes to the target obey the exchange, follow no redirect, and keep no cookie."""
+    """Let what goes to the target, if there is one, obey the exchange, follow no redirect, and keep no cookie."""
     # A provider may bring an adapter of its own; then only the body of the answer is bounded.
-    if type(session.get_adapter(target)) is HTTPAdapter:
+    if target and type(session.get_adapter(target)) is HTTPAdapter:
         session.mount(target, WatchedAdapter())
     # Redirects are not followed; to say where they lead, requests would read the whole body first.
     session.get_redirect_target = _nowhere  # type: ignore[method-assign]

@@ -13,14 +13,28 @@ REFUSED = "the receiver refused them"
 REJECTED = "the receiver took the request and rejected them"
 TOO_LARGE = "too large, even without their largest values"
 UNENCODABLE = "they could not be encoded"
+NO_LOGS = "the receiver takes no log records"
+#: What the sender says itself, once, with the reason; the spans say the same as these records.
+_SAID_ELSEWHERE = {NO_LOGS}
 DAMAGED = "their file in the spool was damaged"
 SHUT_DOWN = "the process ended before they were delivered"
 AFTER_SHUTDOWN = "they ended after shutdown()"
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of the log records of this process."""
+
+    accepted: int
+    delivered: int
+    waiting: int
+    lost: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
-    """Of this process so far: accepted = delivered + waiting + lost after they were accepted."""
+    """Of this process so far: accepted = delivered + waiting + lost after they were accepted. Spans, but for the
+    last."""
 
     accepted: int
     delivered: int
@@ -31,6 +45,9 @@ class Counts:
     """Spans that lost their largest values."""
     redacted_values: int
     withheld_spans: int
+    """Spans and log records of which only ids and times were sent."""
+    records: Tally
+    """Log records: what was said before its span ended."""
 
     @property
     def lost_spans(self) -> int:
@@ -38,17 +55,19 @@ class Counts:
 
 
 class Losses:
-    """Spans lost, by reason. Counting takes no lock that a signal handler or a finalizer could wait for."""
+    """Spans or log records lost, by reason. Counting takes no lock that a signal handler or a finalizer could wait
+    for."""
 
-    def __init__(self) -> None:
+    def __init__(self, noun: str = "span(s)") -> None:
+        self._noun = noun
         self._lock = threading.RLock()
         self._lost: dict[str, int] = {}
         self._said: set[str] = set()
 
-    def add(self, reason: str, spans: int) -> None:
-        if spans > 0:
+    def add(self, reason: str, number: int) -> None:
+        if number > 0:
             with self._lock:
-                self._lost[reason] = self._lost.get(reason, 0) + spans
+                self._lost[reason] = self._lost.get(reason, 0) + number
 
     @property
     def total(self) -> int:
@@ -59,16 +78,20 @@ class Losses:
 
     def tell(self) -> None:
         """Say each new reason once. From a thread of the exporter, never from the agent's."""
-        for reason, spans in self._lost.copy().items():
-            if reason not in self._said:
+        where = "counts().lost" if self._noun == "span(s)" else "counts().records"
+        for reason, number in self._lost.copy().items():
+            if reason not in self._said | _SAID_ELSEWHERE:
                 self._said.add(reason)
-                say(f"{spans} span(s) lost: {reason}. This is logged once; counts().lost keeps counting.")
+                say(f"{number} {self._noun} lost: {reason}. This is logged once; {where} keeps counting.")
 
     def tell_all(self) -> None:
         """Say the sums, at the end."""
-        if self._lost:
-            parts = "; ".join(f"{spans}: {reason}" for reason, spans in sorted(self._lost.copy().items()))
-            say(f"{self.total} span(s) of this process were lost ({parts}).")
+        lost = {
+            reason: number for reason, number in self._lost.copy().items() if reason not in _SAID_ELSEWHERE
+        }
+        if lost:
+            parts = "; ".join(f"{number}: {reason}" for reason, number in sorted(lost.items()))
+            say(f"{sum(lost.values())} {self._noun} of this process were lost ({parts}).")
 
 
 class Reach:

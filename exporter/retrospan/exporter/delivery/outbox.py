@@ -13,25 +13,36 @@ from dataclasses import dataclass
 from functools import partial
 
 from retrospan.exporter.delivery.notices import say
+from retrospan.exporter.delivery.owners import Dead
+from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.spool import Damaged, Spool, Spooled, SpoolFull
 
 
 @dataclass(slots=True)
 class Item:
-    """A request that waits. `spans` is 0 until an adopted file was read; `own`: its spans ended in this process."""
+    """A request that waits. `parts`, its spans or log records, is 0 until an adopted file was read; `own`: they were
+    accepted in this process."""
 
     request: ExportRequest | None
     spooled: Spooled | None
-    spans: int
+    parts: int
+    signal: Signal
     own: bool = True
 
 
 class Outbox:
     """Filled by one thread, emptied by another."""
 
-    def __init__(self, spool: Spool | None, account: Callable[[int], None]) -> None:
-        """`account` is told of bytes taken up (positive) and given back (negative) in memory."""
+    def __init__(
+        self,
+        spool: Spool | None,
+        account: Callable[[int], None],
+        killed: Callable[[Dead], ExportRequest] | None = None,
+    ) -> None:
+        """`account` is told of bytes taken up (positive) and given back (negative) in memory. `killed` makes the request
+        that says that a process was killed."""
+        self._killed = killed
         self._spool = spool
         self._account = account
         self._items: deque[Item] = deque()
@@ -40,10 +51,10 @@ class Outbox:
         self._adopted: dict[str, int] = {}
 
     def put(self, request: ExportRequest, held: int = 0) -> None:
-        """Take a request, whose spans have taken up `held` bytes until now. Never blocks, never raises."""
-        item = Item(request, None, request.spans)
+        """Take a request, whose parts have taken up `held` bytes until now. Never blocks, never raises."""
+        item = Item(request, None, request.parts, request.signal)
         if self._spool is not None and (spooled := self._written(self._spool, request)):
-            item = Item(None, spooled, request.spans)
+            item = Item(None, spooled, request.parts, request.signal)
         self._account((0 if item.request is None else len(request.body)) - held)
         with self._filled:
             self._items.append(item)
@@ -67,7 +78,7 @@ class Outbox:
             return item.request
         assert item.spooled is not None and self._spool is not None
         try:
-            body, item.spans = self._spool.read(item.spooled)
+            body, item.parts = self._spool.read(item.spooled)
         except FileNotFoundError:
             return None
         except Damaged as error:
@@ -77,7 +88,15 @@ class Outbox:
         except OSError as error:
             say(f"the spool cannot be read: {error}.")
             return None
-        return ExportRequest(body, item.spans)
+        return ExportRequest(body, item.parts, item.signal)
+
+    def keep(self, item: Item) -> None:
+        """Leave the oldest item, a file, to whoever adopts it next: this receiver does not take it."""
+        with self._filled:
+            self._items.popleft()
+
+    def __len__(self) -> int:
+        return len(self._items)
 
     def done(self, item: Item) -> None:
         """Forget the oldest item: it was delivered, or never will be."""
@@ -105,7 +124,21 @@ class Outbox:
         for spooled in found:
             self._adopted[spooled.owner] = self._adopted.get(spooled.owner, 0) + 1
         with self._filled:
-            self._items.extendleft(Item(None, spooled, 0, own=False) for spooled in reversed(found))
+            self._items.extendleft(
+                Item(None, spooled, 0, spooled.signal, own=False) for spooled in reversed(found)
+            )
+        self._say_killed(self._spool)
+
+    def _say_killed(self, spool: Spool) -> None:
+        """Keep the record of each process that was killed; where there is no room for it, at the next time."""
+        for dead in spool.killed() if self._killed is not None else ():
+            assert self._killed is not None
+            request = self._killed(dead)
+            if (spooled := self._written(spool, request)) is None:
+                return
+            with self._filled:
+                self._items.append(Item(None, spooled, request.parts, request.signal, own=False))
+            self._try(partial(spool.told, dead))
 
     def persist(self) -> None:
         """At the end: what waits in memory goes to the spool, where it has room again."""
@@ -117,12 +150,11 @@ class Outbox:
                     self._account(-len(item.request.body))
                     item.spooled, item.request = spooled, None
 
-    def left(self) -> tuple[int, int]:
-        """Return how many of this process's spans wait in memory, and in the spool."""
+    def left(self, signal: Signal) -> int:
+        """Return how many of this process's spans, or log records, wait in the spool."""
         with self._filled:
-            items = [item for item in self._items if item.own]
-        kept = sum(item.spans for item in items if item.spooled is not None)
-        return sum(item.spans for item in items) - kept, kept
+            items = [item for item in self._items if item.own and item.signal is signal]
+        return sum(item.parts for item in items if item.spooled is not None)
 
     def close(self) -> None:
         if self._spool is not None:
@@ -134,7 +166,7 @@ class Outbox:
 
     def _written(self, spool: Spool, request: ExportRequest) -> Spooled | None:
         try:
-            return spool.write(request.body, request.spans)
+            return spool.write(request.body, request.parts, request.signal)
         except SpoolFull as error:
             if not self._said_full:
                 say(f"the spool is full: {error}. Spans wait in memory until there is room.")

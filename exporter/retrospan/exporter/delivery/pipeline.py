@@ -1,4 +1,4 @@
-"""From the end of a span to its delivery, and everything around: start, fork, flush, shutdown, counts.
+"""From the end of a span, and from what is said before it, to their delivery, and everything around: start, fork, flush, shutdown, counts.
 
 Two daemon threads per process do the work. After a fork the child begins with nothing that is the parent's, and its
 threads start with its first span. All of it is bounded: memory and spool by size, `flush` and `shutdown` by time.
@@ -12,19 +12,23 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opentelemetry import context, trace
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.resources import Resource
 
 from retrospan.exporter.delivery import notices
 from retrospan.exporter.delivery.answers import Transport
-from retrospan.exporter.delivery.backlog import Backlog
+from retrospan.exporter.delivery.backlog import Backlog, Entry
 from retrospan.exporter.delivery.cleaning import Cleaner
-from retrospan.exporter.delivery.encoder import Encoder
-from retrospan.exporter.delivery.notices import Counts, Losses, say
+from retrospan.exporter.delivery.encoder import Encoder, request_of
+from retrospan.exporter.delivery.notices import Counts, Losses, Tally, say
 from retrospan.exporter.delivery.outbox import Outbox
+from retrospan.exporter.delivery.owners import Dead
+from retrospan.exporter.delivery.pulse import Pulse, killed
+from retrospan.exporter.delivery.records import LogRecord, Signal
+from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.sender import Sender
 from retrospan.exporter.delivery.spool import Spool
 from retrospan.exporter.settings import MIB, Settings
@@ -32,7 +36,7 @@ from retrospan.schemas.redaction.rules import Rules
 
 
 class Pipeline:
-    """Takes spans and delivers them. Nothing here raises into the agent once it is made."""
+    """Takes spans and log records and delivers them. Nothing here raises into the agent once it is made."""
 
     def __init__(
         self,
@@ -47,6 +51,8 @@ class Pipeline:
         self._settings, self._make_transport = settings, make_transport
         self._cleaner = Cleaner(rules)
         self._closed = False
+        self.resource = Resource({})
+        """The resource of what this process says of others; that of the provider once it is known."""
         self._begin(probes=True)
         _LIVING.add(self)
         if not behind_batches:
@@ -55,9 +61,11 @@ class Pipeline:
 
     def _begin(self, *, probes: bool) -> None:
         self._probes = probes
-        self._losses = Losses()
+        self._losses = {Signal.TRACES: Losses(), Signal.LOGS: Losses("log record(s)")}
+        self.pulse = Pulse(self._settings.alive_seconds)
         self._backlog = Backlog(self._settings.memory_bytes)
-        self._finished = self._delivered = 0
+        self._finished = dict.fromkeys(Signal, 0)
+        self._delivered = dict.fromkeys(Signal, 0)
         self._progress = threading.Condition()
         self._starting = threading.RLock()
         self._outbox: Outbox | None = None
@@ -69,14 +77,15 @@ class Pipeline:
         with self._starting:
             if self._sender is not None or self._closed:
                 return
-            outbox = Outbox(self._opened_spool(), self._backlog.account)
+            outbox = Outbox(self._opened_spool(), self._backlog.account, self._said_killed)
             encoder = Encoder(
                 self._settings,
                 self._cleaner,
                 self._backlog,
                 outbox,
                 self._losses,
-                lambda spans: self._note(spans, 0),
+                lambda signal, parts: self._note(signal, parts, 0),
+                self.pulse,
             )
             limit = self._settings.memory_bytes / MIB
             where = (
@@ -98,31 +107,35 @@ class Pipeline:
             for name, run in (("retrospan-encode", encoder.run), ("retrospan-send", sender.run)):
                 threading.Thread(name=name, target=_suppressed, args=(run,), daemon=True).start()
 
-    def accept(self, span: ReadableSpan) -> None:
-        """Take a span that has ended. Waits for nothing."""
+    def accept(self, entry: Entry) -> None:
+        """Take a span that has ended, or a log record. Waits for nothing."""
         try:
             if self._closed:
-                self._losses.add(notices.AFTER_SHUTDOWN, 1)
-                self._losses.tell()
-            elif not self._backlog.put(span):
-                self._losses.add(notices.MEMORY_FULL, 1)
+                self._refuse(entry, notices.AFTER_SHUTDOWN).tell()
+            elif not self._backlog.put(entry):
+                self._refuse(entry, notices.MEMORY_FULL)
             elif self._sender is None:
                 self.start()
         except Exception as error:  # noqa: BLE001
             notices.logger.debug("a span could not be queued", exc_info=error)
-            self._losses.add(notices.UNENCODABLE, 1)
+            self._refuse(entry, notices.UNENCODABLE)
+
+    def _refuse(self, entry: Entry, reason: str) -> Losses:
+        losses = self._losses[Signal.LOGS if isinstance(entry, LogRecord) else Signal.TRACES]
+        losses.add(reason, 1)
+        return losses
 
     def flush(self, timeout: float = 30.0) -> bool:
-        """Wait until what ended before was delivered; False when it was not within so many seconds."""
+        """Wait until what was taken before is delivered; False when it was not within so many seconds."""
         sender = self._sender
         if sender is None or self._closed:
-            return not self._waiting()
-        deadline, wanted = time.monotonic() + timeout, self._backlog.accepted
+            return self._is_done(self._backlog.accepted())
+        deadline, wanted = time.monotonic() + timeout, self._backlog.accepted()
         sender.urgent_until = max(sender.urgent_until, deadline)
         sender.stir.set()
         self._backlog.wake()
         with self._progress:
-            return self._progress.wait_for(lambda: self._finished >= wanted, max(0.0, timeout))
+            return self._progress.wait_for(lambda: self._is_done(wanted), max(0.0, timeout))
 
     def shutdown(self, timeout: float | None = None) -> bool:
         """Take no more spans, deliver what waits, and stop; True when all was delivered.
@@ -132,7 +145,7 @@ class Pipeline:
         """
         with self._starting:
             if self._closed:
-                return not self._losses.total
+                return not self._has_lost()
             self._closed = True
         outbox, encoder, sender = self._outbox, self._encoder, self._sender
         if outbox is None or encoder is None or sender is None:
@@ -149,31 +162,41 @@ class Pipeline:
         sender.given_up.set()
         sender.stir.set()
         self._settle(outbox, sender)
-        return self._finished >= self._backlog.accepted and not self._losses.total
+        return self._is_done(self._backlog.accepted()) and not self._has_lost()
 
     def _settle(self, outbox: Outbox, sender: Sender) -> None:
         """Count and log what was not delivered."""
         # A sender that still waits for an answer is left to it; the process may end meanwhile.
         sender.ended.wait(0.05)
         outbox.persist()
-        _, kept = outbox.left()
-        self._losses.add(notices.SHUT_DOWN, self._waiting() - kept)
+        left: list[str] = []
+        for signal, losses in self._losses.items():
+            kept = outbox.left(signal)
+            losses.add(notices.SHUT_DOWN, self._waiting(signal) - kept)
+            left += [f"{kept} {signal.noun}"] if kept else []
+        if left:
+            say(f"{' and '.join(left)} are left in {self._settings.spool} for the next process that uses it.")
         outbox.close()
-        if kept:
-            say(f"{kept} span(s) are left in {self._settings.spool} for the next process that uses it.")
-        self._losses.tell_all()
+        for losses in self._losses.values():
+            losses.tell_all()
 
     def counts(self) -> Counts:
         """Return what became of this process's spans so far."""
-        encoder, sender = self._encoder, self._sender
+        encoder, sender, accepted = self._encoder, self._sender, self._backlog.accepted()
         return Counts(
-            accepted=self._backlog.accepted,
-            delivered=self._delivered,
-            waiting=self._waiting(),
-            lost=self._losses.by_reason(),
+            accepted=accepted[Signal.TRACES],
+            delivered=self._delivered[Signal.TRACES],
+            waiting=self._waiting(Signal.TRACES),
+            lost=self._losses[Signal.TRACES].by_reason(),
             reduced=(encoder.reduced if encoder else 0) + (sender.reduced if sender else 0),
             redacted_values=self._cleaner.values,
             withheld_spans=self._cleaner.withheld,
+            records=Tally(
+                accepted=accepted[Signal.LOGS],
+                delivered=self._delivered[Signal.LOGS],
+                waiting=self._waiting(Signal.LOGS),
+                lost=self._losses[Signal.LOGS].by_reason(),
+            ),
         )
 
     def begin_in_child(self) -> None:
@@ -191,20 +214,32 @@ class Pipeline:
             flush()
         self.shutdown()
 
-    def _waiting(self) -> int:
-        return max(0, self._backlog.accepted - self._finished)
+    def _waiting(self, signal: Signal) -> int:
+        return max(0, self._backlog.accepted()[signal] - self._finished[signal])
 
-    def _note(self, spans: int, delivered: int) -> None:
+    def _is_done(self, wanted: Mapping[Signal, int]) -> bool:
+        return all(self._finished[signal] >= number for signal, number in wanted.items())
+
+    def _has_lost(self) -> bool:
+        """Return whether something is lost for good. Log records that the receiver does not take are not: the spans
+        say the same."""
+        said = self._losses[Signal.LOGS].by_reason()
+        return bool(self._losses[Signal.TRACES].total or said.keys() - {notices.NO_LOGS})
+
+    def _note(self, signal: Signal, parts: int, delivered: int) -> None:
         with self._progress:
-            self._finished += spans
-            self._delivered += delivered
+            self._finished[signal] += parts
+            self._delivered[signal] += delivered
             self._progress.notify_all()
+
+    def _said_killed(self, dead: Dead) -> ExportRequest:
+        return request_of(killed(dead, self.resource), self._cleaner)
 
     def _opened_spool(self) -> Spool | None:
         if self._settings.spool is None:
             return None
         try:
-            return Spool(self._settings.spool, self._settings.spool_bytes)
+            return Spool(self._settings.spool, self._settings.spool_bytes, self.pulse.process)
         except OSError as error:
             say(f"the spool {self._settings.spool} cannot be used: {error}. Spans wait in memory instead.")
             return None

@@ -1,4 +1,4 @@
-"""A span that no request can carry loses its largest values, and each of them leaves a description.
+"""A span or log record that no request can carry loses its largest values, and each of them leaves a description.
 
 The description is a JSON text: how many bytes there were, their SHA-256, and how they began. `retrospan.redacted`
 lists the place with the rule `size`. Ids, times, names and every smaller value stay.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from retrospan.schemas.redaction.matching import Taken
-from retrospan.schemas.redaction.messages import SPAN
+from retrospan.schemas.redaction.messages import SPAN, Message
 from retrospan.schemas.redaction.walk import Field, fields, marked
 from retrospan.schemas.wire import DELIMITED, delimited
 
@@ -32,11 +32,15 @@ class _Place:
     event: int | None
 
 
-def reduced(span: bytes, most_bytes: int) -> bytes | None:
-    """Return the span in at most so many bytes; None where that cannot be."""
-    top = list(fields(span))
-    events = {place: list(fields(each.content)) for place, each in enumerate(top) if _is(each, _EVENTS)}
-    places = [_Place(len(each.content), n, None) for n, each in enumerate(top) if _is(each, SPAN.attributes)]
+def reduced(part: bytes, most_bytes: int, shape: Message = SPAN) -> bytes | None:
+    """Return the span, or what `shape` says, in at most so many bytes; None where that cannot be."""
+    top = list(fields(part))
+    events = {
+        place: list(fields(each.content))
+        for place, each in enumerate(top)
+        if shape is SPAN and _is(each, _EVENTS)
+    }
+    places = [_Place(len(each.content), n, None) for n, each in enumerate(top) if _is(each, shape.attributes)]
     for place, inner in events.items():
         places += [
             _Place(len(each.content), n, place)
@@ -44,7 +48,7 @@ def reduced(span: bytes, most_bytes: int) -> bytes | None:
             if _is(each, _EVENT_ATTRIBUTES)
         ]
     places.sort(key=lambda place: -place.size)
-    excess, taken = len(span) + _LEAST - most_bytes, Taken()
+    excess, taken = len(part) + _LEAST - most_bytes, Taken()
     for found in places:
         if excess <= 0 or found.size < _LEAST:
             break
@@ -60,7 +64,7 @@ def reduced(span: bytes, most_bytes: int) -> bytes | None:
     for place, inner in events.items():
         content = b"".join(each.whole for each in inner)
         top[place] = Field(_EVENTS, DELIMITED, delimited(_EVENTS, content), content)
-    small = marked(b"".join(each.whole for each in top), SPAN.attributes, taken)
+    small = marked(b"".join(each.whole for each in top), shape.attributes, taken)
     return small if len(small) <= most_bytes else None
 
 

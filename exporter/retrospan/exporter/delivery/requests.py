@@ -1,6 +1,9 @@
-"""Export requests by size: spans that are encoded already are put together, and a request can be taken apart again.
+"""Export requests by size: what is encoded already is put together, and a request can be taken apart again.
 
 ExportTraceServiceRequest {1 ResourceSpans {1 resource, 2 ScopeSpans {1 scope, 2 span, 3 schema}, 3 schema}}
+ExportLogsServiceRequest {1 ResourceLogs {1 resource, 2 ScopeLogs {1 scope, 2 log record, 3 schema}, 3 schema}}
+
+The two differ in the names alone. A part here is a span or a log record.
 """
 
 from __future__ import annotations
@@ -8,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from retrospan.exporter.delivery.records import Signal
 from retrospan.schemas.redaction.walk import fields
 from retrospan.schemas.wire import delimited
 
-#: What tags and lengths around a span, a scope or a resource take at most.
+#: What tags and lengths around a part, a scope or a resource take at most.
 _AROUND = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a span comes from, encoded: its resource and its scope, with their schema URLs."""
+    """What a part comes from, encoded: its resource and its scope, with their schema URLs."""
 
     resource: bytes
     resource_schema: bytes
@@ -37,80 +41,82 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The bytes of an ExportTraceServiceRequest, and how many spans it holds."""
+    """The bytes of a request, how many parts it holds, and which."""
 
     body: bytes
-    spans: int
+    parts: int
+    signal: Signal = Signal.TRACES
 
 
 class Packer:
-    """Fills requests up to a size. A span beyond it travels alone."""
+    """Fills requests of one signal up to a size. A part beyond it travels alone."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, signal: Signal = Signal.TRACES) -> None:
         self._most = most_bytes
-        self._spans: list[tuple[Origin, bytes]] = []
+        self._signal = signal
+        self._parts: list[tuple[Origin, bytes]] = []
         self._size = 0
         self._origins: set[Origin] = set()
 
-    def add(self, origin: Origin, span: bytes) -> ExportRequest | None:
-        """Take a span; return the request that it no longer fitted into."""
-        size = len(span) + _AROUND
+    def add(self, origin: Origin, part: bytes) -> ExportRequest | None:
+        """Take a part; return the request that it no longer fitted into."""
+        size = len(part) + _AROUND
         if origin not in self._origins:
             size += origin.size
-        full = self.close() if self._spans and self._size + size > self._most else None
+        full = self.close() if self._parts and self._size + size > self._most else None
         if full is not None:
-            size = len(span) + _AROUND + origin.size
+            size = len(part) + _AROUND + origin.size
         self._origins.add(origin)
-        self._spans.append((origin, span))
+        self._parts.append((origin, part))
         self._size += size
         return full
 
     def close(self) -> ExportRequest | None:
         """Return what is left, if anything."""
-        if not self._spans:
+        if not self._parts:
             return None
-        request = ExportRequest(joined(self._spans), len(self._spans))
-        self._spans, self._size, self._origins = [], 0, set()
+        request = ExportRequest(joined(self._parts), len(self._parts), self._signal)
+        self._parts, self._size, self._origins = [], 0, set()
         return request
 
 
-def joined(spans: Iterable[tuple[Origin, bytes]]) -> bytes:
-    """Return a request of these spans, in their order as far as resources and scopes allow."""
+def joined(parts: Iterable[tuple[Origin, bytes]]) -> bytes:
+    """Return a request of these parts, in their order as far as resources and scopes allow."""
     resources: dict[tuple[bytes, bytes], dict[tuple[bytes, bytes], list[bytes]]] = {}
-    for origin, span in spans:
+    for origin, part in parts:
         scopes = resources.setdefault((origin.resource, origin.resource_schema), {})
-        scopes.setdefault((origin.scope, origin.scope_schema), []).append(delimited(2, span))
-    parts: list[bytes] = []
+        scopes.setdefault((origin.scope, origin.scope_schema), []).append(delimited(2, part))
+    groups: list[bytes] = []
     for (resource, resource_schema), scopes in resources.items():
         group = delimited(1, resource)
         for (scope, scope_schema), members in scopes.items():
             schema = delimited(3, scope_schema) if scope_schema else b""
             group += delimited(2, delimited(1, scope) + b"".join(members) + schema)
         group += delimited(3, resource_schema) if resource_schema else b""
-        parts.append(delimited(1, group))
-    return b"".join(parts)
+        groups.append(delimited(1, group))
+    return b"".join(groups)
 
 
 def taken_apart(body: bytes) -> Iterator[tuple[Origin, bytes]]:
-    """Yield the spans of a request. Raises ValueError where the bytes are not a request."""
+    """Yield the parts of a request. Raises ValueError where the bytes are not a request."""
     for group in fields(body):
         resource, resource_schema = _one(group.content, 1), _one(group.content, 3)
         for scope in fields(group.content):
             if scope.number != 2:
                 continue
             origin = Origin(resource, resource_schema, _one(scope.content, 1), _one(scope.content, 3))
-            for span in fields(scope.content):
-                if span.number == 2:
-                    yield origin, span.content
+            for part in fields(scope.content):
+                if part.number == 2:
+                    yield origin, part.content
 
 
 def halves(body: bytes) -> list[bytes]:
-    """Return the request as two, or as itself where it holds a single span."""
-    spans = list(taken_apart(body))
-    if len(spans) < 2:
+    """Return the request as two, or as itself where it holds a single part."""
+    parts = list(taken_apart(body))
+    if len(parts) < 2:
         return [body]
-    middle = len(spans) // 2
-    return [joined(spans[:middle]), joined(spans[middle:])]
+    middle = len(parts) // 2
+    return [joined(parts[:middle]), joined(parts[middle:])]
 
 
 def _one(message: bytes, number: int) -> bytes:

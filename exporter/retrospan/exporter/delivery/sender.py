@@ -2,7 +2,8 @@
 
 Nothing is given up because time has passed: a request that the collector could not take is tried again, after what
 the collector asked for, else after 0.5 s to 30 s, doubling, with jitter. A request that is too large for the
-receiver is halved; a single span that is too large loses its largest values.
+receiver is halved; a single span or log record that is too large loses its largest values. A receiver that takes
+spans and no log records gets none for a while: they never stop the spans, which say the same once they end.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from retrospan.exporter.delivery import notices
 from retrospan.exporter.delivery.answers import Answer, Fate, Transport
 from retrospan.exporter.delivery.notices import Losses, Reach, say
 from retrospan.exporter.delivery.outbox import Item, Outbox
+from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.delivery.reduction import reduced
 from retrospan.exporter.delivery.requests import halves, joined, taken_apart
 
@@ -25,6 +27,8 @@ _URGENT_PAUSE_SECONDS = 0.2
 _JITTER = 0.3
 _ADOPT_SECONDS = 5.0
 _SMALLEST_BYTES = 4_000
+#: How long a receiver that takes no log records is not asked again: it may be replaced by one that does.
+_NO_LOGS_SECONDS = 300.0
 
 
 class Sender:
@@ -35,14 +39,14 @@ class Sender:
         outbox: Outbox,
         make_transport: Callable[[], Transport],
         target: str,
-        losses: Losses,
-        finished: Callable[[int, int], None],
+        losses: Mapping[Signal, Losses],
+        finished: Callable[[Signal, int, int], None],
         *,
         keeps: str,
         probes: bool,
     ) -> None:
-        """`finished` is told of the spans of a request and how many of them were delivered. `keeps` says where spans
-        wait. `probes`: ask at the start whether the receiver is there."""
+        """`finished` is told of the spans or log records of a request and how many of them were delivered. `keeps` says
+        where spans wait. `probes`: ask at the start whether the receiver is there."""
         self._outbox, self._make_transport = outbox, make_transport
         self._losses, self._finished = losses, finished
         self._keeps, self._probes = keeps, probes
@@ -50,7 +54,13 @@ class Sender:
         self._failures = 0
         self._adopted_at = float("-inf")
         self._lost_here = 0
+        self._no_logs_until = float("-inf")
         self.reduced = 0
+        self.done = 0
+        """Requests that came to their end, adopted ones too."""
+        self.delivered = dict.fromkeys(Signal, 0)
+        self.trouble: Answer | None = None
+        """Why the last request was not taken, where it may be later."""
         self._said_kinds: set[str] = set()
         self.urgent_until = 0.0
         self.stir = threading.Event()
@@ -99,55 +109,97 @@ class Sender:
 
     def _deliver(self, transport: Transport, item: Item) -> bool:
         """Bring a request to its end; False when it was given up, and waits on."""
+        if self._is_only_copy(item):
+            self._outbox.keep(item)
+            return True
         request = self._outbox.read(item)
         self._lost_here = 0
         if request is None:
-            self._lose(notices.DAMAGED, max(1, item.spans))
+            self._lose(item, notices.DAMAGED, max(1, item.parts))
         parts = deque([] if request is None else [request.body])
         while parts:
-            answer = transport.send(parts[0])
+            if self.leaves_out(item.signal):
+                self._lose(item, notices.NO_LOGS, _count(parts.popleft()))
+                continue
+            answer = transport.send(parts[0], item.signal)
             if self.given_up.is_set() and answer.fate is not Fate.DELIVERED:
                 return False
             if answer.fate in (Fate.LATER, Fate.BLOCKED):
+                if self._has_no_ear(transport, item.signal, answer):
+                    if self._is_only_copy(item):
+                        self._outbox.keep(item)
+                        return True
+                    continue
+                self.trouble = answer
                 self._reach.lost(answer.fate.value, answer.reason, self._advice(answer))
                 if not self._pause(answer):
                     return False
                 continue
             self._reach.found()
-            self._failures = 0
+            self._failures, self.trouble = 0, None
             body = parts.popleft()
             if answer.fate is Fate.TOO_LARGE:
-                parts.extendleft(reversed(self._smaller(body, answer)))
+                parts.extendleft(reversed(self._smaller(item, body, answer)))
             elif answer.fate is Fate.REFUSED:
                 self._say_once("refused", f"a request was refused: {answer.reason}.")
-                self._lose(notices.REFUSED, _count(body))
-            elif answer.rejected_spans:
+                self._lose(item, notices.REFUSED, _count(body))
+            elif answer.rejected:
                 # A receiver may say any number; no more than were sent can be lost.
-                rejected = min(answer.rejected_spans, _count(body))
-                self._say_once("rejected", f"{rejected} span(s) were rejected: {answer.reason}.")
-                self._lose(notices.REJECTED, rejected)
+                rejected = min(answer.rejected, _count(body))
+                self._say_once("rejected", f"{rejected} {item.signal.noun} were rejected: {answer.reason}.")
+                self._lose(item, notices.REJECTED, rejected)
         self._outbox.done(item)
+        delivered = max(0, item.parts - self._lost_here)
+        self.done += 1
+        self.delivered[item.signal] += delivered
         if item.own:
-            self._finished(item.spans, max(0, item.spans - self._lost_here))
-        self._losses.tell()
+            self._finished(item.signal, item.parts, delivered)
+        for losses in self._losses.values():
+            losses.tell()
         return True
 
-    def _smaller(self, body: bytes, answer: Answer) -> list[bytes]:
+    def leaves_out(self, signal: Signal) -> bool:
+        """Return whether the receiver does not take such requests, and gets none for a while."""
+        return signal is Signal.LOGS and time.monotonic() < self._no_logs_until
+
+    def _is_only_copy(self, item: Item) -> bool:
+        """Return whether a request is to wait for a receiver that takes log records: what somebody said who is dead is
+        on no span."""
+        return not item.own and self.leaves_out(item.signal)
+
+    def _has_no_ear(self, transport: Transport, signal: Signal, answer: Answer) -> bool:
+        """Return whether a receiver takes spans but no log records, which then are left out for a while."""
+        if answer.fate is not Fate.BLOCKED or signal is not Signal.LOGS:
+            return False
+        if transport.send(b"").fate is not Fate.DELIVERED:
+            return False
+        self._reach.found()
+        self._no_logs_until = time.monotonic() + _NO_LOGS_SECONDS
+        self._say_once(
+            "no logs",
+            f"the receiver takes spans, but no log records ({answer.reason}): what is said before a span ends is not "
+            "sent until it does.",
+        )
+        return True
+
+    def _smaller(self, item: Item, body: bytes, answer: Answer) -> list[bytes]:
         try:
             parts = halves(body)
             if len(parts) > 1:
                 return parts
-            origin, span = next(taken_apart(body))
+            origin, part = next(taken_apart(body))
         except (ValueError, StopIteration):
-            self._lose(notices.TOO_LARGE, 1)
+            self._lose(item, notices.TOO_LARGE, 1)
             return []
-        small = reduced(span, max(_SMALLEST_BYTES, len(span) // 2)) if len(span) > _SMALLEST_BYTES else None
+        most = max(_SMALLEST_BYTES, len(part) // 2)
+        small = reduced(part, most, item.signal.shape) if len(part) > _SMALLEST_BYTES else None
         if small is None:
-            self._lose(notices.TOO_LARGE, 1)
+            self._lose(item, notices.TOO_LARGE, 1)
             return []
+        what = "span" if item.signal is Signal.TRACES else "log record"
         self._say_once(
             "reduced",
-            f"a span of {len(span)} bytes is too large for the receiver ({answer.reason}): its largest values are "
+            f"a {what} of {len(part)} bytes is too large for the receiver ({answer.reason}): its largest values are "
             "described instead of sent.",
         )
         self.reduced += 1
@@ -174,9 +226,9 @@ class Sender:
             self.stir.wait(left)
             self.stir.clear()
 
-    def _lose(self, reason: str, spans: int) -> None:
-        self._lost_here += spans
-        self._losses.add(reason, spans)
+    def _lose(self, item: Item, reason: str, parts: int) -> None:
+        self._lost_here += parts
+        self._losses[item.signal].add(reason, parts)
 
     def _say_once(self, kind: str, line: str) -> None:
         if kind not in self._said_kinds:
@@ -184,14 +236,18 @@ class Sender:
             say(f"{line} This is logged once.")
 
     def _advice(self, answer: Answer) -> str:
-        reason = answer.reason
-        if answer.fate is Fate.LATER:
-            cure = "Start a collector there (retrospan serve), or set OTEL_EXPORTER_OTLP_ENDPOINT."
-        elif any(word in reason for word in ("401", "403", "UNAUTHENTICATED", "PERMISSION_DENIED")):
-            cure = "Give a token that may send: RETROSPAN_TOKEN, or token= of instrument()."
-        else:
-            cure = "Check OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint= of instrument()."
-        return f"{cure} Meanwhile spans wait {self._keeps}. This is logged once until it works again."
+        return (
+            f"{cure_of(answer)} Meanwhile spans wait {self._keeps}. This is logged once until it works again."
+        )
+
+
+def cure_of(answer: Answer) -> str:
+    """Return what a person can do so that a request is taken."""
+    if answer.fate is Fate.LATER:
+        return "Start a collector there (retrospan serve), or set OTEL_EXPORTER_OTLP_ENDPOINT."
+    if any(word in answer.reason for word in ("401", "403", "UNAUTHENTICATED", "PERMISSION_DENIED")):
+        return "Give a token that may send: RETROSPAN_TOKEN, or token= of instrument()."
+    return "Check OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint= of instrument()."
 
 
 def _count(body: bytes) -> int:

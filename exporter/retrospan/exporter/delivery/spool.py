@@ -2,20 +2,22 @@
 
 One file per request, written under another name and renamed, so that a file is there whole or not at all:
 
-    <nanoseconds>-<number>-<owner>.otlp     b"RSP1", CRC-32, number of spans, the request
-    <owner>.lock                            locked as long as its owner lives
+    <nanoseconds>-<number>-<owner>.otlp     spans: b"RSP1", CRC-32, number of spans, the request
+    <nanoseconds>-<number>-<owner>.logs     log records: b"RSL1", and the same
+    <owner>.lock                            locked as long as its owner lives, and says how it ended
 
 A process delivers its own files. Files of a process that has ended are adopted by the first process to get its lock; so
 several processes may share a directory. Files survive the death of the process, `kill -9` included; they are not
 synced, so a power cut may lose the newest ones. Only this user can read them, and only this user's files are sent.
+Releases that know only spans leave log records alone.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import stat
+import threading
 import time
 import zlib
 from contextlib import suppress
@@ -24,11 +26,15 @@ from pathlib import Path
 from struct import Struct
 from uuid import uuid4
 
-_MAGIC = b"RSP1"
+from retrospan.exporter.delivery.owners import OPEN, Dead, Owners
+from retrospan.exporter.delivery.records import Signal
+
 _HEADER = Struct("<4sII")
-_NAME = re.compile(r"\d{20}-\d{8}-(\d+-[0-9a-f]{8})\.otlp")
+_NAME = re.compile(r"\d{20}-\d{8}-(\d+-[0-9a-f]{8})\.(otlp|logs)")
+_LOCK = re.compile(r"(\d+-[0-9a-f]{8})\.lock")
 _LOOK_AGAIN_SECONDS = 5.0
-_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW  # a link under such a name is somebody else's
+_MAGIC = {Signal.TRACES: b"RSP1", Signal.LOGS: b"RSL1"}
+_ENDING = {Signal.TRACES: "otlp", Signal.LOGS: "logs"}
 
 
 class SpoolFull(Exception):
@@ -46,51 +52,67 @@ class Spooled:
     path: Path
     owner: str
 
+    @property
+    def signal(self) -> Signal:
+        return Signal.LOGS if self.path.suffix == ".logs" else Signal.TRACES
+
 
 class Spool:
-    """One process's part in the directory. `write` is for one thread, the rest for another."""
+    """One process's part in the directory. Any thread may write; the rest is for one thread."""
 
-    def __init__(self, directory: Path, most_bytes: int) -> None:
-        """Raise OSError when the directory cannot be used."""
+    def __init__(self, directory: Path, most_bytes: int, process: str = "") -> None:
+        """`process` is its id in records, by which others can say that it was killed. Raises OSError when the
+        directory cannot be used."""
         self.directory = directory.absolute()
         self._most = most_bytes
-        self._number = 0
+        self._number = self._named_at = 0
         self._used, self._looked = 0, float("-inf")
+        self._writing = threading.Lock()
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._owner = f"{os.getpid()}-{uuid4().hex[:8]}"
-        self._locks: dict[str, int] = {}
-        if not self._lock(self._owner):
-            raise OSError(f"{self._lock_path(self._owner)} is already locked")
+        self._owners = Owners(self.directory)
+        self._dead: dict[str, Dead] = {}
+        if not self._owners.take(self._owner):
+            raise OSError(f"{self._owners.path(self._owner)} is already locked")
+        if process:
+            self._owners.say(self._owner, process=process, pid=os.getpid())
 
-    def write(self, body: bytes, spans: int) -> Spooled:
+    def write(self, body: bytes, parts: int, signal: Signal = Signal.TRACES) -> Spooled:
         """Keep a request. Raises SpoolFull, OSError."""
         size = _HEADER.size + len(body)
-        self._look()
-        if self._used + size > self._most:
-            raise SpoolFull(f"{self.directory} holds {self._used} bytes of {self._most}")
-        self._number += 1
-        path = self.directory / f"{time.time_ns():020d}-{self._number:08d}-{self._owner}.otlp"
-        part = self.directory / f"{self._owner}.part"
-        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
-        try:
-            _write_all(file, _HEADER.pack(_MAGIC, zlib.crc32(body), spans) + body)
-        finally:
-            os.close(file)
-        os.rename(part, path)
-        self._used += size
-        return Spooled(path, self._owner)
+        with self._writing:
+            self._look()
+            if self._used + size > self._most:
+                raise SpoolFull(f"{self.directory} holds {self._used} bytes of {self._most}")
+            self._number += 1
+            # The order of names is the order of writing, even where the clock is set back.
+            self._named_at = max(time.time_ns(), self._named_at + 1)
+            name = f"{self._named_at:020d}-{self._number:08d}-{self._owner}.{_ENDING[signal]}"
+            part = self.directory / f"{self._owner}.part"
+            file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN, 0o600)
+            try:
+                _write_all(file, _HEADER.pack(_MAGIC[signal], zlib.crc32(body), parts) + body)
+            except OSError:
+                # A disk that is full: what was written of it is in the way of others.
+                part.unlink(missing_ok=True)
+                raise
+            finally:
+                os.close(file)
+            os.rename(part, self.directory / name)
+            self._used += size
+        return Spooled(self.directory / name, self._owner)
 
     @staticmethod
     def read(spooled: Spooled) -> tuple[bytes, int]:
-        """Return the request and its number of spans. Raises Damaged, OSError."""
+        """Return the request and how many spans or log records it holds. Raises Damaged, OSError."""
         data = spooled.path.read_bytes()
         if len(data) < _HEADER.size:
             raise Damaged(f"{spooled.path} is cut off")
-        magic, checksum, spans = _HEADER.unpack_from(data)
+        magic, checksum, parts = _HEADER.unpack_from(data)
         body = data[_HEADER.size :]
-        if magic != _MAGIC or zlib.crc32(body) != checksum:
+        if magic != _MAGIC[spooled.signal] or zlib.crc32(body) != checksum:
             raise Damaged(f"{spooled.path} is not what was written")
-        return body, spans
+        return body, parts
 
     def remove(self, spooled: Spooled) -> None:
         """Forget a request that was delivered."""
@@ -109,33 +131,64 @@ class Spool:
         """Return the files of processes that have ended, oldest first; this process delivers them from now on."""
         adopted: list[Spooled] = []
         names = self._names()
-        for owner in sorted({match[1] for name in names if (match := _NAME.fullmatch(name))}):
-            if owner not in self._locks and self._lock(owner):
-                # Listed after the lock was got: its last holder may have delivered some.
-                adopted += [
-                    Spooled(self.directory / name, owner)
-                    for name in self._names()
-                    if (match := _NAME.fullmatch(name)) and match[1] == owner
-                ]
-                (self.directory / f"{owner}.part").unlink(missing_ok=True)
-        self._forget_the_dead(names)
+        owners = {match[1] for name in names if (match := _NAME.fullmatch(name) or _LOCK.fullmatch(name))}
+        for owner in sorted(owners):
+            if owner in self._owners or not self._take_over(owner):
+                continue
+            # Listed after the lock was got: its last holder may have delivered some.
+            found = [Spooled(self.directory / name, owner) for name in self._names() if _is_of(name, owner)]
+            adopted += found
+            (self.directory / f"{owner}.part").unlink(missing_ok=True)
+            if (dead := self._owners.dead(owner)) is not None:
+                self._dead[owner] = dead
+            elif not found:
+                self._owners.give_back(owner, forget=True)
+        self._forget_halves(names)
         return sorted(adopted, key=lambda spooled: spooled.path.name)
+
+    def killed(self) -> list[Dead]:
+        """Return the adopted processes that were killed, of which nobody has said so yet."""
+        return list(self._dead.values())
+
+    def told(self, dead: Dead) -> None:
+        """Note that the record of it is kept: nobody needs to say it again."""
+        self._owners.say(dead.owner, told=True)
+        if self._dead.pop(dead.owner, None) is not None and not self._has_files(dead.owner):
+            self._owners.give_back(dead.owner, forget=True)
 
     def release(self, owner: str) -> None:
         """Release an adopted process: its files are all delivered."""
-        if owner in self._locks and owner != self._owner:
-            self._unlock(owner)
+        if owner in self._owners and owner != self._owner and owner not in self._dead:
+            self._owners.give_back(owner, forget=not self._has_files(owner))
 
     def close(self) -> None:
         """Let others adopt what is left."""
-        for owner in list(self._locks):
-            self._unlock(owner)
+        for owner in self._owners.all():
+            left = owner in self._dead or self._has_files(owner)
+            if left and owner == self._owner:
+                self._owners.say(owner, closed=True)
+            self._owners.give_back(owner, forget=not left)
 
     def leave_to_parent(self) -> None:
         """After a fork, in the child: the locks are the parent's."""
-        for file in self._locks.values():
-            os.close(file)
-        self._locks.clear()
+        self._owners.leave_to_parent()
+
+    def waiting(self) -> int:
+        """Return how many requests of adopted processes, and of this one, are there."""
+        found = (_NAME.fullmatch(name) for name in self._names())
+        return sum(1 for match in found if match and match[1] in self._owners)
+
+    def living(self) -> list[int]:
+        """Return the processes, by pid, that use the directory and live: after `adopt`, the others."""
+        found = (_NAME.fullmatch(name) or _LOCK.fullmatch(name) for name in self._names())
+        owners = {match[1] for match in found if match and match[1] not in self._owners}
+        return sorted(int(owner.partition("-")[0]) for owner in owners)
+
+    def _take_over(self, owner: str) -> bool:
+        try:
+            return self._owners.take(owner)
+        except OSError:
+            return False
 
     def _look(self) -> None:
         """Count what everybody's files take, now and then."""
@@ -160,40 +213,21 @@ class Spool:
                         mine.append(entry.name)
         return sorted(mine)
 
-    def _forget_the_dead(self, names: list[str]) -> None:
-        """Locks and half-written files of processes that are gone and left no request."""
-        with_files = {match[1] for name in names if (match := _NAME.fullmatch(name))}
+    def _has_files(self, owner: str) -> bool:
+        return any(_is_of(name, owner) for name in self._names())
+
+    def _forget_halves(self, names: list[str]) -> None:
+        """Half-written files of processes that are gone and have no lock any more."""
         for name in names:
-            owner = name.removesuffix(".lock").removesuffix(".part")
-            left_alone = name.endswith((".lock", ".part")) and owner not in with_files | set(self._locks)
-            if left_alone and self._lock(owner):
-                (self.directory / f"{owner}.part").unlink(missing_ok=True)
-                self._unlock(owner)
+            owner = name.removesuffix(".part")
+            if name.endswith(".part") and owner not in self._owners and self._take_over(owner):
+                (self.directory / name).unlink(missing_ok=True)
+                self._owners.give_back(owner, forget=not self._has_files(owner))
 
-    def _lock_path(self, owner: str) -> Path:
-        return self.directory / f"{owner}.lock"
 
-    def _lock(self, owner: str) -> bool:
-        try:
-            file = os.open(self._lock_path(owner), os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
-        except OSError:
-            if owner == self._owner:
-                raise
-            return False  # another user's, or a link: not ours to take
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            return False
-        self._locks[owner] = file
-        return True
-
-    def _unlock(self, owner: str) -> None:
-        file = self._locks.pop(owner)
-        left = any((match := _NAME.fullmatch(name)) and match[1] == owner for name in self._names())
-        if not left:
-            self._lock_path(owner).unlink(missing_ok=True)
-        os.close(file)
+def _is_of(name: str, owner: str) -> bool:
+    match = _NAME.fullmatch(name)
+    return match is not None and match[1] == owner
 
 
 def _write_all(file: int, data: bytes) -> None:

@@ -19,6 +19,7 @@ from retrospan.exporter.recording.lineage import RunReference, link
 from retrospan.exporter.recording.scopes import new_run_id, scope_in, with_run, with_step
 from retrospan.exporter.recording.spanning import Spanning, fail
 from retrospan.exporter.recording.states import NOTHING, put
+from retrospan.exporter.recording.telling import say, tell_begun
 from retrospan.schemas.attributes import (
     APPROVAL,
     APPROVAL_DECISION,
@@ -44,6 +45,8 @@ _FOREIGN = (
 class Graph(Spanning):
     """One invocation of a graph. It is a separate run unless the program or an enclosing graph is already in one."""
 
+    is_told_at_once = False
+
     def __init__(self, graph: Any, config: Mapping[str, Any] | None) -> None:
         super().__init__()
         self._graph = graph
@@ -53,7 +56,7 @@ class Graph(Spanning):
         self.nodes_are_seen = other_spans_of_nodes()
         """Whether another instrumentation makes a span of each node, with the state on it."""
         self.run_id = self.origin = ""
-        self._begins_run = False
+        self._begins_run = self._is_told = False
         self._waiting: list[Node] = []
 
     def named(self) -> str:
@@ -70,10 +73,14 @@ class Graph(Spanning):
             "gen_ai.operation.name": "invoke_workflow",
             "gen_ai.workflow.name": self._name(),
         }
-        thread = (self._config.get("configurable") or {}).get("thread_id")
-        if thread is not None:
-            said["gen_ai.conversation.id"] = str(thread)
+        if self._conversation:
+            said["gen_ai.conversation.id"] = self._conversation
         return said
+
+    @property
+    def _conversation(self) -> str:
+        thread = (self._config.get("configurable") or {}).get("thread_id")
+        return "" if thread is None else str(thread)
 
     def inside(self, at: Context) -> Context:
         given = scope_in(at)
@@ -84,7 +91,7 @@ class Graph(Spanning):
             trace_id = self.span.get_span_context().trace_id
             is_root = getattr(self.span, "parent", None) is None
             self.run_id = self.origin = format_trace_id(trace_id) if is_root else new_run_id()
-            at = with_run(at, self.run_id, self.origin)
+            at = with_run(at, self.run_id, self.origin, conversation=self._conversation)
         return context.set_value(_GRAPH, self, at)
 
     def begun(self) -> None:
@@ -97,11 +104,25 @@ class Graph(Spanning):
     def again(self) -> Graph:
         return Graph(self._graph, self._config)
 
+    def continued(self, at: Context) -> Context:
+        """Return the context with this run in it, with the origin that it turned out to have."""
+        given = scope_in(at)
+        agent, conversation = (
+            (given.agent, given.conversation) if given is not None else ("", self._conversation)
+        )
+        return with_run(at, self.run_id, self.origin, agent, conversation)
+
     @property
     def reference(self) -> str:
         """The text that names this run in the metadata of its checkpoints."""
         at = self.span.get_span_context()
         return str(RunReference(self.run_id, self.origin, at.trace_id, at.span_id))
+
+    def set_out(self) -> None:
+        """Say that the invocation has begun, once it is known what it descends from."""
+        if not self._is_told:
+            self._is_told = True
+            tell_begun(self.span)
 
     def descend(self, kind: str, parent: RunReference, step: object = None, patch: object = NOTHING) -> None:
         """Record that this run continues from a checkpoint of another one."""
@@ -118,7 +139,7 @@ class Graph(Spanning):
 
     def checkpoint(self, id: str, trigger: str, parent: str | None) -> None:
         said = {CHECKPOINT_ID: id, CHECKPOINT_TRIGGER: trigger, CHECKPOINT_PARENT: parent}
-        self.span.add_event(CHECKPOINT, {key: text for key, text in said.items() if text is not None})
+        self._say(CHECKPOINT, said)
 
     def answered(self, answer: object, asked: object) -> None:
         """Record the answer to the interrupt that the graph waited at."""
@@ -126,7 +147,11 @@ class Graph(Spanning):
         said = {APPROVAL_DECISION: decision}
         if asked is not None:
             said[APPROVAL_EXPLANATION] = json_text({"asked": asked})
-        self.span.add_event(APPROVAL, said)
+        self._say(APPROVAL, said)
+
+    def _say(self, event: str, said: Mapping[str, Any]) -> None:
+        if self.span.is_recording():
+            say(self.span, event, said)
 
     def interrupted(self, error: BaseException) -> None:
         mark_interrupted(self.span, error)
@@ -174,12 +199,12 @@ class Node(Spanning):
         return {**said, ATTEMPT: self._attempt} if self._attempt > 1 else said
 
     def inside(self, at: Context) -> Context:
-        return with_step(with_run(at, self._graph.run_id, self._graph.origin), self.named())
+        return with_step(self._graph.continued(at), self.named())
 
     def begun(self) -> None:
         if self.span.is_recording():
             read = self._config["configurable"]["__pregel_read"]
-            put(self.span, before=read(self._graph.keys, False))
+            put(self.span, before=read(self._graph.keys, False), at_edge=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -203,7 +228,7 @@ class Node(Spanning):
             self.settle(NOTHING)
 
     def settle(self, after: object) -> None:
-        put(self.span, after=after)
+        put(self.span, after=after, at_edge=True)
         self.span.end(end_time=self._ended_at)
 
 

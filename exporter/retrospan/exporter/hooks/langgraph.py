@@ -170,6 +170,7 @@ def _entered(original: Any, loop: Any) -> Any:
     entered = original(loop)
     beside("the parent of a run", _look_up, loop)
     beside("the parent of a run", _descend, loop)
+    beside("the beginning of a run", _set_out)
     return entered
 
 
@@ -180,7 +181,14 @@ async def _aentered(original: Any, loop: Any) -> Any:
     except Exception as error:  # noqa: BLE001 - a guest
         beside("the parent of a run", _raise, error)
     beside("the parent of a run", _descend, loop)
+    beside("the beginning of a run", _set_out)
     return entered
+
+
+def _set_out() -> None:
+    graph = current_graph()
+    if graph is not None:
+        graph.set_out()
 
 
 def _raise(error: Exception) -> None:

@@ -21,6 +21,7 @@ from retrospan.exporter.recording.runs import Run
 from retrospan.exporter.recording.scopes import scope_in
 from retrospan.exporter.recording.spanning import SCOPE_NAME
 from retrospan.exporter.recording.states import put
+from retrospan.exporter.recording.telling import say
 from retrospan.schemas.attributes import APPROVAL, APPROVAL_DECISION, APPROVAL_EXPLANATION
 
 #: What a run is said to have ended with while it waits for an approval.
@@ -94,7 +95,8 @@ class AgentsRun(Run):
         super().begun()
         for decision, asked in _decisions(self._input) if self._resumed else ():
             said = {APPROVAL_DECISION: decision, APPROVAL_EXPLANATION: json_text({"asked": asked})}
-            self.span.add_event(APPROVAL, said)
+            if self.span.is_recording():
+                say(self.span, APPROVAL, said)
 
     def finish(self, result: Any) -> None:
         """Note what a run came to: what it waits for, and by which name its resume will find it."""

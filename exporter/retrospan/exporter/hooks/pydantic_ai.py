@@ -13,6 +13,7 @@ from opentelemetry import trace
 from retrospan.exporter.hooks.wrapping import Wrappings, beside
 from retrospan.exporter.recording.encoding import json_text
 from retrospan.exporter.recording.states import put
+from retrospan.exporter.recording.telling import say
 from retrospan.schemas.attributes import APPROVAL, APPROVAL_DECISION, APPROVAL_EXPLANATION
 
 _WRAPPED = Wrappings()
@@ -105,4 +106,5 @@ def _note_approvals(span: Any, results: Any) -> None:
             APPROVAL_DECISION: "approved" if approved else "rejected",
             APPROVAL_EXPLANATION: json_text({key: text for key, text in explanation.items() if text}),
         }
-        span.add_event(APPROVAL, said)
+        if span.is_recording():
+            say(span, APPROVAL, said)

@@ -13,11 +13,18 @@ from opentelemetry.trace import Span, format_trace_id
 
 from retrospan.exporter.recording.encoding import json_text, json_value
 from retrospan.exporter.recording.guests import guest
-from retrospan.exporter.recording.runs import claims_of_run
 from retrospan.exporter.recording.scopes import scope_in
 from retrospan.exporter.recording.spanning import SCOPE_NAME, Spanning
 from retrospan.exporter.recording.states import NOTHING
-from retrospan.schemas.attributes import ATTEMPT, COMPENSATES, EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY
+from retrospan.exporter.recording.telling import fill
+from retrospan.schemas.attributes import (
+    ATTEMPT,
+    COMPENSATES,
+    EFFECT,
+    EFFECT_EVENT,
+    EFFECT_STATUS,
+    IDEMPOTENCY_KEY,
+)
 from retrospan.schemas.hashing import hash_of
 
 Kind = Literal["none", "read", "write", "destructive"]
@@ -62,6 +69,7 @@ class Effect(Spanning):
         self._said = said
         self._status: str | None = None
         self._result: object = NOTHING
+        self._said_result: object = NOTHING
         self._annotates = False
 
     def __enter__(self) -> Self:
@@ -87,14 +95,33 @@ class Effect(Spanning):
     def result(self, value: object) -> None:
         """Record what the tool returned."""
         self._result = value
+        self._say()
 
     def skip(self, result: object = NOTHING) -> None:
         """Record that the effect was skipped because it happened before; with the earlier result, if known."""
         self._status, self._result = "skipped", result
+        self._say()
 
     def status(self, status: Literal["planned", "executed", "skipped", "failed", "unknown"]) -> None:
         """Record the status of the effect, if the end of the block does not show it."""
         self._status = status
+        self._say()
+
+    @guest(None)
+    def _say(self) -> None:
+        """Put on the span what the block has said so far, and send it: the end may never come."""
+        if self.span.is_recording() and (said := self._known()):
+            fill(self.span, EFFECT_EVENT, said)
+
+    def _known(self) -> dict[str, Any]:
+        """Return status and result, where they were said; a result once."""
+        said: dict[str, Any] = {}
+        if self._status is not None and self._said.get(EFFECT):
+            said[EFFECT_STATUS] = self._status
+        if self._result is not self._said_result:
+            said["gen_ai.tool.call.result"] = json_text(self._result)
+            self._said_result = self._result
+        return said
 
     @property
     def _changes_something(self) -> bool:
@@ -106,7 +133,6 @@ class Effect(Spanning):
 
     def attributes(self) -> dict[str, Any]:
         said: dict[str, Any] = {
-            **claims_of_run(),
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": self._tool,
         }
@@ -120,22 +146,28 @@ class Effect(Spanning):
         return at
 
     def begun(self) -> None:
-        if self.span.is_recording():
-            self.span.set_attributes({key: value for key, value in self._said.items() if value is not None})
-            if self._changes_something:
-                self.span.set_attribute(IDEMPOTENCY_KEY, self.key)
-            if self._said.get(EFFECT):
-                self.span.set_attribute(EFFECT_STATUS, "planned")
+        if not self.span.is_recording():
+            return
+        said = {key: value for key, value in self._said.items() if value is not None}
+        if self._changes_something:
+            said[IDEMPOTENCY_KEY] = self.key
+        if self._said.get(EFFECT):
+            said[EFFECT_STATUS] = "planned"
+        if self._annotates:
+            fill(self.span, EFFECT_EVENT, said)
+        else:
+            self.span.set_attributes(said)
 
     def ended(self, error: BaseException | None) -> None:
         if not self.span.is_recording():
             return
         if self._status is None:
             self._status = "executed" if error is None else "unknown" if _is_uncertain(error) else "failed"
-        if self._said.get(EFFECT):
-            self.span.set_attribute(EFFECT_STATUS, self._status)
-        if self._result is not NOTHING:
-            self.span.set_attribute("gen_ai.tool.call.result", json_text(self._result))
+        said = self._known()
+        if self._annotates:  # its span may go on for long
+            fill(self.span, EFFECT_EVENT, said)
+        else:
+            self.span.set_attributes(said)
 
     def called(
         self, function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]

@@ -1,6 +1,6 @@
 """Events: what was decided, learned, relied on, produced, saved, forgotten, approved.
 
-Each is an event on the span that is current. Without a current span, but with a provider, the event gets its
+Each is an event on the span that is current, and is sent at once where `instrument()` delivers the span. Without a current span, but with a provider, the event gets its
 own span, so statements outside any block are not lost. Nothing raises; each returns what the program may want
 to keep.
 """
@@ -16,9 +16,9 @@ from opentelemetry import trace
 
 from retrospan.exporter.recording.encoding import json_text
 from retrospan.exporter.recording.guests import guest
-from retrospan.exporter.recording.runs import claims_of_run
-from retrospan.exporter.recording.scopes import scope_in
+from retrospan.exporter.recording.scopes import claims_in, scope_in
 from retrospan.exporter.recording.spanning import tracer
+from retrospan.exporter.recording.telling import fill, say
 from retrospan.schemas import attributes as names
 
 
@@ -30,17 +30,13 @@ def _say(event: str, said: Callable[[], Mapping[str, Any]]) -> None:
     span = trace.get_current_span()
     at = span.get_span_context()
     if span.is_recording():
-        span.add_event(event, _known(said()))
+        say(span, event, said())
     elif not at.is_valid or at.is_remote:
         alone = tracer().start_span(event.removeprefix("retrospan."))
         if alone.is_recording():
-            alone.set_attributes(claims_of_run())
-            alone.add_event(event, _known(said()))
+            alone.set_attributes(claims_in(None))
+            say(alone, event, said())
         alone.end()
-
-
-def _known(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in said.items() if value is not None}
 
 
 def _entity(entity: str | tuple[str, str]) -> dict[str, str]:
@@ -174,7 +170,9 @@ def output(id: str | None = None) -> str:
     A span has one name: the last one given.
     """
     own = id or uuid4().hex
-    trace.get_current_span().set_attribute(names.OUTPUT_ID, own)
+    span = trace.get_current_span()
+    if span.is_recording():
+        fill(span, names.OUTPUT_EVENT, {names.OUTPUT_ID: own})
     return own
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opentelemetry import baggage, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import format_trace_id
 
@@ -15,13 +14,16 @@ from retrospan.exporter.recording.lineage import DESCENT, KEEPS_ORIGIN, RunRefer
 from retrospan.exporter.recording.scopes import new_run_id, scope_in, with_run
 from retrospan.exporter.recording.spanning import Spanning
 from retrospan.exporter.recording.states import Around, StateOf
+from retrospan.exporter.recording.telling import fill
 from retrospan.schemas.attributes import (
     FORK_PATCH,
     FORK_STEP,
+    OUTPUT_EVENT,
     RUN_FLAGGED,
     RUN_ID,
     RUN_KIND,
     RUN_ORIGIN,
+    STATE_EVENT,
 )
 
 
@@ -56,12 +58,13 @@ class Run(Spanning):
 
     def flag(self) -> None:
         """Ask that this run be kept."""
-        self.span.set_attribute(RUN_FLAGGED, True)
+        if self.span.is_recording():
+            fill(self.span, STATE_EVENT, {RUN_FLAGGED: True})
 
     def answer(self, text: object) -> None:
         """Record the run's answer."""
         if self.span.is_recording():
-            self.span.set_attribute("gen_ai.output.messages", _message("assistant", text))
+            fill(self.span, OUTPUT_EVENT, {"gen_ai.output.messages": _message("assistant", text)})
 
     def named(self) -> str:
         return f"invoke_agent {self._agent}"
@@ -75,7 +78,9 @@ class Run(Spanning):
         self.origin = (
             str(values.get("origin") or "") or kept or (given.origin if given and joins else self.id)
         )
-        return with_run(at, self.id, self.origin)
+        # What the context says of another run, or of another agent's part, is not this one's.
+        conversation = values.get("conversation") or (given.conversation if given and joins else "")
+        return with_run(at, self.id, self.origin, self._agent, str(conversation))
 
     def _own_id(self) -> str:
         """Return the trace's id where this span begins one, else a new id: the trace may hold other runs."""
@@ -201,18 +206,3 @@ def current_run() -> str | None:
     """Return the id of the current run, None outside a run."""
     scope = scope_in()
     return scope.run_id or None if scope else None
-
-
-def claims_of_run() -> dict[str, str]:
-    """Return the attributes that put the next span into the run of the context, where no span above it here does.
-
-    They are needed where the run came by baggage and the span above lies in another process or nowhere.
-    """
-    above = trace.get_current_span().get_span_context()
-    if above.is_valid and not above.is_remote:
-        return {}
-    run_id = baggage.get_baggage(RUN_ID)
-    scope = scope_in()
-    if not isinstance(run_id, str) or not run_id or scope is None:
-        return {}
-    return {RUN_ID: scope.run_id, RUN_ORIGIN: scope.origin}

@@ -20,6 +20,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from retrospan.exporter.recording.guests import guest, say_once
 from retrospan.schemas.attributes import RUN_ID, RUN_ORIGIN
+from retrospan.schemas.semconv import AGENT_NAME, CONVERSATION_ID
 
 _SCOPE = context.create_key("retrospan-scope")
 #: Both propagators whatever the program chose: the carrier is between two ends of ours.
@@ -33,6 +34,9 @@ class Scope:
 
     run_id: str
     origin: str
+    agent: str = ""
+    """The agent whose run it is; '' where it is not known."""
+    conversation: str = ""
     step: str = ""
     """Index of the task step, or its name where it has no index; '' outside of one."""
     checkpoints: tuple[list[str], ...] = ()
@@ -47,14 +51,38 @@ def scope_in(at: Context | None = None) -> Scope | None:
     run_id = baggage.get_baggage(RUN_ID, at)
     if not isinstance(run_id, str) or not run_id:
         return None
-    origin = baggage.get_baggage(RUN_ORIGIN, at)
-    return Scope(run_id, origin if isinstance(origin, str) and origin else run_id)
+    origin, agent, conversation = (_carried(name, at) for name in (RUN_ORIGIN, AGENT_NAME, CONVERSATION_ID))
+    return Scope(run_id, origin or run_id, agent, conversation)
 
 
-def with_run(at: Context, run_id: str, origin: str) -> Context:
+def _carried(name: str, at: Context | None) -> str:
+    value = baggage.get_baggage(name, at)
+    return value if isinstance(value, str) else ""
+
+
+def with_run(at: Context, run_id: str, origin: str, agent: str = "", conversation: str = "") -> Context:
     """Return the context of a new run: known in this process, and wherever baggage is sent."""
-    at = context.set_value(_SCOPE, Scope(run_id, origin, checkpoints=([],)), at)
-    return baggage.set_baggage(RUN_ORIGIN, origin, baggage.set_baggage(RUN_ID, run_id, at))
+    at = context.set_value(_SCOPE, Scope(run_id, origin, agent, conversation, checkpoints=([],)), at)
+    said = {RUN_ID: run_id, RUN_ORIGIN: origin, AGENT_NAME: agent, CONVERSATION_ID: conversation}
+    for name, value in said.items():
+        if value:
+            at = baggage.set_baggage(name, value, at)
+        elif baggage.get_baggage(name, at) is not None:  # that of another run
+            at = baggage.remove_baggage(name, at)
+    return at
+
+
+def claims_in(at: Context | None, *, whole: bool = True) -> dict[str, str]:
+    """Return the attributes that put a span into the run of a context; `whole`: with its agent and conversation."""
+    scope = scope_in(at)
+    if scope is None or not scope.run_id:
+        return {}
+    said = {RUN_ID: scope.run_id, RUN_ORIGIN: scope.origin}
+    if whole and scope.agent:
+        said[AGENT_NAME] = scope.agent
+    if whole and scope.conversation:
+        said[CONVERSATION_ID] = scope.conversation
+    return said
 
 
 def with_step(at: Context, step: str) -> Context:

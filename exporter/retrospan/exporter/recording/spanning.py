@@ -18,6 +18,8 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, Tracer
 
 from retrospan.exporter.recording.guests import say_once
+from retrospan.exporter.recording.scopes import claims_in
+from retrospan.exporter.recording.telling import tell_begun
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,6 +61,8 @@ class Spanning(ABC):
     """
 
     kind: ClassVar[SpanKind] = SpanKind.INTERNAL
+    is_told_at_once: ClassVar[bool] = True
+    """Whether all that is known at the beginning is on the span once `begun` returns, so that it can be sent."""
 
     def __init__(self) -> None:
         self.span: Span = INVALID_SPAN
@@ -98,11 +102,14 @@ class Spanning(ABC):
     def __enter__(self) -> Self:
         try:
             self.span = tracer().start_span(self.named(), kind=self.kind)
-            if self.span.is_recording():
-                self.span.set_attributes(self.attributes())
+            attributes = self.attributes() if self.span.is_recording() else {}
             at = self.inside(trace.set_span_in_context(self.span))
+            if self.span.is_recording():
+                self.span.set_attributes({**claims_in(at), **attributes})
             self._token = context.attach(at)
             self.begun()
+            if self.is_told_at_once:
+                tell_begun(self.span)
         except Exception as error:  # noqa: BLE001 - a guest
             say_once(type(self).__name__, error)
         return self

@@ -11,7 +11,8 @@ from opentelemetry.trace import Span
 
 from retrospan.exporter.recording.encoding import json_text
 from retrospan.exporter.recording.guests import guest
-from retrospan.schemas.attributes import STATE_AFTER, STATE_BEFORE, STATE_PATCH, STATE_SCHEMA
+from retrospan.exporter.recording.telling import fill
+from retrospan.schemas.attributes import STATE_AFTER, STATE_BEFORE, STATE_EVENT, STATE_PATCH, STATE_SCHEMA
 
 #: What the state is: an object with fields, a function that gives one, or the name of a decorated function's argument.
 StateOf: TypeAlias = object
@@ -45,18 +46,24 @@ def put(
     *,
     patch: object = NOTHING,
     schema: str | None = None,
+    at_edge: bool = False,
 ) -> None:
-    """Put the state around a span on it."""
+    """Put the state around a span on it. `at_edge`: the span has just begun or is about to end, and tells it itself."""
     if not span.is_recording():
         return
+    said: dict[str, str] = {}
     if before is not NOTHING:
-        span.set_attribute(STATE_BEFORE, state_text(before))
+        said[STATE_BEFORE] = state_text(before)
     if after is not NOTHING:
-        span.set_attribute(STATE_AFTER, state_text(after))
+        said[STATE_AFTER] = state_text(after)
     if patch is not NOTHING:
-        span.set_attribute(STATE_PATCH, json_text(patch))
+        said[STATE_PATCH] = json_text(patch)
     if schema is not None:
-        span.set_attribute(STATE_SCHEMA, schema)
+        said[STATE_SCHEMA] = schema
+    if at_edge:
+        span.set_attributes(said)
+    elif said:
+        fill(span, STATE_EVENT, said)
 
 
 def state_text(value: object) -> str:
@@ -95,17 +102,17 @@ class Around:
             return
         if span.is_recording():
             self._before = _look(self._holds)
-            put(span, self._before, schema=self.schema)
+            put(span, self._before, schema=self.schema, at_edge=True)
 
     def end(self, span: Span) -> None:
         if not span.is_recording():
             return
         if self.returns == "delta" and self._after is not NOTHING and self._before is not NOTHING:
-            put(span, after=_replaced(self._before, self._after))
+            put(span, after=_replaced(self._before, self._after), at_edge=True)
         elif self._after is not NOTHING:
-            put(span, after=self._after)
+            put(span, after=self._after, at_edge=True)
         elif self._holds is not None and not isinstance(self._holds, str) and not self.returns:
-            put(span, after=_look(self._holds))
+            put(span, after=_look(self._holds), at_edge=True)
 
 
 def _look(holds: object) -> object:

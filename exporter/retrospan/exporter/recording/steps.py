@@ -7,7 +7,6 @@ from typing import Any
 
 from opentelemetry.context import Context
 
-from retrospan.exporter.recording.runs import claims_of_run
 from retrospan.exporter.recording.scopes import with_step
 from retrospan.exporter.recording.spanning import Spanning
 from retrospan.exporter.recording.states import NOTHING, Around, Returns, StateOf, put
@@ -38,8 +37,7 @@ class Step(Spanning):
         return self._name or "step"
 
     def attributes(self) -> dict[str, Any]:
-        said: dict[str, Any] = claims_of_run()
-        said[STEP_NAME] = self._name
+        said: dict[str, Any] = {STEP_NAME: self._name}
         for key, number in self._numbers.items():
             if number is not None:
                 said[key] = number

@@ -2,13 +2,14 @@
 
 `steps` and `model_calls` join each run's values, whole, to write states and messages. The engine joins them also when
 nobody asks for these columns: then, and only then, the port reads the view's SELECT without the join. The rows are the
-same. Measured over a million spans: tokens by model and day 700 and 160 ms of processor, the steps of a run 38 and 16.
+same. Measured over 33,000 runs with 700,000 values: tokens by model and day 178 and 41 ms of processor.
 
 What cannot be told for sure is left as it is: a statement with WITH, `*`, COLUMNS or names as parameters. Pure.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -97,7 +98,7 @@ def _without_values(name: str, statement: str) -> _LeanView | None:
     """Return the view's SELECT without its last join, of the values, and what it shows of them; None without one."""
     found = [shortened(token) for token in tokens(statement)]
     top = _at_top(found)
-    source = next(place for place in top if found[place].is_word("from"))
+    source = next((place for place in top if found[place].is_word("from")), len(found))
     joins = [place for place in top if found[place].is_word("left") and place > source]
     if not joins or not any(_is_of_values(found[place:]) for place in joins[-1:]):
         return None
@@ -105,7 +106,7 @@ def _without_values(name: str, statement: str) -> _LeanView | None:
     commas = [place for place in top if place < source and found[place].is_mark(",")]
     first = top[0] + 1
     bounds = [first - 1, *commas, source]
-    columns = [found[begin + 1 : end] for begin, end in zip(bounds, bounds[1:], strict=False)]
+    columns = [found[begin + 1 : end] for begin, end in itertools.pairwise(bounds)]
     kept = [column for column in columns if not _mentions_values(column)]
     payload = frozenset(_last_word(column) for column in columns if _mentions_values(column))
     shown = [token for column in kept for token in (*tokens(","), *column)][1:]
@@ -134,7 +135,7 @@ def _is_of_values(join: Sequence[Token]) -> bool:
 
 
 def _mentions_values(column: Sequence[Token]) -> bool:
-    pairs = zip(column, column[1:], strict=False)
+    pairs = itertools.pairwise(column)
     return any(token.is_word(_VALUES) and after.is_mark(".") for token, after in pairs)
 
 

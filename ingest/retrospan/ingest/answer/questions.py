@@ -21,12 +21,12 @@ from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, C
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
-from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
+from retrospan.ingest.answer.readers import BLOCK_ROWS, HELPFUL, READERS
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import SqlError
-from retrospan.schemas.store import Escaped
+from retrospan.schemas.store import Escaped, Settings
 
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
 
@@ -64,6 +64,7 @@ class Understanding:
         self._limits = limits
         self._refused = refused
         self._guard: Guard | None = None
+        self._helpful: Settings = {}
         self._learning = threading.Lock()
         self.version = ""
         """The engine's."""
@@ -76,6 +77,10 @@ class Understanding:
         """
         with closing(self._warehouse.connect()) as store:
             version = str(store.rows("SELECT version()")[0][0])
+            known = store.rows(
+                "SELECT name FROM system.settings WHERE name IN {names:Array(String)}", {"names": [*HELPFUL]}
+            )
+            self._helpful = {str(name): HELPFUL[str(name)] for (name,) in known}
             self._guard, self.version = Guard(Vocabulary.read(store)), version
 
     def prepare(self) -> None:
@@ -184,6 +189,7 @@ class Understanding:
                 bounds[name] = min(int(value), bounds.get(name, int(value)))
         chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
         return {
+            **self._helpful,
             **chosen,
             **READERS,
             "result_overflow_mode": "throw",

@@ -39,6 +39,7 @@ COMMANDS = {
     "verify": Command(MEND, "compare stored data with its hashes"),
     "rebuild": Command(MEND, "derive all rows from the log again"),
     "rules": Command(MEND, "what mutation rules would find in the stored tool calls"),
+    "spool": Command(MEND, "deliver what an agent that died left in its spool"),
     "migrate": Command(MEND, "migrate tables and views to this release"),
     "doctor": Command(MEND, "what is wrong here, or what a run's instrumentation leaves out"),
     "torture": Command(MEND, "kill a collector repeatedly, and check what it kept"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
+from retrospan.ingest.status.health import LAG_SECONDS, NEARLY_FULL
 
-LAG_SECONDS = 60.0
 _SEND = "send OTLP to the ports of its ready line; docs/instrumentation.md shows how"
 
 
@@ -71,7 +71,7 @@ def _log(page: Mapping[str, object]) -> Finding:
             f"{said}; {cut:,} bytes were cut off its end at the start",
             "nothing to do if the machine or the collector was killed: these bytes were never acknowledged",
         )
-    if limit and used > 0.9 * limit:
+    if limit and used > NEARLY_FULL * limit:
         return warning("log", f"{said}: nearly full", "raise limits.log_bytes")
     return ok("log", said)
 

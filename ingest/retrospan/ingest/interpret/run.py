@@ -47,7 +47,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "11"
+VERSION = "12"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -170,7 +170,7 @@ def interpret(
         resumes=is_resumed(tree),
         interpreted_by=version_with(rules),
     )
-    run.statements = read_statements(run_id, tree, calls, steps, problems, rules)
+    run.statements = read_statements(run_id, tree, calls, steps, run.context, values, problems, rules)
     run.edges = read_lineage(run_id, tree, steps, values, run.statements.edges)
     assembled = AssembledRun(tree, calls, run.context, outcome, answer)
     run.problems = [*problems.found, *read_doubts(assembled)]

@@ -18,7 +18,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> int:
     """Take from everybody else what they may do with a data directory and with what lies in it.
 
-    Returns how many entries were changed; `log_event` gets one line when there was anything to change, or when others can
+    Returns how many entries were changed; `say` gets one line when there was anything to change, or when others can
     enter all the same.
 
     The directory itself comes first, and is enough: below it nobody gets anywhere. Of its folders only those are gone

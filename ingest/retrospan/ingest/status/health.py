@@ -13,6 +13,7 @@ from typing import Literal
 Status = Literal["ok", "degraded", "failing"]
 #: A load or interpretation lag beyond this is a reason.
 LAG_SECONDS = 60.0
+#: A log that holds more than this share of its limit is a reason.
 NEARLY_FULL = 0.9
 
 

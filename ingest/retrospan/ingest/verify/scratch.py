@@ -20,6 +20,8 @@ from retrospan.schemas.store import Parameters, Settings, Store
 SCRATCH = "retrospan_verify"
 #: Tables that the views fill from the log.
 SENT = ("raw_spans", "raw_logs", "raw_rejects", "arrivals", "run_marks", "receipts")
+#: Tables that are filled as well, and say nothing that the others do not.
+_FILLED = ("processes",)
 _VIEW = "CREATE MATERIALIZED VIEW"
 _EXACT: Settings = {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0}
 
@@ -44,7 +46,7 @@ class Scratch:
             self.store.command(load("create_scratch"), {"scratch": SCRATCH})
             self.store.command(load("use_scratch"), {"scratch": SCRATCH})
             self.store.command(load("create_landing"), {"main": DATABASE})
-            for table in SENT:
+            for table in (*SENT, *_FILLED):
                 self.copy_table(table)
             for _, _, statement in shipped():
                 if _VIEW in statement:
@@ -92,7 +94,7 @@ class Scratch:
 
     def clear(self, *tables: str) -> None:
         """Empty the tables that the views fill, or these."""
-        for table in tables or SENT:
+        for table in tables or (*SENT, *_FILLED):
             self.store.command(load("empty_table"), {"table": table})
 
     def _drop(self) -> None:

@@ -26,7 +26,7 @@ from retrospan.ingest.server_address import ServerAddress
 from retrospan.ingest.warehouse.accompanying import bound, schema_settings
 from retrospan.ingest.warehouse.error_codes import MEMORY_LIMIT_EXCEEDED, PASSING_OF_A_SERVER, error_code
 from retrospan.ingest.warehouse.streamed import StreamedAnswer
-from retrospan.schemas.engines import PLAIN, Form, cluster, replicated_database
+from retrospan.schemas.engines import SERVER, Form, cluster, replicated_database
 from retrospan.schemas.errors import MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.store import Parameters, Settings, Store
@@ -107,7 +107,7 @@ class ServerWarehouse:
         if engine and engine[0][0] == "Replicated":
             return replicated_database()
         if not self._cluster_name:
-            return PLAIN
+            return SERVER
         shards = store.rows(
             "SELECT max(shard_num) FROM system.clusters WHERE cluster = {cluster:String}",
             {"cluster": self._cluster_name},

@@ -32,6 +32,7 @@ TABLES = (
     "raw_rejects",
     "arrivals",
     "run_marks",
+    "processes",
     "receipts",
     "loaded_batches",
     "canon_traces",
@@ -55,6 +56,8 @@ TABLES = (
     "canon_checkpoints",
     "canon_approvals",
     "canon_compactions",
+    "canon_evaluations",
+    "canon_log_texts",
     "canon_problems",
     "canon_runs",
 )

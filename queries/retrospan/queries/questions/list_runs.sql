@@ -31,7 +31,11 @@ SELECT
     flagged,
     held,
     interpreted_by,
-    problems
+    problems,
+    ended_by,
+    last_said_at,
+    fork_step,
+    patch
 FROM runs
 WHERE started_at >= {since:DateTime64(9, 'UTC')}
     AND ({outcome:String} = '' OR outcome = {outcome:String})

@@ -31,6 +31,10 @@ SELECT
     flagged,
     held,
     interpreted_by,
-    problems
+    problems,
+    ended_by,
+    last_said_at,
+    fork_step,
+    patch
 FROM runs
 WHERE run_id = {run_id:String}

@@ -17,6 +17,7 @@
 --   compaction LowCardinality(Nullable(String)): summary, edit or trim: how the program says it shortened the context for this call
 --   tokens_before Nullable(UInt64): tokens before that
 --   tokens_after Nullable(UInt64): tokens after it
+--   compacted Bool: the program says that it shortened the context for this call, or OpenTelemetry's flag on it does
 -- note: compared by the hashes of messages. `messages` shows what a hash stands for; `semantics.md` defines the terms.
 -- example: SELECT model_call, messages_in, messages_new, messages_lost, lost_how FROM context_use WHERE run_id = {run_id:String} ORDER BY model_call
 -- example: SELECT run_id, model_call, lost_how FROM context_use WHERE messages_lost > 0 LIMIT 20
@@ -39,7 +40,8 @@ SELECT
     c.context_tokens AS context_tokens,
     CAST(m.latest.1, 'LowCardinality(Nullable(String))') AS compaction,
     m.latest.2 AS tokens_before,
-    m.latest.3 AS tokens_after
+    m.latest.3 AS tokens_after,
+    CAST(m.model_call != 0, 'Bool') AS compacted
 FROM canon_model_calls AS c
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)

@@ -99,7 +99,7 @@ WITH
             ] AS numbers,
             [
                 toUInt64(r.outcome = 'error'),
-                toUInt64(r.outcome = 'incomplete'),
+                toUInt64(r.outcome IN ('incomplete', 'killed', 'lost')),
                 toUInt64((r.tenant, r.run_id) IN (SELECT tenant, run_id FROM loops))
             ] AS flags,
             if(empty(t.called), ['(no tool)'], t.called) AS tools,
@@ -112,7 +112,7 @@ WITH
                 )
             ) AS transition_share
         FROM sided_runs AS r
-        LEFT JOIN tool_sequences AS t ON t.tenant = r.tenant AND t.run_id = r.run_id
+        LEFT ANY JOIN tool_sequences AS t ON t.tenant = r.tenant AND t.run_id = r.run_id
     ),
     -- Both sides of a tenant in one row: `b_` is of the baseline, `c_` of the candidate.
     samples AS

@@ -19,10 +19,10 @@
 --   span_id String: span of the call
 --   trace_id String: trace of the span
 --   compensates Nullable(String): span whose effect this call undoes
--- note: without a stated status it is executed if its span succeeded, else unknown: a failed call may have had its effect.
+-- note: without a stated status it is executed if its span succeeded, else unknown: a failed call may have had its effect, as may one that has begun and not ended.
 -- note: executed_twice: a write or destructive call whose key was executed more than once, in any runs.
 -- note: no_key: a write or destructive call without a key, so a repeat cannot be recognised.
--- note: to_compensate: an executed write or destructive call that nothing undid, in a run that failed or broke off, if no later run of the same origin succeeded.
+-- note: to_compensate: a write or destructive call that was executed, or may have been, and that nothing undid, in a run that failed or broke off (killed and lost at once), unless a later run of the same origin succeeded, or one that goes on from it executed or skipped the call of the same key.
 -- example: SELECT run_id, step, tool_name, idempotency_key, times_executed FROM effects WHERE problem = 'executed_twice' ORDER BY at
 -- example: SELECT step, tool_name, span_id FROM effects WHERE run_id = {run_id:String} AND has(problems, 'to_compensate') ORDER BY step DESC
 SELECT
@@ -43,11 +43,17 @@ SELECT
             if(writes AND times_executed > 1, 'executed_twice', ''),
             if(
                 writes
-                    AND e.effect_status = 'executed'
+                    AND e.effect_status IN ('executed', 'unknown')
                     AND isNull(e.compensates)
                     AND isNull(compensated_by)
                     AND p.broke_off
-                    AND NOT f.finished,
+                    AND NOT f.finished
+                    AND NOT arrayExists(
+                        x -> x.run_id != e.run_id
+                            AND (x.origin_run_id = p.origin_run_id OR x.resumed = e.run_id)
+                            AND x.at >= e.at,
+                        k.settling
+                    ),
                 'to_compensate',
                 ''
             ),
@@ -83,24 +89,41 @@ FROM
 INNER JOIN
 (
     SELECT
-        tenant,
-        run_id,
-        generation,
-        origin_run_id,
-        outcome = 'error' OR (
-            outcome = 'incomplete'
-            AND ifNull(incomplete_because, '') != 'interrupted'
-            AND newest_ended_at < now64(9) - INTERVAL 5 MINUTE
-        ) AS broke_off
-    FROM canon_runs FINAL
-    WHERE NOT deleted
+        c.tenant AS tenant,
+        c.run_id AS run_id,
+        c.generation AS generation,
+        c.origin_run_id AS origin_run_id,
+        r.outcome IN ('error', 'killed', 'lost')
+            OR (r.outcome = 'incomplete' AND ifNull(r.incomplete_because, '') != 'interrupted') AS broke_off
+    FROM (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS c
+    INNER JOIN (SELECT tenant, run_id, outcome, incomplete_because FROM runs) AS r
+        ON r.tenant = c.tenant AND r.run_id = c.run_id
 ) AS p ON p.tenant = e.tenant AND p.run_id = e.run_id AND p.generation = e.generation
 LEFT JOIN
 (
-    SELECT x.tenant AS tenant, assumeNotNull(x.idempotency_key) AS idempotency_key, countIf(x.effect_status = 'executed') AS times
+    SELECT
+        x.tenant AS tenant,
+        assumeNotNull(x.idempotency_key) AS idempotency_key,
+        countIf(x.effect_status = 'executed') AS times,
+        CAST(
+            groupArrayIf(
+                (x.run_id, r.origin_run_id, r.resumed, x.at),
+                x.effect_status IN ('executed', 'skipped') AND (r.origin_run_id != x.run_id OR r.resumed != '')
+            ),
+            'Array(Tuple(run_id String, origin_run_id String, resumed String, at DateTime64(9, \'UTC\')))'
+        ) AS settling
     FROM canon_effects AS x
-    INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS r
-        USING (tenant, run_id, generation)
+    INNER JOIN
+    (
+        SELECT
+            tenant,
+            run_id,
+            generation,
+            origin_run_id,
+            if(ifNull(parent_link, '') IN ('resumes', 'retries'), ifNull(parent_run_id, ''), '') AS resumed
+        FROM canon_runs FINAL
+        WHERE NOT deleted
+    ) AS r ON r.tenant = x.tenant AND r.run_id = x.run_id AND r.generation = x.generation
     WHERE isNotNull(x.idempotency_key)
     GROUP BY tenant, idempotency_key
 ) AS k ON k.tenant = e.tenant AND k.idempotency_key = ifNull(e.idempotency_key, '')

@@ -13,7 +13,7 @@
 --   same_result Bool: true if every call is known to have returned the same
 --   started_at Nullable(DateTime64(9, 'UTC')): start of the first
 -- example: SELECT run_id, tool_name, arguments, repeats, first_step, last_step FROM loops ORDER BY repeats DESC LIMIT 20
-SELECT
+SELECT DISTINCT -- once each, should two collectors have filled the table at the same time
     l.tenant AS tenant,
     l.run_id AS run_id,
     l.agent_name AS agent_name,

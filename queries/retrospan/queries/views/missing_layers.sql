@@ -4,10 +4,10 @@
 --   tenant LowCardinality(String): owner of the row
 --   run_id String: the run
 --   task_position Bool: no step says which step of the task it is (retrospan.step.index)
---   tool_outputs Bool: a tool was executed, and what it returned is not on record
+--   tool_outputs Bool: a tool was executed, or may have been when the run broke off, and what it returned is not on record
 --   decisions Bool: no decision with a rationale was stated
 --   retry_context Bool: something was retried, but the error of an attempt, or the wait before the next, is not recorded
---   failure_context Bool: something failed, but the step, its input or the error's type or message is not recorded
+--   failure_context Bool: something failed, but the step, its input or the error's type or message is not recorded; or the run broke off, and it is not known why, or not with which input the step that it was in
 --   missing UInt8: how many of the five are missing
 -- note: a layer that the run did not need (no tool call, no retry, no failure) is not missing.
 -- example: SELECT run_id, tool_outputs, decisions, failure_context FROM missing_layers WHERE missing > 2
@@ -15,29 +15,57 @@ SELECT
     r.tenant AS tenant,
     r.run_id AS run_id,
     CAST(s.positions = 0, 'Bool') AS task_position,
-    CAST(t.without_result > 0, 'Bool') AS tool_outputs,
+    CAST(t.without_result > 0 OR (r.broke_off AND t.cut > 0), 'Bool') AS tool_outputs,
     CAST(d.explained = 0, 'Bool') AS decisions,
     CAST(a.unexplained > 0, 'Bool') AS retry_context,
-    CAST(f.unexplained > 0, 'Bool') AS failure_context,
+    CAST(
+        f.unexplained > 0
+            OR (r.broke_off AND (r.outcome != 'killed' OR s.cut > 0 OR t.cut_without_input > 0 OR m.cut > 0)),
+        'Bool'
+    ) AS failure_context,
     toUInt8(task_position + tool_outputs + decisions + retry_context + failure_context) AS missing
 FROM
 (
-    SELECT tenant, run_id, generation
-    FROM canon_runs FINAL
-    WHERE NOT deleted
+    SELECT
+        c.tenant AS tenant,
+        c.run_id AS run_id,
+        c.generation AS generation,
+        o.outcome AS outcome,
+        c.is_open AND outcome != 'running' AS broke_off
+    FROM (SELECT tenant, run_id, generation, is_open FROM canon_runs FINAL WHERE NOT deleted) AS c
+    INNER JOIN (SELECT tenant, run_id, outcome FROM runs) AS o ON o.tenant = c.tenant AND o.run_id = c.run_id
 ) AS r
 LEFT JOIN
 (
-    SELECT tenant, run_id, generation, countIf(isNotNull(task_step)) AS positions
+    SELECT
+        tenant,
+        run_id,
+        generation,
+        countIf(isNotNull(task_step)) AS positions,
+        countIf(
+            status = 'incomplete' AND step_kind NOT IN ('model', 'tool') AND isNull(state_before_hash)
+        ) AS cut
     FROM canon_steps
     GROUP BY tenant, run_id, generation
 ) AS s ON s.tenant = r.tenant AND s.run_id = r.run_id AND s.generation = r.generation
 LEFT JOIN
 (
-    SELECT tenant, run_id, generation, countIf(status = 'ok' AND isNull(result_source)) AS without_result
+    SELECT
+        tenant,
+        run_id,
+        generation,
+        countIf(status = 'ok' AND isNull(result_source)) AS without_result,
+        countIf(status = 'incomplete' AND isNull(result_source)) AS cut,
+        countIf(status = 'incomplete' AND isNotNull(canon_tool_calls.step) AND isNull(arguments_hash)) AS cut_without_input
     FROM canon_tool_calls
     GROUP BY tenant, run_id, generation
 ) AS t ON t.tenant = r.tenant AND t.run_id = r.run_id AND t.generation = r.generation
+LEFT JOIN
+(
+    SELECT tenant, run_id, generation, countIf(status = 'incomplete' AND empty(input_values)) AS cut
+    FROM canon_model_calls
+    GROUP BY tenant, run_id, generation
+) AS m ON m.tenant = r.tenant AND m.run_id = r.run_id AND m.generation = r.generation
 LEFT JOIN
 (
     SELECT tenant, run_id, generation, countIf(isNotNull(chosen) AND isNotNull(rationale)) AS explained

@@ -22,7 +22,7 @@
 --   reasoning_tokens Nullable(UInt64): tokens of the answer that were reasoning
 --   started_at DateTime64(9, 'UTC'): start by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds until the answer was complete
---   status LowCardinality(String): ok or error
+--   status LowCardinality(String): ok, error or incomplete (it has begun, and nothing says that it ended)
 --   error_type Nullable(String): class of the error
 --   error_message Nullable(String): text of the error
 --   call_hash String: comparison hash of request and answer

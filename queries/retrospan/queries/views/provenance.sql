@@ -135,7 +135,7 @@ WITH RECURSIVE
             (
                 SELECT hop, seen, arrayJoin(frontier) AS node
                 FROM reach
-                WHERE hop < 2 * least({depth:UInt32}, 500) AND length(seen) < 10000
+                WHERE hop < least(2 * least({depth:UInt32}, 500) + 3, 999) AND length(seen) < 10000
             ) AS w
             INNER JOIN ties AS t ON t.origin = w.node
             GROUP BY w.hop

@@ -16,8 +16,8 @@
 --   started_at DateTime64(9, 'UTC'): start by the producer's clock
 --   ended_at Nullable(DateTime64(9, 'UTC')): end by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds from start to end
---   outcome LowCardinality(String): ok, error, incomplete, or running (incomplete, newest span under 5 minutes old)
---   incomplete_because Nullable(String): no_root, missing_parent, interrupted (also of running runs), not_interpreted
+--   outcome LowCardinality(String): ok, error, incomplete, killed (not ended, and known to be dead), lost (not ended, and its process stopped saying that it is alive), or running (incomplete, alive or heard of in the last 5 minutes)
+--   incomplete_because Nullable(String): no_root, missing_parent, not_ended, interrupted (all of them also of running runs), killed, not_interpreted
 --   input Nullable(String): the user's text of this run
 --   output Nullable(String): text of the final answer
 --   steps UInt64: number of steps
@@ -35,6 +35,10 @@
 --   user_id Nullable(String): the user it worked for, as the instrumentation says
 --   aliases Array(String): ids of further traces that were joined to it; commands take each for the run
 --   joined_by Array(String): why each of these was: run_id (its spans name the run), link, or history (its prompt goes on from another's)
+--   ended_by Nullable(String): how it is known that it was killed: spool (what its process left behind was found), resumed (another run goes on from it)
+--   last_said_at DateTime64(9, 'UTC'): time of the newest event, start or end of a span, by the producer's clock
+--   fork_step Nullable(UInt64): of a fork, the step of its parent that it went another way from
+--   patch Nullable(String): of a fork, what it changed there, as JSON
 -- example: SELECT run_id, agent_name, outcome, duration_ms FROM runs ORDER BY started_at DESC LIMIT 50
 SELECT
     tenant,
@@ -54,17 +58,31 @@ SELECT
     duration_ms,
     -- A clock more than a day ahead must not keep a run running for ever.
     CAST(
-        if(
+        multiIf(
+            isNotNull(ended_by), 'killed',
+            is_open AND (tenant, process_id) IN
+            (
+                SELECT tenant, processes.process_id
+                FROM processes
+                WHERE last_alive_at > now64(9, 'UTC')
+                    - toIntervalMillisecond(3000 * if(interval_seconds > 0, least(interval_seconds, 86400), 30))
+            ), 'running',
+            is_open AND (tenant, process_id) IN
+            (
+                SELECT tenant, processes.process_id
+                FROM processes
+                WHERE last_alive_at > toDateTime64(0, 9, 'UTC')
+                    AND (tenant, processes.process_id) IN (SELECT tenant, canon_runs.process_id FROM canon_runs WHERE is_open)
+            ), 'lost',
             canon_runs.outcome = 'incomplete'
-                AND ifNull(incomplete_because, '') != 'not_interpreted'
-                AND newest_ended_at > now() - INTERVAL 5 MINUTE
-                AND newest_ended_at < now() + INTERVAL 1 DAY,
-            'running',
+                AND ifNull(canon_runs.incomplete_because, '') != 'not_interpreted'
+                AND greatest(newest_ended_at, canon_runs.last_said_at) > now() - INTERVAL 5 MINUTE
+                AND greatest(newest_ended_at, canon_runs.last_said_at) < now() + INTERVAL 1 DAY, 'running',
             canon_runs.outcome
         ),
         'LowCardinality(String)'
     ) AS outcome,
-    incomplete_because,
+    if(isNotNull(ended_by), 'killed', canon_runs.incomplete_because) AS incomplete_because,
     input,
     output,
     steps,
@@ -114,6 +132,36 @@ SELECT
     problems,
     user_id,
     aliases,
-    CAST(joined_by, 'Array(String)') AS joined_by
+    CAST(joined_by, 'Array(String)') AS joined_by,
+    CAST(
+        multiIf(
+            NOT is_open, NULL,
+            (tenant, process_id) IN
+            (
+                SELECT tenant, processes.process_id
+                FROM processes
+                WHERE killed_at > toDateTime64(0, 9, 'UTC')
+            ), 'spool',
+            (canon_runs.tenant, canon_runs.run_id) IN
+            (
+                SELECT tenant, assumeNotNull(parent_run_id)
+                FROM canon_runs FINAL
+                WHERE (tenant, run_id) IN
+                    (
+                        SELECT tenant, run_id
+                        FROM canon_runs
+                        WHERE parent_link = 'resumes'
+                            AND (tenant, parent_run_id) IN (SELECT tenant, run_id FROM canon_runs WHERE is_open)
+                    )
+                    AND parent_link = 'resumes'
+                    AND NOT deleted
+            ), 'resumed',
+            NULL
+        ),
+        'Nullable(String)'
+    ) AS ended_by,
+    canon_runs.last_said_at AS last_said_at,
+    fork_step,
+    patch
 FROM canon_runs FINAL
 WHERE NOT deleted

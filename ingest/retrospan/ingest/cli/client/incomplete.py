@@ -10,8 +10,15 @@ from retrospan.ingest.cli.client.session import Session
 _BECAUSE = {
     "no_root": "its root span never arrived",
     "missing_parent": "the parent of some of its spans never arrived",
+    "not_ended": "it has begun, and nothing says that it ended",
     "interrupted": "it was interrupted",
     "not_interpreted": "it could not be interpreted; `interpretation_problems` says why",
+}
+
+
+_ENDED_BY = {
+    "spool": "its process is gone, and what that left behind says so",
+    "resumed": "another run goes on from it",
 }
 
 
@@ -21,6 +28,11 @@ def missing(run: Row) -> str | None:
     name = f"run {short(str(run['run_id']))}"
     if outcome == "running":
         return f"{name} is still running: this is what has arrived so far."
+    if outcome == "killed":
+        how = _ENDED_BY.get(text_of(run, "ended_by") or "", "it did not end by itself")
+        return f"{name} was killed: {how}. This is what it said before."
+    if outcome == "lost":
+        return f"{name} is lost: its process stopped saying that it is alive. This is what it said before."
     if outcome == "incomplete":
         reason = text_of(run, "incomplete_because") or ""
         return f"{name} is incomplete: {_BECAUSE.get(reason, reason or 'spans are missing')}. Steps may be missing."

@@ -21,8 +21,15 @@ HELP = Help(
     examples=("retrospan runs -n 5", "retrospan runs --outcome error --since '2h ago' --json"),
     sql="SELECT run_id, outcome FROM runs ORDER BY started_at DESC",
 )
-OUTCOMES = ("ok", "error", "incomplete", "running")
-_STYLES: dict[str, Style] = {"ok": "green", "error": "red", "incomplete": "yellow", "running": "blue"}
+OUTCOMES = ("ok", "error", "incomplete", "running", "killed", "lost")
+_STYLES: dict[str, Style] = {
+    "ok": "green",
+    "error": "red",
+    "incomplete": "yellow",
+    "running": "blue",
+    "killed": "red",
+    "lost": "yellow",
+}
 
 
 def add_arguments(parser: Parser) -> None:

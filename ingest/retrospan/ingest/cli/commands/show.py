@@ -14,7 +14,9 @@ from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, add_
 from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.table import show_wrapped
 from retrospan.ingest.cli.terminal.text import counted, cut, duration, fitted, safe
+from retrospan.ingest.cli.views import remarks as said
 from retrospan.ingest.cli.views.detail import show_step
+from retrospan.ingest.cli.views.last_words import is_stopped, show_last_words
 from retrospan.ingest.cli.views.timeline import NOT_RECORDED, show_timeline
 from retrospan.ingest.cli.views.tokens import tokens
 from retrospan.schemas.errors import NotFound
@@ -23,13 +25,21 @@ HELP = Help(
     job="Show what a run did, step by step; or one step with its full input and output.",
     examples=("retrospan show last", "retrospan show last/3 --full", "retrospan show last --json"),
     sql="SELECT step, name, status FROM steps WHERE run_id = '…' ORDER BY step",
-    more='--json: "view" in each object names the view that it is a row of (runs, steps, model_calls, tool_calls, messages).',
+    more='--json: "view" in each object names the view that it is a row of (runs, steps, model_calls, tool_calls, messages,\n'
+    "decisions, approvals, checkpoints, observations, evaluations, logs; of each of the last six at most 1,000 rows).",
 )
 #: Characters fetched of a long text of a model call and a tool call for a screen; what is cut is marked with its full
 #: length.
 MOST = (20_000, 4_000)
 TEXT_LINES = 4
-_OUTCOMES: dict[str, Style] = {"ok": "green", "error": "red", "incomplete": "yellow", "running": "blue"}
+_OUTCOMES: dict[str, Style] = {
+    "ok": "green",
+    "error": "red",
+    "incomplete": "yellow",
+    "running": "blue",
+    "killed": "red",
+    "lost": "yellow",
+}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -44,13 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
     run_id, step = find_step(session, arguments.run)
     most = (0, 0) if arguments.full or arguments.json or session.screen.width is None else MOST
-    if arguments.sql:
-        everything = Page(0, LAST) if step is None else page_of(step)
-        asked = Pages(session, run_id, [everything], *most).questions(everything)
-        return session.print_sql(("show_run", {"run_id": run_id}), *asked)
     found = session.one("show_run", run_id=run_id)
     if found is None:
         raise NotFound(f"run {run_id} is not there: it was deleted or is being interpreted again. Try again.")
+    if arguments.sql:
+        everything = Page(0, LAST) if step is None else page_of(step)
+        asked = Pages(session, run_id, [everything], *most).questions(everything)
+        remarked = said.question(found, everything.first, everything.last, most[1])
+        return session.print_sql(("show_run", {"run_id": run_id}), *asked, remarked)
     number = whole(found, "steps") or 0
     pages = Pages(session, run_id, pages_of(number) if step is None else [page_of(step)], *most)
     if step is not None:
@@ -58,18 +69,26 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         session.print_json([found], view="runs")
         _print_json(session, pages)
+        said.print_remarks(session, found, 0, LAST)
         return 0
     warn_if_incomplete(session, found)
+    remarks = said.fetch(session, found, 0, LAST, most[1])
     with session.screen.paged():
         _show_head(session, found)
         for place, (steps, models, tools) in enumerate(pages):
+            is_last = place + 1 == len(pages.pages)
             if arguments.full:
-                _show_full(session, found, steps, models, tools)
-            elif steps or tools:
-                show_timeline(session, steps, models, tools, heading=not place)
+                _show_full(session, found, (steps, models, tools), remarks)
+            elif steps or tools or (is_last and remarks.waiting):
+                show_timeline(session, steps, models, tools, remarks, heading=not place, is_last=is_last)
         if arguments.full:
+            said.show_lines(session, remarks.before(None))
             session.screen.line()
         _show_text(session, "output", text_of(found, "output"))
+        if is_stopped(found):
+            show_last_words(session, found)
+    if remarks.is_cut:
+        said.note_rest(session, run_id, "logs")
     if number:
         _hint_next(session, run_id, number)
     return 0
@@ -87,10 +106,13 @@ def _run_step(session: Session, found: Row, step: int, pages: Pages) -> int:
             ordinal = whole(model, "ordinal") or 0
             rows = session.ask("show_messages", run_id=pages.run_id, model_call=ordinal)
             session.print_json(rows, view="messages")
+        said.print_remarks(session, found, step, step)
         return 0
     warn_if_incomplete(session, found)
+    remarks = said.fetch(session, found, step, step, pages.most_of_tools)
     with session.screen.paged():
         show_step(session, found, steps[0], models[0] if models else None, tools[0] if tools else None)
+        said.show_lines(session, remarks.before(None))
     return 0
 
 
@@ -156,11 +178,15 @@ def _show_text(session: Session, name: str, text: str | None) -> None:
     show_wrapped(session.screen, lead, text or '""')
 
 
-def _show_full(session: Session, found: Row, steps: list[Row], models: list[Row], tools: list[Row]) -> None:
+def _show_full(
+    session: Session, found: Row, page: tuple[list[Row], list[Row], list[Row]], remarks: said.Remarks
+) -> None:
+    steps, models, tools = page
     by_model = {whole(call, "step"): call for call in models}
     by_tool = {whole(call, "step"): call for call in tools if call["step"] is not None}
     for step in steps:
         number = whole(step, "step")
+        said.show_lines(session, remarks.before(step))
         session.screen.line()
         show_step(session, found, step, by_model.get(number), by_tool.get(number), with_input=False)
 

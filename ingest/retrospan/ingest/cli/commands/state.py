@@ -11,7 +11,7 @@ from retrospan.ingest.cli.client.incomplete import warn_if_incomplete
 from retrospan.ingest.cli.client.pages import LAST
 from retrospan.ingest.cli.client.references import find_step, short, step_address
 from retrospan.ingest.cli.client.rows import moment_of, number_of, text_of, whole
-from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.arguments import (
     RUN_HELP,
     Help,
@@ -25,8 +25,9 @@ from retrospan.ingest.cli.terminal.moments import TIME_HELP, Moment
 from retrospan.ingest.cli.terminal.screen import Part
 from retrospan.ingest.cli.terminal.table import Column, last_column_width, show_table, show_wrapped
 from retrospan.ingest.cli.terminal.text import counted, duration, fitted
-from retrospan.ingest.cli.terminal.values import brief_json, parse
+from retrospan.ingest.cli.terminal.values import brief_json, dump, parse
 from retrospan.ingest.cli.views.dialogue import as_dialogue
+from retrospan.ingest.cli.views.last_words import is_stopped, rests_on, show_believed, show_last_words
 from retrospan.schemas.errors import NotFound
 
 HELP = Help(
@@ -36,6 +37,10 @@ HELP = Help(
     sql="SELECT key, value FROM run_state(run_id = '…', step = 3)",
     more="SINCE is the step after which the value appeared; start: it was there from the start.",
 )
+
+
+#: After everything that can be kept.
+FOREVER = "2262-01-01 00:00:00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ class Place:
     source: str | None
     at: Moment | None
     schema: str | None = None
+    left_by: int = 0
+    """The step that left this state, where no other began with it."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -73,33 +80,100 @@ def run(arguments: argparse.Namespace) -> int:
     if len(given) > 1:
         raise UsageError("give one of RUN/N, --step and --at.", "state")
     steps = session.ask("show_steps", run_id=run_id, first=0, last=LAST)
+    found = session.one("show_run", run_id=run_id)
+    if not steps and not arguments.sql and rests_on(session, run_id, FOREVER)[0]:
+        return _without_steps(session, run_id, found)
     place = find_place(
         session, run_id, steps, step if arguments.step is None else arguments.step, arguments.at
     )
     if arguments.sql:
-        return session.print_sql(("state", {"run_id": run_id, "step": place.step}))
-    rows = session.ask("state", run_id=run_id, step=place.step) if place.known else []
+        return session.print_sql(_question(run_id, place))
+    rows = _rows_at(session, run_id, place)
     unknown = 1 if arguments.exit_code and not place.known else 0
     if arguments.json:
         session.print_json(rows)
         if not place.known:
             session.screen.say(_not_known(run_id, steps, place))
         return unknown
-    warn_if_incomplete(session, session.one("show_run", run_id=run_id))
+    warn_if_incomplete(session, found)
+    until = FOREVER if place.at is None or _is_last(steps, place) else place.at.clickhouse()
+    observed, basis = rests_on(session, run_id, until)
     if not place.known:
-        session.screen.say(_not_known(run_id, steps, place))
-        return unknown
+        session.screen.say(
+            _not_known(run_id, steps, place) + (f" What was observed: {basis}." if observed else "")
+        )
+        if observed and found is not None and is_stopped(found):
+            session.screen.line((basis, "dim"))
+            show_believed(session, run_id, until)
+    else:
+        _show_place(session, run_id, place, rows, basis)
+    if found is not None and is_stopped(found) and _is_last(steps, place):
+        show_last_words(session, found)
+    return unknown
+
+
+def _show_place(session: Session, run_id: str, place: Place, rows: list[Row], basis: str) -> None:
     when = "" if place.at is None else f", {session.zone.exact(place.at)} ({session.zone_note()})"
     lead: list[Part] = ["run ", (short(run_id), "cyan"), ": "]
     schema = "" if place.schema is None else f", schema {place.schema}"
-    show_wrapped(session.screen, lead, f"{place.words}{when}; source {place.source or '-'}{schema}")
+    show_wrapped(
+        session.screen,
+        lead,
+        f"{place.words}{when}; source {place.source or '-'}{schema}{basis and f'; {basis}'}",
+    )
     if not rows:
         session.screen.line("The state was empty there: no keys.")
-    elif arguments.full:
+    elif session.arguments.full:
         _show_full(session, rows)
     else:
         _show(session, rows, place)
-    return 0
+
+
+def _without_steps(session: Session, run_id: str, found: Row | None) -> int:
+    """Show what a run believed that observed things and took no step."""
+    arguments = session.arguments
+    until = FOREVER if arguments.at is None else arguments.at.clickhouse()
+    observed, basis = rests_on(session, run_id, until)
+    said = f"Not known: run {short(run_id)} has no steps, so it has no states. What it had observed is not guessed."
+    if arguments.json:
+        session.screen.say(said)
+        session.print_json([])
+        return 1 if arguments.exit_code else 0
+    warn_if_incomplete(session, found)
+    session.screen.say(said)
+    if observed:
+        session.screen.line((basis, "dim"))
+        show_believed(session, run_id, until)
+    if found is not None and is_stopped(found) and arguments.at is None:
+        show_last_words(session, found)
+    return 1 if arguments.exit_code else 0
+
+
+def _is_last(steps: list[Row], place: Place) -> bool:
+    """Tell whether nothing of the run follows a place."""
+    last = whole(steps[-1], "step")
+    return place.step == 0 or (place.step == last and steps[-1]["status"] == "incomplete")
+
+
+def _question(run_id: str, place: Place) -> Asked:
+    if place.left_by:
+        return "state_after", {"run_id": run_id, "step": place.left_by}
+    return "state", {"run_id": run_id, "step": place.step}
+
+
+def _rows_at(session: Session, run_id: str, place: Place) -> list[Row]:
+    """Return the state at a place, a row per key."""
+    if not place.known:
+        return []
+    name, asked = _question(run_id, place)
+    rows = session.ask(name, **asked)
+    if not place.left_by:
+        return rows
+    state = parse(rows[0]["state"]) if rows else {}
+    items = sorted(state.items()) if isinstance(state, dict) else []
+    return [
+        {"key": key, "value": dump(value), "changed_at_step": None, "span_id": None} for key, value in items
+    ]
 
 
 def find_place(session: Session, run_id: str, steps: list[Row], step: int | None, at: Moment | None) -> Place:
@@ -110,7 +184,7 @@ def find_place(session: Session, run_id: str, steps: list[Row], step: int | None
     if at is not None:
         return _place_at(session, name, steps, at)
     if not step:
-        return _after_last(steps)
+        return _last_known(steps)
     if step > len(steps):
         raise NotFound(f"run {name} has {counted(len(steps), 'step')}; there is no step {step}.")
     return _before(steps[step - 1])
@@ -143,6 +217,28 @@ def _after_last(steps: list[Row]) -> Place:
         text_of(last, "state_source"),
         _ended(last),
         text_of(last, "state_schema"),
+    )
+
+
+def _last_known(steps: list[Row]) -> Place:
+    """Return the place after the last step; of a run that is in it still, as that began, else after the last that ended."""
+    place, last = _after_last(steps), steps[-1]
+    if place.known or last["status"] != "incomplete":
+        return place
+    before = _before(last)
+    if before.known:
+        return replace(before, words=f"{before.words}, which has not ended")
+    left = next((step for step in reversed(steps) if step["status"] != "incomplete"), None)
+    if left is None or left["state_after_hash"] is None:
+        return place
+    return Place(
+        0,
+        f"the state after the last {_describe(left)} that ended",
+        True,
+        text_of(left, "state_source"),
+        _ended(left),
+        text_of(left, "state_schema"),
+        whole(left, "step") or 0,
     )
 
 
@@ -188,6 +284,8 @@ def _not_known(run_id: str, steps: list[Row], place: Place) -> str:
 
 def _since(row: Row, place: Place) -> str:
     changed = whole(row, "changed_at_step") or 0
+    if place.left_by:
+        return "-"
     return "start" if not changed else f"step {changed}"
 
 

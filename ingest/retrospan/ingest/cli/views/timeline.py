@@ -9,6 +9,7 @@ from retrospan.ingest.cli.terminal.screen import Style
 from retrospan.ingest.cli.terminal.table import Column, last_column_width, show_table
 from retrospan.ingest.cli.terminal.text import cells, count, duration, fitted, safe
 from retrospan.ingest.cli.terminal.values import brief_json, call, message_text, parse
+from retrospan.ingest.cli.views.remarks import Remarks, heads, said
 from retrospan.ingest.cli.views.tokens import tokens
 
 NOT_RECORDED = "⊘ not recorded"
@@ -16,9 +17,19 @@ _KINDS: dict[str, Style] = {"model": "magenta", "tool": "blue"}
 
 
 def show_timeline(
-    session: Session, steps: list[Row], model_calls: list[Row], tool_calls: list[Row], *, heading: bool = True
+    session: Session,
+    steps: list[Row],
+    model_calls: list[Row],
+    tool_calls: list[Row],
+    remarks: Remarks,
+    *,
+    heading: bool = True,
+    is_last: bool = True,
 ) -> None:
-    """Write one line per step; calls that were never executed stand after the call that asked for them."""
+    """Write one line per step; calls that were never executed stand after the call that asked for them.
+
+    What was said besides stands between the steps; with `is_last` also what was said after them.
+    """
     with_nodes = any(step["node"] for step in steps)
     columns = [
         Column("STEP", right=True, style="cyan"),
@@ -29,21 +40,35 @@ def show_timeline(
         Column("TOKENS", right=True, priority=1),
         Column("WHAT", text=True, style=lambda what: "red" if what.startswith("! ") else ""),
     ]
-    lines: list[tuple[list[str], Row | None, Row | None]] = []
+    lines: list[tuple[list[str], Row | None, Row | None, Row | None]] = []
+
+    def remark(found: list[Row]) -> None:
+        everything = session.screen.width is None
+        for head, row in heads(found, with_nodes, all_of_them=everything):
+            lines.append((head, None, None, row))
+
     models = {whole(call, "step"): call for call in model_calls}
     tools = {whole(call, "step"): call for call in tool_calls if call["step"] is not None}
     unexecuted = [call for call in tool_calls if call["step"] is None]
     for step in steps:
         number = whole(step, "step")
+        remark(remarks.before(step))
         model, tool = models.get(number), tools.get(number)
-        lines.append((_head(step, model, with_nodes), model, tool))
+        lines.append((_head(step, model, with_nodes), model, tool, None))
         asked = [call for call in unexecuted if model is not None and call["asked_by"] == model["ordinal"]]
-        lines += [(_unexecuted_head(call, with_nodes), None, call) for call in asked]
+        lines += [(_unexecuted_head(call, with_nodes), None, call, None) for call in asked]
     asked_by = {call["ordinal"] for call in model_calls}
-    lines += [(_unexecuted_head(c, with_nodes), None, c) for c in unexecuted if c["asked_by"] not in asked_by]
-    room = last_column_width(session.screen, columns, [head for head, _, _ in lines])
+    lines += [
+        (_unexecuted_head(c, with_nodes), None, c, None) for c in unexecuted if c["asked_by"] not in asked_by
+    ]
+    if is_last:
+        remark(remarks.before(None))
+    room = last_column_width(session.screen, columns, [line[0] for line in lines])
     mark = session.screen.mark
-    rows = [[*head, what(model, tool, room, mark)] for head, model, tool in lines]
+    rows = [
+        [*head, said(row, room, mark) if row is not None else what(model, tool, room, mark)]
+        for head, model, tool, row in lines
+    ]
     show_table(session.screen, columns, rows, heading=heading)
 
 

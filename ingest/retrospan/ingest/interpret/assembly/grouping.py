@@ -70,8 +70,8 @@ def join_turns(traces: Mapping[str, Trace]) -> dict[str, Trace]:
 def joined_trace(spans: Sequence[Span], names: Vocabulary) -> str:
     """Return the trace that these spans of one trace join, '' when they stand alone.
 
-    A link of type `continues` says so; a link of the root span says so too when the root is neither an agent nor a
-    workflow, which begin something of their own.
+    A link of type `continues` says so; a link of the root span says so too when the root is no agent and no workflow,
+    which begin something of their own, and no evaluation, which links to what it judges.
     """
     own = {span.span_id for span in spans}
     roots = sorted((span for span in spans if span.parent_span_id not in own), key=lambda span: span.order)
@@ -83,6 +83,7 @@ def joined_trace(spans: Sequence[Span], names: Vocabulary) -> str:
         if not root.parent_span_id and operation_of(SpanFields(root, names), has_parent=False) not in (
             "agent",
             "workflow",
+            "evaluation",
         ):
             for link in root.links:
                 if LINK_TYPE not in link.attributes and link.trace_id != root.trace_id:

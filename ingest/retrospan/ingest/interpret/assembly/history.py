@@ -31,7 +31,8 @@ class History:
         """Return the full input of the next call and how it is known: full, rebuilt, inferred or none."""
         given = list[Message]()
         for message in call.input:
-            fuller = self._fuller(message)
+            # A whole list of messages is what was sent: a framework may leave out what the model said beside its calls.
+            fuller = self._fuller(message) if call.is_in_events else message
             if fuller is not message and given and given[-1] == _without_calls(fuller):
                 given.pop()  # its text stands by itself, before its calls
             given.append(fuller)

@@ -176,7 +176,8 @@ def _execution(
     elif said is not None and not span.interrupted:
         tool.result, tool.result_source = said.get("response"), "message"
     failed = span.failed or "is_error" in (said or ()) or error_of(tool.result) is not None
-    tool.status = "incomplete" if span.interrupted else "error" if failed else "ok"
+    is_cut = span.interrupted or (span.is_unfinished and tool.result_source is None)
+    tool.status = "incomplete" if is_cut else "error" if failed else "ok"
     return tool
 
 

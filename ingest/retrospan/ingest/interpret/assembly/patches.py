@@ -30,7 +30,7 @@ def apply_patches(spans: Sequence[NormalizedSpan], problems: ParseIssues) -> Non
         if raw is not None and span.state_after is None:
             _apply(span, raw, left, problems)
         if span.state_after is not None:
-            left.note(span.sent.ended_at, span.state_after)
+            left.note(span.sent.said_at if span.is_unfinished else span.sent.ended_at, span.state_after)
 
 
 class _Left:

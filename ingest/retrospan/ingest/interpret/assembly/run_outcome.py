@@ -26,12 +26,16 @@ class Answer:
 
 
 def find_gap(tree: Tree) -> str | None:
-    """Return why a run cannot be called complete: no_root or missing_parent; None where nothing is missing.
+    """Return why a run cannot be called complete: not_ended, no_root or missing_parent; None where nothing is missing.
 
-    A parent in another process, or the single missing parent of one ended agent or workflow span, is a boundary and
+    It has not ended where its root, or all that is at its top, was said to have begun and nothing says that it ended. A
+    span that never came is missing, whatever it is known by. A parent in another process, or the single missing parent of one ended agent or workflow span, is a boundary and
     no gap: such a span stands for the root.
     """
-    tops = tree.roots()
+    tops = [top for top in tree.roots() if not top.sent.is_placeholder]
+    roots = [top for top in tops if not top.sent.parent_span_id or top.sent.has_remote_parent]
+    if (roots and roots[0].sent.is_open) or (tops and all(top.sent.is_open for top in tops)):
+        return "not_ended"
     missing = tree.missing_parents()
     gaps = {
         parent
@@ -39,10 +43,9 @@ def find_gap(tree: Tree) -> str | None:
         if not all(child.sent.has_remote_parent for child in children)
         and not (len(missing) == 1 and len(children) == 1 and _is_boundary(children[0]))
     }
-    if not gaps:
+    if not gaps and not any(span.sent.is_placeholder for span in tree.spans):
         return None
-    has_root = any(not top.sent.parent_span_id or top.sent.has_remote_parent for top in tops)
-    return "missing_parent" if has_root else "no_root"
+    return "missing_parent" if roots else "no_root"
 
 
 def _is_boundary(span: NormalizedSpan) -> bool:

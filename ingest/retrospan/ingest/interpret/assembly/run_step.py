@@ -34,4 +34,5 @@ class RunStep:
     def status(self) -> str:
         if self.tool is not None:
             return self.tool.status
-        return "incomplete" if self.span.interrupted else "error" if self.span.failed else "ok"
+        is_cut = self.span.interrupted or self.span.is_unfinished
+        return "incomplete" if is_cut else "error" if self.span.failed else "ok"

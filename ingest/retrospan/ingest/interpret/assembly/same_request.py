@@ -58,7 +58,7 @@ def _without_content(
 def _lies_in(tree: Tree, bare: NormalizedSpan, around: NormalizedSpan) -> bool:
     inner, outer = bare.sent, around.sent
     return (
-        outer.started_at <= inner.started_at <= inner.ended_at <= outer.ended_at
+        outer.started_at <= inner.started_at <= inner.until <= outer.until
         and inner.scope != outer.scope
         and bare.request_model is not None
         and bare.request_model == around.request_model
@@ -69,4 +69,4 @@ def _lies_in(tree: Tree, bare: NormalizedSpan, around: NormalizedSpan) -> bool:
 
 
 def _overlap(one: NormalizedSpan, other: NormalizedSpan) -> bool:
-    return max(one.sent.started_at, other.sent.started_at) < min(one.sent.ended_at, other.sent.ended_at)
+    return max(one.sent.started_at, other.sent.started_at) < min(one.sent.until, other.sent.until)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.normalize.completion import (
@@ -19,11 +20,11 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import missing_indexes, unflatten
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
-from retrospan.ingest.json_text import Unreadable, read_json, read_value
+from retrospan.ingest.json_text import Unreadable, read_json, read_value, write_json
 from retrospan.schemas import semconv
 
 #: Older conventions: one event per message, by name; the answer is a choice.
@@ -60,6 +61,7 @@ def read_content(
         said = list(_event_messages(sent, names))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
+        span.is_in_events = bool(said)
     _complete(sent, places, span, is_whole=is_whole)
     span.input = answered_once(span.input)
     leading: list[Part] = []
@@ -200,43 +202,63 @@ def _calls_apart(places: SpanFields) -> list[dict[str, object]]:
 
 
 def _event_messages(sent: Span, names: Vocabulary) -> Iterator[tuple[bool, Message]]:
-    """Yield (is it the answer, message) of the per-message events of a span and its log records, in their order."""
-    records = [(record.event, record.order, record.body, record.attributes) for record in sent.logs]
+    """Yield (is it the answer, message) of the per-message events of a span and its log records, in their order.
+
+    A message that is told in both forms is one.
+    """
+    records = [(record.order, True, record.event, record.body, record.attributes) for record in sent.logs]
     records += [
-        (event.name, (event.time_ns, index, ""), None, event.attributes)
+        ((event.time_ns, index, ""), False, event.name, None, event.attributes)
         for index, event in enumerate(sent.events)
     ]
-    for name, _, body, attributes in sorted(records, key=lambda record: record[1]):
-        is_answer = name in _CHOICE_EVENTS
-        role = "assistant" if is_answer else _MESSAGE_EVENTS.get(name)
-        if role is None:
-            yield from _both_ways(body)
-            continue
-        whole = attributes.get(semconv.COMPLETION if is_answer else semconv.PROMPT)
-        if whole is not None:
-            yield from ((is_answer, message) for message in read_messages(whole, role))
-            continue
-        said = read_value(body)
-        if not isinstance(said, dict):
-            said = read_value(attributes.get(names.event_contents))
-        content = (
-            said
-            if isinstance(said, dict)
-            else {key.removeprefix("gen_ai."): value for key, value in attributes.items()}
-        )
-        if content is not said and content.keys().isdisjoint(_SAYING):
-            # Whatever the name: an event of a message holds little else that is a list or an object.
-            content = {"content": next(filter(is_json_text, content.values()), None)}
-        inner = read_value(content.get("message"))
-        if isinstance(inner, list | str):
-            inner = {"content": inner}
-        nested = content.get("content")
-        if inner is None and isinstance(nested, dict) and "parts" in nested:
-            inner = nested
-        own = inner if isinstance(inner, dict) else content
-        message = read_message({**own, "role": own.get("role") or role}, role)
-        if message:
-            yield is_answer, message
+    told = [
+        (is_record, said)
+        for _, is_record, name, body, attributes in sorted(records, key=lambda record: record[:2])
+        for said in _told_messages(name, body, attributes, names)
+    ]
+    both = len({is_record for is_record, _ in told}) > 1
+    recorded = Counter(write_json(said) for is_record, said in told if is_record) if both else Counter[str]()
+    for is_record, said in told:
+        if not is_record and both and recorded[text := write_json(said)]:
+            recorded[text] -= 1
+        else:
+            yield said
+
+
+def _told_messages(
+    name: str, body: object, attributes: Attributes, names: Vocabulary
+) -> Iterator[tuple[bool, Message]]:
+    """Yield (is it the answer, message) of one event or log record."""
+    is_answer = name in _CHOICE_EVENTS
+    role = "assistant" if is_answer else _MESSAGE_EVENTS.get(name)
+    if role is None:
+        yield from _both_ways(body)
+        return
+    whole = attributes.get(semconv.COMPLETION if is_answer else semconv.PROMPT)
+    if whole is not None:
+        yield from ((is_answer, message) for message in read_messages(whole, role))
+        return
+    said = read_value(body)
+    if not isinstance(said, dict):
+        said = read_value(attributes.get(names.event_contents))
+    content = (
+        said
+        if isinstance(said, dict)
+        else {key.removeprefix("gen_ai."): value for key, value in attributes.items()}
+    )
+    if content is not said and content.keys().isdisjoint(_SAYING):
+        # Whatever the name: an event of a message holds little else that is a list or an object.
+        content = {"content": next(filter(is_json_text, content.values()), None)}
+    inner = read_value(content.get("message"))
+    if isinstance(inner, list | str):
+        inner = {"content": inner}
+    nested = content.get("content")
+    if inner is None and isinstance(nested, dict) and "parts" in nested:
+        inner = nested
+    own = inner if isinstance(inner, dict) else content
+    message = read_message({**own, "role": own.get("role") or role}, role)
+    if message:
+        yield is_answer, message
 
 
 def _both_ways(body: object) -> Iterator[tuple[bool, Message]]:

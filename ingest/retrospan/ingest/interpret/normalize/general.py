@@ -15,6 +15,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, 
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import read_request
 from retrospan.ingest.interpret.normalize.toolspan import read_tool
+from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -65,6 +66,8 @@ def read_span(
     places = SpanFields(sent, names)
     if operation is None:
         check_kinds(sent, names, problems)
+        for unread in sent.unread:
+            problems.add(sent.span_id, unread.field, unread.raw, unread.reason)
     metadata = _metadata(sent.attributes, places)
     operation = operation or operation_of(places, bool(sent.parent_span_id))
     span = NormalizedSpan(sent=sent, operation=operation, names=names)
@@ -96,8 +99,13 @@ def read_span(
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in sent.attributes:
             setattr(span, name, _object(sent, key, problems))
-    span.states = any(key in sent.attributes for key in _STATING) or any(
-        event.name.startswith(CONVENTIONS) for event in sent.events
+    span.states = (
+        sent.is_placeholder
+        or any(key in sent.attributes for key in _STATING)
+        or any(event.name.startswith(CONVENTIONS) for event in sent.events)
+        or semconv.EVALUATION_NAME in sent.attributes
+        or names_any(sent, (EVALUATION_RESULT,))
+        or bool(sent.loose)
     )
     return span
 
@@ -164,8 +172,7 @@ def _inside(value: object, key: str) -> object:
 
 
 def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
-    exceptions = [event.attributes for event in sent.events if event.name == "exception"]
-    last = exceptions[-1] if exceptions else {}
+    last = last_exception(sent)
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
     span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))

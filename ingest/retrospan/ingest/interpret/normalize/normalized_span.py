@@ -54,6 +54,7 @@ class NormalizedSpan:
     system: list[Part] = field(default_factory=list)
     input: list[Message] = field(default_factory=list)
     output: list[Message] = field(default_factory=list)
+    is_in_events: bool = False  # each message came in an event, which leaves out the text beside calls
     tool_definitions: object = None
     finish_reasons: list[str] = field(default_factory=list)
     tokens: TokenUsage = field(default_factory=TokenUsage)
@@ -88,6 +89,11 @@ class NormalizedSpan:
     def fields(self) -> SpanFields:
         """What was sent, to be read by the names that are known."""
         return SpanFields(self.sent, self.names)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether nobody said that what it does has ended."""
+        return self.sent.is_unfinished and not self.is_told
 
     @property
     def is_work(self) -> bool:

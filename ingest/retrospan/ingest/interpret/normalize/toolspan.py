@@ -16,6 +16,8 @@ from retrospan.schemas import semconv
 
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
+#: The last word of a span's name, after the kind of thing that it names: `Tool.search`.
+_LAST_WORD = re.compile(r"[^\s.:/]+\Z")
 
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
@@ -24,7 +26,7 @@ _FUNCTION_RESPONSE = {"id", "name", "response"}
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     sent, names = span.sent, places.names
-    span.tool_name = places.text(*names.tools) or _CALLED.sub("", sent.name)
+    span.tool_name = places.text(*names.tools) or _name_in(sent)
     span.tool_call_id = places.text(*names.call_ids)
     arguments = places.any(*names.arguments)
     if arguments is None:
@@ -36,6 +38,14 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
         else:
             span.arguments, span.has_arguments = read, True
     read_result(places, span)
+
+
+def _name_in(sent: Span) -> str:
+    """Return the tool that a span is called after: the last word of its name where an attribute says just that word."""
+    called = _CALLED.sub("", sent.name)
+    word = _LAST_WORD.search(called)
+    said = {value.strip('"') for value in sent.attributes.values() if isinstance(value, str)}
+    return word[0] if word and word[0] in said else called
 
 
 def read_result(places: SpanFields, span: NormalizedSpan) -> None:

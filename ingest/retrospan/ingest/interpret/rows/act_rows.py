@@ -51,7 +51,7 @@ def model_call_row(
         reasoning_tokens=span.tokens.reasoning,
         started_at=span.sent.started_at,
         duration_ms=span.sent.duration_ms,
-        status="error" if span.failed else "ok",
+        status="incomplete" if span.is_unfinished else "error" if span.failed else "ok",
         error_type=span.error_type,
         error_message=span.error_message,
         call_hash=hash_of(request),

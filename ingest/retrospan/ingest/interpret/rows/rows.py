@@ -44,6 +44,8 @@ class Rows:
     checkpoints: list[stated.CheckpointRow] = field(default_factory=list)
     approvals: list[stated.ApprovalRow] = field(default_factory=list)
     compactions: list[stated.CompactionRow] = field(default_factory=list)
+    evaluations: list[stated.EvaluationRow] = field(default_factory=list)
+    log_texts: list[rows.LogTextRow] = field(default_factory=list)
     problems: list[rows.ProblemRow] = field(default_factory=list)
     spans: list[rows.SpanRow] = field(default_factory=list)
     traces: list[rows.TraceRow] = field(default_factory=list)
@@ -103,6 +105,7 @@ def _add_statements(out: Rows, key: Key, run: InterpretedRun) -> None:
     out.checkpoints = [stated_rows.checkpoint_row(key, checkpoint) for checkpoint in said.checkpoints]
     out.approvals = [stated_rows.approval_row(key, approval) for approval in said.approvals]
     out.compactions = [stated_rows.compaction_row(key, compaction) for compaction in said.compactions]
+    out.evaluations = [stated_rows.evaluation_row(key, evaluation) for evaluation in said.evaluations]
 
 
 def _change(key: Key, change: Change) -> rows.StateChangeRow:

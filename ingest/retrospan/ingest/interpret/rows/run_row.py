@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.run import InterpretedRun
-from retrospan.ingest.interpret.spans.key import Key, text_of_attribute
+from retrospan.ingest.interpret.spans.key import Key, text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.span import Attributes, Link, Span
 from retrospan.schemas import semconv
-from retrospan.schemas.attributes import LINK_TYPE, RUN_FLAGGED, RUN_ID, RUN_KIND, RUN_ORIGIN
+from retrospan.schemas.attributes import (
+    FORK_PATCH,
+    FORK_STEP,
+    LINK_TYPE,
+    RUN_FLAGGED,
+    RUN_ID,
+    RUN_KIND,
+    RUN_ORIGIN,
+)
 from retrospan.schemas.canonical import RunRow
 from retrospan.schemas.hashing import hash_of
 
@@ -24,7 +32,8 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
     top = next((r for r in run.tree.roots() if r.operation in ("agent", "workflow")), spans[0])
     resource = top.sent.resource
     ended = max(each.ended_at for each in sent)
-    complete = run.incomplete_because not in ("no_root", "missing_parent")
+    complete = run.incomplete_because not in ("no_root", "missing_parent", "not_ended")
+    open_tops = [each.sent for each in (*run.tree.roots(), *spans) if each.sent.is_open]
     started = min(each.started_at for each in sent)
     attributes = [each.attributes for each in sent]
     usage = _usage(run)
@@ -64,8 +73,8 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
         dialects=sorted({span.dialect for span in spans if span.dialect}),
         flagged=any(place.get(RUN_FLAGGED) is True for place in attributes),
         newest_ended_at=ended,
-        arrived_at=max(each.arrived_at for each in sent),
-        through_sequence=max(each.sequence for each in sent),
+        arrived_at=max(max(each.arrived_at, each.heard_at) for each in sent),
+        through_sequence=max(max(each.sequence, each.heard_sequence) for each in sent),
         final_history=[*final],
         final_history_hash=hash_of([run.values.hash(number) for number in final]),
         history_run_id=history_run_id,
@@ -74,6 +83,11 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
         user_id=next((span.user for span in spans if span.user), None),
         aliases=[*joins],
         joined_by=[*joins.values()],
+        process_id=open_tops[0].process_id if open_tops else "",
+        is_open=run.incomplete_because == "not_ended",
+        last_said_at=max(each.said_at for each in sent),
+        fork_step=_first_number(attributes, FORK_STEP) if link == "forks" else None,
+        patch=_first(attributes, FORK_PATCH) if link == "forks" else None,
     )
 
 
@@ -129,6 +143,10 @@ def _parent_of(run: InterpretedRun) -> tuple[str | None, str | None]:
 
 def _first(places: Sequence[Attributes], key: str) -> str | None:
     return next((value for place in places if (value := text_of_attribute(place.get(key)))), None)
+
+
+def _first_number(places: Sequence[Attributes], key: str) -> int | None:
+    return next((value for place in places if (value := whole_number(place.get(key))) is not None), None)
 
 
 def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:

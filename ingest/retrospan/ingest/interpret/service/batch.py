@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.grouping import (
@@ -16,11 +16,13 @@ from retrospan.ingest.interpret.assembly.grouping import (
     trace_of,
 )
 from retrospan.ingest.interpret.conversations import Conversations, Past
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.placeholders import broken_run
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans, version_with
-from retrospan.ingest.interpret.spans.decode import render_deep, spans_of
+from retrospan.ingest.interpret.spans.decode import render_body, render_deep, spans_of
+from retrospan.ingest.interpret.spans.loose_logs import place_loose
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.json_text import TOO_DEEP
@@ -50,15 +52,26 @@ class InterpretedTraces:
 
 
 @dataclass(frozen=True, slots=True)
+class DeepLog:
+    """What of a log record SQL does not decode, as JSON: its body, where it is that, and attributes by key."""
+
+    span_id: str
+    record: str
+    body: str
+    attributes: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class DecodedTraces:
     """What the raw rows of some traces say, by trace id; the rows themselves are needed no more.
 
-    `deep` are the JSON texts of attributes that SQL does not decode, by span id and key; `rows` is how many span rows
-    there were, variants included.
+    `deep` are the JSON texts of attributes that SQL does not decode, by span id and key, `deep_logs` those of log records;
+    `rows` is how many span rows there were, variants included.
     """
 
     spans: dict[str, list[Span]]
     deep: dict[str, dict[str, dict[str, str]]]
+    deep_logs: dict[str, list[DeepLog]]
     sequences: dict[str, list[int]]
     rows: dict[str, int]
 
@@ -73,18 +86,30 @@ def decode_traces(
         raws[raw.trace_id].append(raw)
     for log in raw_logs:
         logs[log.trace_id].append(log)
+    spans = {trace_id: spans_of(own, logs[trace_id]) for trace_id, own in raws.items()}
+    for trace_id, own_logs in logs.items():
+        if own_logs:
+            place_loose(spans[trace_id], own_logs, EVERY_FAMILY.response_ids)
     return DecodedTraces(
-        {trace_id: spans_of(own, logs[trace_id]) for trace_id, own in raws.items()},
+        spans,
         {
             trace_id: {raw.span_id: deep for raw in own if (deep := render_deep(raw))}
             for trace_id, own in raws.items()
         },
+        {trace_id: list(_deep_logs(own)) for trace_id, own in logs.items()},
         {
             trace_id: [raw.sequence for raw in own] + [log.sequence for log in logs[trace_id]]
             for trace_id, own in raws.items()
         },
         {trace_id: len(own) for trace_id, own in raws.items()},
     )
+
+
+def _deep_logs(raw_logs: Iterable[RawLog]) -> Iterator[DeepLog]:
+    for raw in raw_logs:
+        body, attributes = render_body(raw), render_deep(raw)
+        if body or attributes:
+            yield DeepLog(raw.span_id, str(raw.content_hash), body, attributes)
 
 
 def interpret_traces(
@@ -149,6 +174,9 @@ def interpret_traces(
                     interpreted_by=version_with(rules),
                     through=list(newest_of(seen)),
                 )
+            )
+            _add_log_texts(
+                batch, tenant, generation, trace_id, given.deep_logs[trace_id], homes.get(trace_id, {})
             )
             _add_spans(
                 batch,
@@ -223,6 +251,34 @@ def _interpret_group(
         for span in spans:
             homes.setdefault(span.sent.trace_id, {})[span.sent.span_id] = run_id
     return homes
+
+
+def _add_log_texts(
+    batch: InterpretedTraces,
+    tenant: str,
+    generation: int,
+    trace_id: str,
+    deep_logs: Sequence[DeepLog],
+    homes: Mapping[str, str],
+) -> None:
+    """Add the texts of the log records of runs: of a span that is not known where all spans are of one run."""
+    runs = {run_id for run_id in homes.values() if run_id}
+    only = next(iter(runs)) if len(runs) == 1 else ""
+    for log in deep_logs:
+        run_id = homes.get(log.span_id) or only
+        if run_id:
+            batch.rows.log_texts.append(
+                canonical.LogTextRow(
+                    tenant=tenant,
+                    run_id=run_id,
+                    generation=generation,
+                    trace_id=trace_id,
+                    span_id=log.span_id,
+                    record=log.record,
+                    body=log.body,
+                    attributes=log.attributes,
+                )
+            )
 
 
 def _add_spans(

@@ -10,7 +10,7 @@ from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, decode_traces, interpret_traces
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
-from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans, read_logs
+from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
 from retrospan.schemas.raw import RawSpan
@@ -123,8 +123,9 @@ def _interpret_members(
     generations: Iterator[int],
 ) -> tuple[Mapping[str, Newest], InterpretedTraces]:
     """Return the traces that are wanted with those that they lead to, and what came of them."""
-    newest, raw_spans, at_once = read_members(store, job.tenant, wanted, job.most_rows, job.page_spans)
-    raw_logs = read_logs(store, job.tenant, list(newest))
+    newest, raw_spans, raw_logs, at_once = read_members(
+        store, job.tenant, wanted, job.most_rows, job.page_spans
+    )
     arrived = {raw.trace_id for raw in raw_spans} | {log.trace_id for log in raw_logs}
     given = decode_traces(newest, raw_spans, raw_logs)
     del raw_spans, raw_logs

@@ -10,10 +10,10 @@ from retrospan.ingest.interpret.assembly.turns import MOST_EQUAL
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.spans.decode import spans_of
 from retrospan.ingest.interpret.sql import load
-from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_spans, span_pages, store_fetch
-from retrospan.schemas.attributes import RUN_ID
+from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_spans, read_logs, span_pages, store_fetch
+from retrospan.schemas.attributes import BEGUN_LINKS, RUN_ID
 from retrospan.schemas.errors import PermanentError
-from retrospan.schemas.raw import RawSpan
+from retrospan.schemas.raw import RawLog, RawSpan
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_rows
@@ -34,14 +34,15 @@ def read_members(
     newest: Mapping[str, Newest],
     most_rows: int = 0,
     page_spans: int = PAGE_SPANS,
-) -> tuple[dict[str, Newest], list[RawSpan], bool]:
-    """Return the traces with all that belong to them (trace id → newest records), and the raw spans of them all.
+) -> tuple[dict[str, Newest], list[RawSpan], list[RawLog], bool]:
+    """Return the traces with all that belong to them (trace id → newest records), and the raw rows of them all.
 
     Last, whether the spans of each trace were read at one time. Raises TooLong when there are more than `most_rows` raw
     spans; 0 is without end.
     """
     found = dict(newest)
     raw_spans: list[RawSpan] = []
+    raw_logs: list[RawLog] = []
     at_once = True
     fresh: Sequence[str] = list(newest)
     for _ in range(MAX_ROUNDS):
@@ -54,15 +55,23 @@ def read_members(
             if most_rows and len(raw_spans) + len(read) > most_rows:
                 raise TooLong(f"what belongs together has more than {most_rows:,} spans")
         raw_spans += read
+        said = read_logs(store, tenant, fresh)
+        raw_logs += said
+        logs: dict[str, list[RawLog]] = {}
+        for log in said:
+            logs.setdefault(log.trace_id, []).append(log)
         by_trace: dict[str, list[RawSpan]] = {trace_id: [] for trace_id in fresh}
         for raw in read:
             by_trace[raw.trace_id].append(raw)
         wanted: set[str] = set()
         claims: set[str] = set()
-        for raws in by_trace.values():
-            if not any(raw.links for raw in raws) and not any(_names_run(raw) for raw in raws):
+        for trace_id, raws in by_trace.items():
+            own = logs.get(trace_id, [])
+            if not any(raw.links for raw in raws) and not any(
+                _leads_on(raw) for some in (raws, own) for raw in some
+            ):
                 continue
-            spans = spans_of(raws, [])
+            spans = spans_of(raws, own)
             wanted.add(joined_trace(spans, EVERY_FAMILY))
             claims.update(claimed_runs(spans))
         wanted.update(run_id for run_id in claims if _TRACE_ID.fullmatch(run_id))
@@ -72,7 +81,7 @@ def read_members(
         joined.update({trace_id: () for trace_id in wanted if trace_id})
         fresh = [trace_id for trace_id in joined if trace_id not in found]
         found.update({trace_id: joined[trace_id] for trace_id in fresh})
-    return found, raw_spans, at_once
+    return found, raw_spans, raw_logs, at_once
 
 
 def traces_of_histories(store: Store, tenant: str, histories: Sequence[str]) -> dict[str, Newest]:
@@ -88,8 +97,9 @@ def traces_of_histories(store: Store, tenant: str, histories: Sequence[str]) -> 
     return {trace_id: tuple(through) for trace_id, through in rows}
 
 
-def _names_run(raw: RawSpan) -> bool:
-    return any(key == RUN_ID for key, _, _ in raw.attributes)
+def _leads_on(raw: RawSpan | RawLog) -> bool:
+    """Tell whether a record names a run, or links of a span that has begun."""
+    return any(key in (RUN_ID, BEGUN_LINKS) for key, _, _ in raw.attributes)
 
 
 def orphaned_runs(store: Store, tenant: str, homes: Mapping[str, Sequence[str]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.json_text import bounded, write_json
 from retrospan.ingest.load.attributes import value_of
@@ -16,7 +17,11 @@ _STATUS = {1: "ok", 2: "error"}
 
 
 def spans_of(raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> list[Span]:
-    """Return one span per identity, with its log records in their order. Of several variants the last to arrive counts."""
+    """Return one span per identity, with its log records in their order. Of several variants the last to arrive counts.
+
+    Log records of our own conventions are events of their span. A span that only they name has begun and not ended, or has
+    not come: it is among them.
+    """
     shown: dict[tuple[str, str], RawSpan] = {}
     for raw in raw_spans:
         key = (raw.trace_id, raw.span_id)
@@ -24,12 +29,17 @@ def spans_of(raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> list[S
         if held is None or _freshness(raw) > _freshness(held):
             shown[key] = raw
     spans = {key: _span(raw) for key, raw in shown.items()}
-    for log in raw_logs:
-        span = spans.get((log.trace_id, log.span_id))
-        if span is not None:
-            span.logs.append(_log(log))
+    own: dict[tuple[str, str], list[OwnRecord]] = {}
+    for raw_log in raw_logs:
+        key = (raw_log.trace_id, raw_log.span_id)
+        log = log_record(raw_log)
+        if is_own(log.event):
+            own.setdefault(key, []).append(_own(raw_log, log))
+        elif key in spans:
+            spans[key].logs.append(log)
     for span in spans.values():
         span.logs.sort(key=lambda record: record.order)
+    attach(spans, own)
     return list(spans.values())
 
 
@@ -66,10 +76,13 @@ def _span(raw: RawSpan) -> Span:
         dropped_attributes=raw.dropped_attributes,
         sequence=raw.sequence,
         arrived_at=raw.arrived_at,
+        heard_sequence=raw.sequence,
+        heard_at=raw.arrived_at,
     )
 
 
-def _log(raw: RawLog) -> LogRecord:
+def log_record(raw: RawLog) -> LogRecord:
+    """Return a log record as it was sent, under its event's name."""
     attributes = decode(raw.attributes)
     named = attributes.get(semconv.EVENT_NAME)
     time_ns = raw.time_ns or raw.observed_ns
@@ -82,10 +95,27 @@ def _log(raw: RawLog) -> LogRecord:
     )
 
 
-def render_deep(raw: RawSpan) -> dict[str, str]:
+def _own(raw: RawLog, log: LogRecord) -> OwnRecord:
+    return OwnRecord(
+        log=log,
+        resource=decode(raw.resource_attributes),
+        scope=raw.scope_name,
+        scope_version=raw.scope_version,
+        sequence=raw.sequence,
+        arrived_at=raw.arrived_at,
+    )
+
+
+def render_deep(raw: RawSpan | RawLog) -> dict[str, str]:
     """Return the JSON of the attributes that are nested deeper than SQL decodes, by key."""
-    return {
-        key: write_json(bounded(value_of(kind, text)))
-        for key, kind, text in raw.attributes
-        if kind.endswith("*")
-    }
+    return {key: _rendered(kind, text) for key, kind, text in raw.attributes if kind.endswith("*")}
+
+
+def render_body(raw: RawLog) -> str:
+    """Return the JSON of a body that is nested deeper than SQL decodes, '' for any other."""
+    kind, text = raw.body
+    return _rendered(kind, text) if kind.endswith("*") else ""
+
+
+def _rendered(kind: str, text: str) -> str:
+    return write_json(bounded(value_of(kind, text)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 Attributes = Mapping[str, object]
 
@@ -13,9 +14,17 @@ HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
 
 @dataclass(slots=True, kw_only=True)
 class Event:
+    """An event of a span: sent with the span, or as a log record that names it, or both.
+
+    `identity` is the same in whichever form it comes; '' is none. `arrived_at` is when the first of them arrived, 0 with the
+    span.
+    """
+
     name: str
     time_ns: int
     attributes: Attributes
+    identity: str = ""
+    arrived_at: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,9 +45,21 @@ class LogRecord:
     order: tuple[int, int, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something that a span's events or log records say and that cannot be read."""
+
+    field: str
+    raw: str
+    reason: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Span:
-    """One OTLP span. Times are Unix nanoseconds, 0 where the producer gave none; status is ok, error or unset."""
+    """One OTLP span. Times are Unix nanoseconds, 0 where the producer gave none; status is ok, error or unset.
+
+    One that `is_open` was said to have begun and never ended. One that `is_placeholder` never came at all: events name it.
+    """
 
     trace_id: str
     span_id: str
@@ -57,9 +78,19 @@ class Span:
     events: list[Event] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     logs: list[LogRecord] = field(default_factory=list)
+    loose: list[LogRecord] = field(
+        default_factory=list
+    )  # evaluations in its trace that name no span that is known
     dropped_attributes: int = 0
     sequence: int = 0
     arrived_at: int = 0
+    heard_sequence: int = 0  # of the newest record that says anything of it
+    heard_at: int = 0  # when that arrived
+    is_open: bool = False
+    is_placeholder: bool = False
+    process_id: str = ""  # of the process that said that it has begun
+    filled_at: int = 0  # when an event last said something that is now among its attributes
+    unread: list[Unread] = field(default_factory=list)
     parent_trace_id: str = ""  # of a parent in another trace that this one joins; '' is the own trace
 
     @property
@@ -71,6 +102,21 @@ class Span:
     def done_at(self) -> int:
         """When what it did was done: its end, else its start."""
         return self.ended_at or self.started_at
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether nobody said that it ended."""
+        return self.is_open or self.is_placeholder
+
+    @property
+    def said_at(self) -> int:
+        """The time of the newest that it said: its end, its beginning, or an event."""
+        return max(self.done_at, self.filled_at, *(event.time_ns for event in self.events))
+
+    @property
+    def until(self) -> float:
+        """When it ended; what has not is open for ever."""
+        return inf if self.is_open else self.ended_at
 
     @property
     def has_remote_parent(self) -> bool:

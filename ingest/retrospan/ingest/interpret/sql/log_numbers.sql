@@ -2,5 +2,5 @@
 -- params: none
 -- returns: number
 SELECT DISTINCT number
-FROM logs
+FROM log_identities
 ORDER BY number

@@ -56,11 +56,11 @@ def read_effects(
                 ordinals.get(tool) if tool else None,
                 tool.name if tool else span.tool_name or span.sent.name,
                 fields.choice(EFFECT, EFFECTS),
-                fields.choice(EFFECT_STATUS, STATUSES) or _status(span),
+                _status(span, fields.choice(EFFECT_STATUS, STATUSES)),
                 fields.text(IDEMPOTENCY_KEY),
                 _span_id(fields),
                 fields.count(ATTEMPT),
-                span.sent.done_at,
+                span.sent.filled_at or span.sent.done_at if span.is_unfinished else span.sent.done_at,
             )
         )
     return found
@@ -86,8 +86,11 @@ def _repeated(tree: Tree, telling: list[NormalizedSpan]) -> set[NormalizedSpan]:
     return repeated
 
 
-def _status(span: NormalizedSpan) -> str:
-    """Return what follows from the span alone: a call that ended well was executed, one that failed may have been."""
+def _status(span: NormalizedSpan, said: str | None) -> str:
+    """Return what the program says, else what follows from the span alone: a call that ended well was executed, one that
+    failed may have been. What was planned and never ended may have been executed as well."""
+    if said is not None and not (said == "planned" and span.is_unfinished):
+        return said
     ended = span.sent.ended_at and not span.interrupted
     return "executed" if ended and not span.failed else "unknown"
 

@@ -20,12 +20,13 @@ _TASK = {STEP_INDEX, STEP_NAME}
 
 @dataclass(frozen=True, slots=True)
 class StatedEvent:
-    """One event. `index` is its place among the events of its span, from 0; `at` is Unix nanoseconds."""
+    """One event. `identity` tells it from all others, in whichever form it came; `at` is Unix nanoseconds."""
 
     name: str
     span: NormalizedSpan
-    index: int
+    identity: str
     at: int
+    known_from: int
     step: int | None
     fields: Fields
 
@@ -45,14 +46,19 @@ class Whereabouts:
 
         What a task step says before its first act belongs to that act.
         """
-        around = span if span in self._steps else self._around.get(span)
+        around = self.around(span)
         if around is not None:
-            return self._steps[around]
+            return around
         inside, begun = self._inside, bisect_right(self._starts, at)
         number = inside.last(span, begun)
         if number is None and span.sent.attributes.keys() & _TASK:
             number = inside.first(span)
         return self._ordered[number - 1] if number is not None else None
+
+    def around(self, span: NormalizedSpan) -> RunStep | None:
+        """Return the step that the span is or lies in."""
+        around = span if span in self._steps else self._around.get(span)
+        return None if around is None else self._steps[around]
 
     @cached_property
     def _inside(self) -> Inside:
@@ -60,13 +66,15 @@ class Whereabouts:
 
 
 def read_events(tree: Tree, whereabouts: Whereabouts, problems: ParseIssues) -> Iterator[StatedEvent]:
-    """Yield the events of the conventions, in the order of the spans, within a span as they were sent."""
+    """Yield the events of the conventions, in the order of the spans, within a span in their own."""
     for span in tree.spans:
         if span.is_told:
             continue  # has no span of its own: the one it is told by has the events
-        for index, event in enumerate(span.sent.events):
+        for event in span.sent.events:
             if event.name.startswith(CONVENTIONS):
                 at = event.time_ns or span.sent.done_at
                 step = whereabouts.step(span, at)
                 fields = Fields(event.attributes, span.sent.span_id, problems)
-                yield StatedEvent(event.name, span, index, at, step.number if step else None, fields)
+                number = step.number if step else None
+                known = event.arrived_at or span.sent.arrived_at
+                yield StatedEvent(event.name, span, event.identity, at, known, number, fields)

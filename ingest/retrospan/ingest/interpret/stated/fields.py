@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Mapping
 
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.interpret.stated.times import NotATime, read_rfc3339
 from retrospan.ingest.json_text import Unreadable, read_json, write_json
 
+_GREATEST = sys.float_info.max
+
 
 class Fields:
-    """None means that the attribute is missing, empty, or no such value; the last is listed under `problems`."""
+    """None means that the attribute is missing, empty, or no such value; the last is listed under `problems`.
 
-    def __init__(self, attributes: Attributes, span_id: str, problems: ParseIssues) -> None:
+    `sent_as` says what attributes were called that were sent under another name.
+    """
+
+    def __init__(
+        self,
+        attributes: Attributes,
+        span_id: str,
+        problems: ParseIssues,
+        sent_as: Mapping[str, str] | None = None,
+    ) -> None:
         self._attributes = attributes
         self._span_id = span_id
         self._problems = problems
+        self._sent_as = sent_as or {}
 
     def has(self, name: str) -> bool:
         return name in self._attributes
 
     def refuse(self, name: str, reason: str, raw: object = None) -> None:
         """List a problem with an attribute."""
-        self._problems.add(
-            self._span_id, name, self._attributes.get(name, "") if raw is None else raw, reason
-        )
+        raw = self._attributes.get(name, "") if raw is None else raw
+        self._problems.add(self._span_id, self._sent_as.get(name, name), raw, reason)
 
     def text(self, name: str) -> str | None:
         """Return text; any other value as JSON."""
@@ -88,6 +100,14 @@ class Fields:
 
     def share(self, name: str) -> float | None:
         """Return a number from 0 to 1."""
+        return self._number(name, 0, 1, "not a number from 0 to 1")
+
+    def number(self, name: str) -> float | None:
+        """Return a number; one that is not finite is not one."""
+        return self._number(name, -_GREATEST, _GREATEST, "not a finite number")
+
+    def _number(self, name: str, least: float, most: float, reason: str) -> float | None:
+        """Return a number within bounds, also where it travels as text."""
         value = self._attributes.get(name)
         if value is None or value == "":
             return None
@@ -96,9 +116,9 @@ class Fields:
                 value = float(value)
             except ValueError:
                 value = math.nan
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
             return float(value)
-        self.refuse(name, "not a number from 0 to 1")
+        self.refuse(name, reason)
         return None
 
     def time(self, name: str) -> int | None:

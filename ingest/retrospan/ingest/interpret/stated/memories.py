@@ -95,6 +95,7 @@ def _common(step: RunStep, entity_type: str, entity_id: str, name: str) -> Obser
         value_hash="",
         valid_from=at,
         said_at=at,
+        known_from=sent.arrived_at,
         step=step.number,
         span=step.span,
         source=name,

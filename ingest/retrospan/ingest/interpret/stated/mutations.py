@@ -72,6 +72,7 @@ def _observation(
         value_hash="",
         valid_from=at,
         said_at=at,
+        known_from=sent.arrived_at,
         step=step,
         span=span,
         source=said.source,

@@ -28,6 +28,7 @@ class Observation:
     value_hash: str
     valid_from: int
     said_at: int
+    known_from: int
     step: int | None
     span: NormalizedSpan
     source: str | None = None
@@ -39,10 +40,6 @@ class Observation:
     @property
     def op(self) -> str:
         return "set" if self.value is not None else "clear"
-
-    @property
-    def known_from(self) -> int:
-        return self.span.sent.arrived_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,8 @@ def read_observation(event: StatedEvent) -> list[Observation]:
     valid_from = fields.time(conventions.VALID_FROM)
     if entity_type is None or entity_id is None or not changes:
         return []
-    sent = event.span.sent
     common = Observation(
-        observation_id=fields.text(conventions.OBSERVATION_ID)
-        or hash_of([sent.trace_id, sent.span_id, event.index]),
+        observation_id=fields.text(conventions.OBSERVATION_ID) or event.identity,
         entity_type=entity_type,
         entity_id=entity_id,
         field="",
@@ -86,6 +81,7 @@ def read_observation(event: StatedEvent) -> list[Observation]:
         said_at=event.at,
         step=event.step,
         span=event.span,
+        known_from=event.known_from,
         source=fields.text(conventions.SOURCE),
         confidence=fields.share(conventions.CONFIDENCE),
         priority=CORRECTED if correction else min(max(priority, -MOST), MOST),

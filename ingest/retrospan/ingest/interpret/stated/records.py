@@ -1,16 +1,12 @@
-"""Decisions, checkpoints, approvals and compactions, from their events."""
+"""Decisions, checkpoints and approvals, from their events."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.stated.events import StatedEvent
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas import attributes as conventions
-
-COMPACTIONS = ("summary", "edit", "trim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +33,6 @@ class Approval:
     decision: str
     approver: str | None
     explanation: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Compaction:
-    event: StatedEvent
-    kind: str | None
-    tokens_before: int | None
-    tokens_after: int | None
-    model_call: int  # ordinal of the first call of the same agent after it; 0: there is none
 
 
 def read_decision(event: StatedEvent) -> Decision:
@@ -88,22 +75,4 @@ def read_approval(event: StatedEvent) -> Approval | None:
         decision,
         fields.text(conventions.APPROVAL_APPROVER),
         fields.text(conventions.APPROVAL_EXPLANATION),
-    )
-
-
-def read_compaction(event: StatedEvent, calls: Sequence[ModelCall]) -> Compaction:
-    """Return a shortening of the context, with the first model call of the agent that began after it."""
-    fields = event.fields
-    agent = event.span.agent_name
-    following = (
-        call.ordinal
-        for call in calls
-        if call.span.sent.started_at >= event.at and (agent is None or call.span.agent_name == agent)
-    )
-    return Compaction(
-        event,
-        fields.choice(conventions.COMPACTION_TYPE, COMPACTIONS),
-        fields.count(conventions.COMPACTION_TOKENS_BEFORE),
-        fields.count(conventions.COMPACTION_TOKENS_AFTER),
-        next(following, 0),
     )

@@ -6,10 +6,12 @@ from typing import TypedDict
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import Key
+from retrospan.ingest.interpret.stated.compactions import Compaction
 from retrospan.ingest.interpret.stated.effects import StatedEffect
+from retrospan.ingest.interpret.stated.evaluations import Evaluation
 from retrospan.ingest.interpret.stated.events import StatedEvent
 from retrospan.ingest.interpret.stated.observations import Observation, Use
-from retrospan.ingest.interpret.stated.records import Approval, Checkpoint, Compaction, Decision
+from retrospan.ingest.interpret.stated.records import Approval, Checkpoint, Decision
 from retrospan.schemas import stated as rows
 
 
@@ -125,4 +127,23 @@ def compaction_row(key: Key, compaction: Compaction) -> rows.CompactionRow:
         tokens_before=compaction.tokens_before,
         tokens_after=compaction.tokens_after,
         at=compaction.event.at,
+    )
+
+
+def evaluation_row(key: Key, evaluation: Evaluation) -> rows.EvaluationRow:
+    place = _place(evaluation.step, evaluation.span)
+    if evaluation.is_loose:
+        place["span_id"] = ""
+    return rows.EvaluationRow(
+        **key,
+        **place,
+        name=evaluation.name,
+        score=evaluation.score,
+        label=evaluation.label,
+        explanation=evaluation.explanation,
+        judged=evaluation.judged,
+        judge=evaluation.judge,
+        response_id=evaluation.response_id,
+        error_type=evaluation.error_type,
+        at=evaluation.at,
     )

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from retrospan.ingest.interpret.assembly.calls import Calls
+from retrospan.ingest.interpret.assembly.context_use import ContextUse
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.stated.compactions import Compaction, read_compaction, read_flagged
 from retrospan.ingest.interpret.stated.edges import derived_edge, observed_edges, used_edge
 from retrospan.ingest.interpret.stated.effects import StatedEffect, read_effects
+from retrospan.ingest.interpret.stated.evaluations import Evaluation, read_evaluations
 from retrospan.ingest.interpret.stated.events import StatedEvent, Whereabouts, read_events
 from retrospan.ingest.interpret.stated.memories import read_memories
 from retrospan.ingest.interpret.stated.mutations import read_mutations
@@ -24,11 +28,9 @@ from retrospan.ingest.interpret.stated.observations import (
 from retrospan.ingest.interpret.stated.records import (
     Approval,
     Checkpoint,
-    Compaction,
     Decision,
     read_approval,
     read_checkpoint,
-    read_compaction,
     read_decision,
 )
 from retrospan.ingest.rules.ruleset import Ruleset
@@ -44,11 +46,19 @@ class Statements:
     checkpoints: list[Checkpoint] = field(default_factory=list)
     approvals: list[Approval] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
+    evaluations: list[Evaluation] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
 
 
 def read_statements(
-    run_id: str, tree: Tree, calls: Calls, steps: list[RunStep], problems: ParseIssues, rules: Ruleset
+    run_id: str,
+    tree: Tree,
+    calls: Calls,
+    steps: list[RunStep],
+    context: list[ContextUse],
+    values: Values,
+    problems: ParseIssues,
+    rules: Ruleset,
 ) -> Statements:
     """Return what the events and attributes of the conventions state, and what memory operations and tool calls do.
 
@@ -67,6 +77,8 @@ def read_statements(
     found.observations += read_mutations(calls, steps, rules, problems)
     found.observations = settle(found.observations, problems)
     found.effects = read_effects(tree, calls, whereabouts, problems)
+    found.compactions += read_flagged(tree, calls.models, context, whereabouts, found.compactions, problems)
+    found.evaluations = read_evaluations(run_id, tree, calls, steps, whereabouts, values, problems)
     found.edges = [*found.edges, *observed_edges(run_id, found.observations)]
     return found
 

@@ -1,5 +1,5 @@
 -- title: make a log known to every interpreter
 -- params: number UInt32, name String
 -- returns: nothing
-INSERT INTO logs (number, name)
+INSERT INTO log_identities (number, name)
 SELECT {number:UInt32}, {name:String}

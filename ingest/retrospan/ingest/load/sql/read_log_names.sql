@@ -2,6 +2,6 @@
 -- params: number UInt32
 -- returns: name
 SELECT DISTINCT name
-FROM logs
+FROM log_identities
 WHERE number = {number:UInt32}
 ORDER BY name

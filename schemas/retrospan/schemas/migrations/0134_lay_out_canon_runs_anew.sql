@@ -1,0 +1,58 @@
+-- title: canonical runs laid out for questions about one run: granules of 1,024 rows, ids and hashes compressed better
+-- Replaced as a whole, with what it holds, where one process owns the warehouse; elsewhere it is made so at once.
+CREATE OR REPLACE TABLE canon_runs
+(
+    tenant LowCardinality(String),
+    run_id String CODEC(ZSTD(1)),
+    generation UInt64,
+    deleted Bool,
+    origin_run_id String CODEC(ZSTD(1)),
+    parent_run_id Nullable(String) CODEC(ZSTD(1)),
+    parent_link Nullable(String),
+    conversation_id Nullable(String) CODEC(ZSTD(1)),
+    run_kind LowCardinality(String),
+    agent_name Nullable(String),
+    agent_version Nullable(String),
+    service_name Nullable(String),
+    service_version Nullable(String),
+    environment Nullable(String),
+    started_at DateTime64(9, 'UTC'),
+    ended_at Nullable(DateTime64(9, 'UTC')),
+    duration_ms Nullable(Float64),
+    outcome LowCardinality(String),
+    incomplete_because Nullable(String),
+    input Nullable(String) CODEC(ZSTD(3)),
+    output Nullable(String) CODEC(ZSTD(3)),
+    input_hash Nullable(String) CODEC(ZSTD(1)),
+    answer_ref Nullable(String) CODEC(ZSTD(1)),
+    steps UInt64,
+    model_calls UInt64,
+    tool_calls UInt64,
+    errors UInt64,
+    input_tokens Nullable(UInt64),
+    output_tokens Nullable(UInt64),
+    trace_ids Array(String) CODEC(ZSTD(1)),
+    dialects Array(LowCardinality(String)),
+    flagged Bool,
+    newest_ended_at DateTime64(9, 'UTC'),
+    arrived_at DateTime64(9, 'UTC'),
+    through_sequence UInt64,
+    final_history Array(UInt32) CODEC(ZSTD(1)),
+    final_history_hash String CODEC(ZSTD(1)),
+    history_run_id Nullable(String) CODEC(ZSTD(1)),
+    interpreted_by LowCardinality(String),
+    problems UInt32,
+    user_id Nullable(String),
+    aliases Array(String),
+    joined_by Array(LowCardinality(String)),
+    process_id String CODEC(ZSTD(1)),
+    is_open Bool,
+    last_said_at DateTime64(9, 'UTC'),
+    fork_step Nullable(UInt64),
+    patch Nullable(String),
+    INDEX by_conversation_id conversation_id TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(generation)
+ORDER BY (tenant, run_id)
+SETTINGS index_granularity = 1024, enable_block_number_column = 1, enable_block_offset_column = 1
+AS SELECT * FROM canon_runs
