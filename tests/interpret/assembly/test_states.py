@@ -9,7 +9,7 @@ import pytest
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
 
 from retrospan.ingest.interpret.rows.rows import Rows
-from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span import Event, Span
 
 HI = said("user", "Hi")
 
@@ -207,9 +207,16 @@ def test_the_run_before_is_gone_on_with_where_the_api_keeps_the_history(keeps: b
 
 def test_a_message_that_repeats_only_its_calls_is_the_fuller_one_said_before() -> None:
     first = chat(1, [HI], "Let me see.", CALL)
-    second = chat(3, [HI, said("assistant", CALL), returned("c1", "snow")], "Done.")
+    again = [HI, said("assistant", CALL), returned("c1", "snow")]
+    second = chat(3)
+    for message in again:
+        told = {"content": json.dumps(message["parts"])}
+        second.events.append(Event(name=f"gen_ai.{message['role']}.message", time_ns=1, attributes=told))
     found = rows(agent(), first, second)
     assert found.model_calls[1].input_values[1] == found.model_calls[0].output_values[0]
+    # A list says all that was sent: there the text was left out on purpose.
+    whole = rows(agent(), first, chat(3, again, "Done."))
+    assert whole.model_calls[1].input_values[1] != whole.model_calls[0].output_values[0]
 
 
 def test_the_same_message_in_another_form_is_not_a_change() -> None:

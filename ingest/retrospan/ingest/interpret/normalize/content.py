@@ -134,6 +134,9 @@ def _element(element: dict[str, object], role: str) -> Message | None:
     if not isinstance(message, dict):
         return None
     opened = dict(message)
+    thought = element.get("thought") if message is not element else None
+    if isinstance(thought, str) and thought and opened.get("tool_calls") and not opened.get("content"):
+        opened["content"] = thought  # the text before calls, beside the message that holds them
     for key, wrapper in (("tool_calls", "tool_call"), ("contents", "message_content")):
         items = opened.get(key)
         if isinstance(items, list):

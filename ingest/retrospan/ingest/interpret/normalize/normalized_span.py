@@ -78,6 +78,7 @@ class NormalizedSpan:
     framework_input: object = None
     framework_output: object = None
     is_part: bool = False  # tells of the same request as a span above it
+    is_thought: bool = False  # tells what a model said before the calls of the answer that is told next
     is_told: bool = False  # a model call without a span of its own: another span tells of it
     state_before: dict[str, object] | None = None
     state_after: dict[str, object] | None = None

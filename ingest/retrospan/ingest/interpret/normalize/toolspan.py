@@ -6,6 +6,7 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.exchange import is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
@@ -24,7 +25,7 @@ _FUNCTION_RESPONSE = {"id", "name", "response"}
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     sent, names = span.sent, places.names
-    span.tool_name = places.text(*names.tools) or _CALLED.sub("", sent.name)
+    span.tool_name = places.text(*names.tools) or _name_in(sent)
     span.tool_call_id = places.text(*names.call_ids)
     arguments = places.any(*names.arguments)
     if arguments is None:
@@ -36,6 +37,14 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
         else:
             span.arguments, span.has_arguments = read, True
     read_result(places, span)
+
+
+def _name_in(sent: Span) -> str:
+    """Return the name in that of the span: what is beside it there belongs to the framework if `name` says so."""
+    name = _CALLED.sub("", sent.name)
+    said = sent.attributes.get("name")
+    said = said.strip('"') if isinstance(said, str) else ""
+    return said if said and is_same_tool(name, said) else name
 
 
 def read_result(places: SpanFields, span: NormalizedSpan) -> None:
