@@ -273,6 +273,11 @@ def test_the_total_of_an_agent_is_the_sum_of_its_calls() -> None:
     assert doubts(agent(gen_ai__usage__input_tokens=120), *calls) == []
     assert run(900, 100, 200, history=True) == []  # since the conversation began
     assert run(310) == []
+    for side in ("input", "output"):
+        counted = f"gen_ai__usage__{side}_tokens"
+        calls = [chat(at, [ASKED], SNOW, **{counted: count}) for at, count in ((1, 100), (3, 200))]
+        for near in (298, 299, 301, 302):
+            assert one_doubt(agent(**{counted: near}), *calls)[0] == f"{side}_tokens"
 
 
 def test_a_total_may_leave_out_the_calls_of_an_agent_inside() -> None:
