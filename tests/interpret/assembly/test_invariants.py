@@ -276,6 +276,7 @@ def test_the_total_of_an_agent_is_the_sum_of_its_calls() -> None:
     for side in ("input", "output"):
         counted = f"gen_ai__usage__{side}_tokens"
         calls = [chat(at, [ASKED], SNOW, **{counted: count}) for at, count in ((1, 100), (3, 200))]
+        near: Any
         for near in (298, 299, 301, 302):
             assert one_doubt(agent(**{counted: near}), *calls)[0] == f"{side}_tokens"
 
