@@ -16,9 +16,10 @@ from pathlib import Path
 
 from bench.load import read_load
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.service.batch import decode_traces, interpret_traces
+from retrospan.ingest.interpret.service.batch import interpret_traces
 from retrospan.ingest.interpret.service.dispatch import BATCH_TRACES
 from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.raw_row_reader import read_logs, read_spans
 from retrospan.ingest.log.record import encode

@@ -8,8 +8,9 @@ from itertools import count
 
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.rows.rows import Rows
-from retrospan.ingest.interpret.service.batch import InterpretedTraces, decode_traces, interpret_traces
+from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
+from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans, read_logs
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
@@ -80,13 +81,14 @@ class BatchResult:
 
 def interpret_job(job: Job) -> BatchResult | None:
     """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages."""
+    raw_logs = parse_logs(job.logs)
     raw_spans: list[RawSpan] = []
     pages = 0
     for page in job.pages:
         raw_spans += parse_spans(page)
         pages += 1
-    given = decode_traces(job.newest, raw_spans, parse_logs(job.logs))
-    del raw_spans  # of a long run they take as much as all the rest
+    given = decode_traces(job.newest, raw_spans, raw_logs)
+    del raw_spans, raw_logs  # of a long run they take as much as all the rest
     generations = count(job.generation + 1)
     batch = interpret_traces(
         job.tenant,
