@@ -278,7 +278,8 @@ def test_the_total_of_an_agent_is_the_sum_of_its_calls() -> None:
         calls = [chat(at, [ASKED], SNOW, **{counted: count}) for at, count in ((1, 100), (3, 200))]
         near: Any
         for near in (298, 299, 301, 302):
-            assert one_doubt(agent(**{counted: near}), *calls)[0] == f"{side}_tokens"
+            total: dict[str, Any] = {counted: near}
+            assert one_doubt(agent(**total), *calls)[0] == f"{side}_tokens"
 
 
 def test_a_total_may_leave_out_the_calls_of_an_agent_inside() -> None:
