@@ -16,9 +16,11 @@ from pathlib import Path
 
 from bench.load import read_load
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.service.batch import decode_traces, interpret_traces
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
+from retrospan.ingest.interpret.service.batch import interpret_traces
 from retrospan.ingest.interpret.service.dispatch import BATCH_TRACES
 from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.raw_row_reader import read_logs, read_spans
 from retrospan.ingest.log.record import encode
@@ -89,7 +91,7 @@ def _interpret(store: Store, first: int, last: int) -> dict[str, float]:
         batch = interpret_traces(
             _TENANT,
             traces,
-            decode_traces(traces, raw_spans, raw_logs),
+            decode_traces(traces, raw_spans, raw_logs, EVERY_FAMILY.response_ids),
             lambda: next(generations),
             Conversations(store, _TENANT),
         )

@@ -85,6 +85,7 @@ def test_the_collector_takes_everything_whatever_its_limit(
     assert built.flush(30)
     counts = built.counts()
     assert (counts.delivered, counts.lost, counts.reduced > 0) == (61, {}, True)
+    assert counts.records.lost == {} and counts.records.delivered == counts.records.accepted >= 61
     query = f"SELECT name, attributes['payload'] AS payload, attributes['small'] AS small FROM spans WHERE startsWith(name, '{protocol} ')"
     strict.until(lambda: len(asked(strict, query)) == 61)
     rows = {row["name"]: row for row in asked(strict, query)}

@@ -14,6 +14,8 @@ import pytest
 from exporter.receiver import TAKEN, Receiver, Reply, attributes
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from retrospan.schemas.attributes import BEGUN
+
 SERVER_PACKAGES = (
     "chdb clickhouse_connect grpc h11 isal numpy pandas polars pyarrow uvicorn retrospan.ingest "
     "retrospan.queries"
@@ -328,6 +330,8 @@ def test_opentelemetry_instrument_needs_no_line_in_the_agent(receiver: Receiver,
         check=True,
     )
     assert receiver.names() == ["zero code"], done.stderr
+    (begun,) = receiver.records(BEGUN)
+    assert begun.span_id == receiver.spans()[0].span_id
     found = attributes(receiver.spans()[0].attributes)
     assert len(found) == 302 and found["secret"] == "[redacted:credential]"
     assert done.stderr == ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import grpc
 import pytest
 from exporter.conftest import MakePipeline
 from exporter.receiver import Receiver, Reply, attributes
@@ -280,6 +282,21 @@ def test_records_are_redacted_and_withheld_as_spans_are(agent: Pipeline, receive
     assert agent.counts().withheld_spans == 3, "two records and the span"
 
 
+def test_what_a_span_got_after_it_began_is_searched(agent: Pipeline, receiver: Receiver) -> None:
+    """What its record was found to be free of is not searched again; all else is, whatever it looks like."""
+    secret = "sk-" + "a1" * 20
+    harmless = "x" * 2_000
+    tracer = trace.get_tracer("theirs")
+    with tracer.start_as_current_span("chat", attributes={"prompt": harmless, "other": "y" * 2_000}) as span:
+        assert agent.flush(10)
+        span.set_attributes({"prompt": f"{harmless} {secret}", "late": secret, "again": harmless})
+    assert agent.flush(10)
+    assert secret.encode() not in b"".join(got.body for got in receiver.got)
+    said = attributes(receiver.spans()[0].attributes)
+    assert said["late"] == "[redacted:api-key]" and said["prompt"].endswith("[redacted:api-key]")
+    assert (said["other"], said["again"]) == ("y" * 2_000, harmless)
+
+
 def test_a_record_beyond_the_limit_loses_its_largest_values(
     pipeline: MakePipeline, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,6 +330,32 @@ def test_a_receiver_that_takes_no_log_records_gets_spans_all_the_same(
         len(receiver.got_logs) == 1 and len([line for line in lines(caplog) if "no log records" in line]) == 1
     )
     assert built.shutdown(5) and len(lines(caplog)) == 1
+
+
+def test_over_grpc_a_receiver_without_the_service_for_logs_gets_spans(pipeline: MakePipeline) -> None:
+    taken: list[bytes] = []
+
+    def export(request: bytes, context: Any) -> bytes:
+        taken.append(request)
+        return b""
+
+    service = "opentelemetry.proto.collector.trace.v1.TraceService"
+    handler = grpc.method_handlers_generic_handler(
+        service, {"Export": grpc.unary_unary_rpc_method_handler(export)}
+    )
+    server = grpc.server(ThreadPoolExecutor(2), [handler])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        built, provider = pipeline(endpoint=f"http://127.0.0.1:{port}", protocol="grpc", insecure=True)
+        record(provider, "one", "two")
+        assert built.flush(20)
+        counts = built.counts()
+        assert (counts.delivered, counts.records.lost) == (2, {notices.NO_LOGS: counts.records.accepted})
+        assert b"one" in b"".join(taken)
+        built.shutdown(5)
+    finally:
+        server.stop(None)
 
 
 def test_a_wrong_address_is_not_taken_for_a_receiver_without_log_records(

@@ -51,7 +51,7 @@ def test_sizes_and_times() -> None:
         {"spool": Path("/s"), "memory_bytes": "2 MiB"}, RETROSPAN_EXPORTER_SPOOL_BYTES="1.5k"
     )
     assert (settings.spool, settings.memory_bytes, settings.spool_bytes) == (Path("/s"), 2 << 20, 1536)
-    assert settings.delay_seconds == read()[0].delay_seconds == 0.05
+    assert settings.delay_seconds == read()[0].delay_seconds == 0.03
     assert said == []
 
 

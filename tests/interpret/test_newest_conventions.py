@@ -169,6 +169,28 @@ def test_the_forms_of_anthropic_are_read_to_that_of_the_conventions(content: lis
     assert tool.arguments == '{"query":"weather in Oslo"}'
 
 
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        ({"type": "web_fetch_result", "url": "https://example.com"}, "ok"),
+        ({"type": "web_fetch_tool_result_error", "error_code": "url_not_accessible"}, "error"),
+        ("no error_code", "ok"),
+        (["error_code"], "ok"),
+    ],
+)
+def test_a_result_of_anthropic_that_is_an_object_with_an_error_code_is_an_error(
+    content: object, status: str
+) -> None:
+    told: dict[str, object] = {"openinference.span.kind": "LLM", "input.value": "?"}
+    blocks = [
+        {"type": "server_tool_use", "id": "s1", "name": "web_fetch", "input": {"url": "https://example.com"}},
+        {"type": "web_fetch_tool_result", "tool_use_id": "s1", "content": content},
+    ]
+    response = json.dumps({"role": "assistant", "content": blocks, "stop_reason": "end_turn"})
+    (tool,) = rows_of(make_span(told | {"output.value": response})).tool_calls
+    assert tool.status == status
+
+
 def test_the_items_of_openai_tell_call_and_result_in_one() -> None:
     items = [
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "Oslo"}},

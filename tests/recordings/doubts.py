@@ -23,34 +23,6 @@ from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 
-#: Recordings with a wrong fact that list no problem.
-SILENT = {
-    "openai-agents/handoff": "the arguments of a call without any are null: {} stands in the whole response only",
-    "openai-agents/llm_error": "what a request that failed was given is unknown: no span of its own says it",
-    "pydantic-ai/llm_error": "what a request that failed was given is unknown: no span of its own says it",
-    "openlit/llm_error": "what a request that failed was given is unknown: no span of its own says it",
-    "smolagents/llm_error": "the root never came: the run is incomplete, and its input that of the first request",
-    **{
-        f"litellm-otel/{scenario}": "the spans of requests name no model that was asked for: it is unknown, not wrong"
-        for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
-    },
-    "crewai-openinference/llm_error": "there are no spans for model calls; those of a run that fails leave the failure only",
-    **{
-        f"beeai-openinference/{scenario}": "the model wrote its calls as text, of which spans show what they came to"
-        for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
-    },
-    "beeai-openinference/llm_error": "a request that is tried again is one span",
-    "claude-agent-sdk-openinference/llm_error": "requests that are tried again have no spans",
-    "crewai-traceloop/loop": "there are no spans for tools: what no prompt shows the result of is unknown",
-    "google-adk-openinference/handoff": "a call without arguments is retold without any",
-    "google-adk-openinference/llm_error": "requests that failed are written over by the next one of their agent",
-    **{
-        f"litellm-openinference/{scenario}": "spans of answers that are texts name no model that answered: it is unknown"
-        for scenario in ("loop", "multiturn", "normal", "parallel", "tool_error")
-    },
-    "openai-agents-logfire/llm_error": "what a request that failed was given is unknown: no span of its own says it",
-    "vercel-ai.responses-grpc/normal": "the model wrote its text after a call: here texts stand before calls",
-}
 #: What holds of these is asked by tests/interpret/test_recordings.py: their runs are not one for each turn.
 _BROKEN_OFF = ("crash", "fork", "interrupt")
 _OF_MODEL_CALLS = (
@@ -135,7 +107,7 @@ def main() -> None:
     print(f"wrong and listed: {len(sorted_out['listed'])}")
     print(f"wrong and no problem: {len(sorted_out['silent'])}")
     for each in sorted_out["silent"]:
-        print(f"    {each.name}: {', '.join(each.wrong)} ({SILENT.get(each.name, 'not known yet')})")
+        print(f"    {each.name}: {', '.join(each.wrong)}")
     print(f"right and a problem: {len(sorted_out['alarmed'])} of {right}")
     for each in sorted_out["alarmed"]:
         print(f"    {each.name}: {each.problems[0][0]}: {each.problems[0][1]}")

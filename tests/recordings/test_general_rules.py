@@ -25,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\.?")
 _NO_ATTRIBUTES = {
     *(f"gen_ai.{role}.message" for role in ("system", "user", "assistant")),
     *("gen_ai.content.prompt", "gen_ai.content.completion", "gen_ai.client.inference.operation.details"),
+    *("gen_ai.client.operation.exception", "gen_ai.evaluation.result"),
     *("gen_ai.request.", "gen_ai.tool.call."),
     # Published, and newer than the registry that is installed.
     *OPENTELEMETRY.modal_tokens,

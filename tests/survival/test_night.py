@@ -33,10 +33,10 @@ def environment(endpoint: str) -> dict[str, str]:
     return {**kept, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
 
 
-def wait_for_spool(spool: Path, text: bytes) -> None:
-    """Wait until a file of the spool holds a text."""
+def wait_for_spool(spool: Path, files: str, text: bytes) -> None:
+    """Wait until one of these files of the spool holds a text."""
     deadline = time.monotonic() + 60
-    while not any(text in file.read_bytes() for file in spool.glob("*.logs")):
+    while not any(text in file.read_bytes() for file in spool.glob(files)):
         assert time.monotonic() < deadline, f"{spool} never held {text!r}"
         time.sleep(0.02)
 
@@ -53,7 +53,9 @@ def kill_one(run_id: str, spool: Path) -> Killed:
         assert agent.stdout is not None
         reference = agent.stdout.readline().strip()
         assert agent.stdout.readline() == "ready\n"
-        wait_for_spool(spool, b"acme-1")
+        # The last effect has begun, and the span of the one before has ended: log records and spans are files apart.
+        wait_for_spool(spool, "*.logs", b"acme-1")
+        wait_for_spool(spool, "*.otlp", f'{{"n":{WRITES - 1}}}'.encode())
         agent.send_signal(signal.SIGKILL)
     return Killed(reference.split(";")[0], reference, spool)
 

@@ -139,7 +139,7 @@ def test_a_log_keeps_its_number_and_no_two_have_the_same(store: EmbeddedStore, d
     assert first == LogIdentity.of(data_path) and 0 < first.number < 1 << 24
     first.enter(store)
     first.enter(store)
-    assert store.rows("SELECT number, name FROM logs FINAL") == [[first.number, first.name]]
+    assert store.rows("SELECT number, name FROM log_identities FINAL") == [[first.number, first.name]]
     with pytest.raises(ConfigError, match="log-number"):
         LogIdentity(first.number, "another").enter(store)
     (data_path / "log-number").write_text("none\n")

@@ -68,7 +68,7 @@ class Settings:
     """How full a request is made: far below what any receiver takes, and little to copy at once."""
     span_bytes: int = 60 * MIB
     """A larger span loses its largest values."""
-    delay_seconds: float = 0.05
+    delay_seconds: float = 0.03
     """How long a span or log record waits for others."""
     exit_seconds: float = 5.0
     """How long the end of the process may wait for delivery."""

@@ -85,6 +85,9 @@ def test_a_tool_that_failed_there_has_failed() -> None:
     failed = OUTPUT | {"content": "no such city", "raw_output": "no such city", "is_error": True}
     rows = rows_of(workflow(), step(prompt), step({"response": ASKS}), tool(failed))
     assert [(call.status, call.error_message) for call in rows.tool_calls] == [("error", "no such city")]
+    parts = [{"type": "tool_result", "content": text} for text in ("no such city", "and none like it")]
+    rows = rows_of(workflow(), step(prompt), step({"response": ASKS}), tool(failed | {"content": parts}))
+    assert [call.error_message for call in rows.tool_calls] == ["no such city"]
 
 
 def test_another_prompt_begins_without_the_results_of_the_last() -> None:

@@ -84,6 +84,9 @@ def test_several_calls_have_their_executions_in_order() -> None:
     assert executed(asking, first) == [("c1", None, "unknown"), ("c2", None, "unknown")]
     told = work(3, any__key='{"q": "b"}'), work(4, any__key='{"q": "a"}')
     assert executed(asking, *told) == [("c2", told[0].span_id, "ok"), ("c1", told[1].span_id, "ok")]
+    twice = chat(1, [HI], CALL, asks("search", {"q": "a"}, "c2"))
+    same = work(3, any__key='{"q": "a"}'), work(4, any__key='{"q": "a"}')
+    assert executed(twice, *same) == [("c1", same[0].span_id, "ok"), ("c2", same[1].span_id, "ok")]
 
 
 def test_the_outermost_of_spans_inside_each_other_is_the_execution() -> None:

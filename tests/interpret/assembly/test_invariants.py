@@ -116,13 +116,14 @@ def test_an_answer_is_repeated_as_it_was_read() -> None:
     reason = ("output_messages", "the prompt of model call 2 repeats this answer, and not as it was read")
     assert _retold([call], said("assistant", call, other)) == [reason]
     assert _retold(["I will look."], said("assistant", "I will look.", call)) == [reason]
-    assert _retold([call], said("assistant", "I will look.", call)) == [reason]
+    assert _retold([call], said("assistant", "I will look.", call, other)) == [reason]
     assert _retold([SNOW], said("assistant", "Rain in Bergen.")) == [reason]
 
 
 def test_a_repetition_may_leave_out_split_reorder_and_rename() -> None:
     call, other = asks("weather", OSLO, "c1"), asks("weather", {"city": "Bergen"}, "c2")
     assert _retold([SNOW, call, other], said("assistant", call)) == []
+    assert _retold([call], said("assistant", "I will look.", call)) == []  # the answer is completed by it
     assert _retold([call, other], said("assistant", other, call)) == []
     assert _retold(["I will look.", call], said("assistant", "I will look."), said("assistant", call)) == []
     assert _retold([call], said("assistant", asks("mcp__forecast__weather", OSLO, "renamed"))) == []
@@ -272,6 +273,13 @@ def test_the_total_of_an_agent_is_the_sum_of_its_calls() -> None:
     assert doubts(agent(gen_ai__usage__input_tokens=120), *calls) == []
     assert run(900, 100, 200, history=True) == []  # since the conversation began
     assert run(310) == []
+    for side in ("input", "output"):
+        counted = f"gen_ai__usage__{side}_tokens"
+        calls = [chat(at, [ASKED], SNOW, **{counted: count}) for at, count in ((1, 100), (3, 200))]
+        near: Any
+        for near in (298, 299, 301, 302):
+            total: dict[str, Any] = {counted: near}
+            assert one_doubt(agent(**total), *calls)[0] == f"{side}_tokens"
 
 
 def test_a_total_may_leave_out_the_calls_of_an_agent_inside() -> None:
@@ -308,8 +316,7 @@ def test_a_run_of_unknown_tokens_returned_no_count_of_them() -> None:
 
 def test_a_run_that_ended_well_did_not_end_with_a_failure() -> None:
     def run(*more: Span, error: str = "") -> list[tuple[str, str]]:
-        failed = {"error": error, "status": "error"} if error else {}
-        root = act("", 0, takes=50, span_id=f"{1:016x}", parent_span_id="", name="serve", **failed)
+        root = agent(takes=50, error=error, **({"status": "error"} if error else {}))
         inner = act("invoke_agent", 1, takes=20, span_id=f"{5:016x}", error="BadRequest", status="error")
         return doubts(root, inner, chat(2, [ASKED], asks("weather", OSLO), inside=inner.span_id), *more)
 
@@ -345,7 +352,8 @@ def test_an_agent_asks_for_a_model_by_one_name() -> None:
             **({"gen_ai__response__model": answered} if answered else {}),
         }
         one = chat(1, [ASKED], SNOW, **models)
-        return doubts(agent(), one, chat(3, [ASKED], SNOW, gen_ai__request__model=second))
+        other = {"gen_ai__response__model": second} if answered else {}
+        return doubts(agent(), one, chat(3, [ASKED], SNOW, gen_ai__request__model=second, **other))
 
     assert [field for field, _ in calls("m-2024-07-18", "m", "m-2024-07-18")] == ["request_model"]
     assert calls("m-mini", "m", "m-mini") == []
@@ -461,3 +469,37 @@ def test_the_root_returned_no_other_answer() -> None:
 
     assert run(SNOW) == [("output", "the root returned this, and not the last answer")]
     assert run("Stored.") == run("Store") == run(f"{SNOW}\n\nStored .") == run("") == []
+
+
+def test_calls_of_one_agent_say_the_same_of_themselves() -> None:
+    def calls(first: dict[str, Any], second: dict[str, Any], error: str = "") -> list[str]:
+        models = ({f"gen_ai__{key}__model": name for key, name in each.items()} for each in (first, second))
+        one, other = models
+        how: dict[str, Any] = {"error": error, "status": "error"} if error else {}
+        answer = [] if error else [SNOW]
+        again = chat(3, [ASKED], *answer, **other, **how)
+        return [field for field, _ in doubts(agent(), chat(1, [ASKED], SNOW, **one), again)]
+
+    both = {"request": "m", "response": "m-2024-07-18"}
+    assert calls(both, both) == []
+    assert calls(both, {"request": "m"}) == ["response_model"]
+    assert calls(both, {"request": "m"}, error="Timeout") == []  # none answered
+    assert calls(both, {}, error="Timeout") == ["request_model"]
+    # One name for both says of neither that it was asked for.
+    assert calls({"request": "m", "response": "m"}, {"response": "m"}) == []
+
+
+def test_a_call_gives_no_messages_where_others_do() -> None:
+    bare = chat(3, (), SNOW)
+    assert [field for field, _ in doubts(agent(), chat(1, [ASKED], SNOW), bare)] == ["input_messages"]
+    assert doubts(agent(), bare) == []
+
+
+def test_a_call_whose_execution_nothing_shows_is_listed() -> None:
+    first, call = asks("weather", OSLO, "c1"), asks("weather", {"city": "Bergen"}, "c2")
+    told = [ASKED, said("assistant", first), returned("c1", "snow")]
+    run = agent(), chat(1, [ASKED], first), chat(3, told, call)
+    assert [field for field, _ in doubts(*run)] == ["tool_calls"]
+    executed = tool(2, "weather", OSLO, "snow", gen_ai__tool__call__id="c1")
+    assert doubts(*run, executed) == []  # executions have spans: this one has none
+    assert doubts(agent(), chat(1, [ASKED], first)) == []  # nothing is known of any

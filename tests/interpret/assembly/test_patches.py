@@ -86,3 +86,12 @@ def test_a_patch_without_any_state_is_a_problem() -> None:
     rows = told(span(1, 0, 0, [], **{"retrospan.step.index": 1, "retrospan.state.patch": "[]"}))
     assert rows.steps[0].state_after_hash is None
     assert rows.problems[0].reason == "there is no state that it applies to"
+
+
+def test_a_patch_that_leaves_no_object_leaves_the_state_unknown() -> None:
+    whole = json.dumps([{"op": "replace", "path": "", "value": [1]}])
+    stated = {"retrospan.step.index": 1, "retrospan.state.before": '{"a":0}', "retrospan.state.patch": whole}
+    rows = told(span(1, 0, 0, [], **stated))
+    assert [problem.reason for problem in rows.problems] == ["leaves no JSON object"]
+    (step,) = rows.steps
+    assert (step.before_keys, step.after_keys, step.state_after_hash) == (["a"], [], None)

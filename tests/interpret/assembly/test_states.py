@@ -205,25 +205,18 @@ def test_the_run_before_is_gone_on_with_where_the_api_keeps_the_history(keeps: b
     assert found == [("inferred" if keeps else "full", expected)]
 
 
-def test_a_message_in_an_event_that_repeats_only_its_calls_is_the_fuller_one_said_before() -> None:
+def test_a_message_that_repeats_only_its_calls_is_the_fuller_one_said_before() -> None:
     first = chat(1, [HI], "Let me see.", CALL)
+    again = [HI, said("assistant", CALL), returned("c1", "snow")]
     second = chat(3)
-    asked = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
-    second.events += [
-        Event(name="gen_ai.user.message", time_ns=1, attributes={"content": "Hi"}),
-        Event(name="gen_ai.assistant.message", time_ns=2, attributes={"tool_calls": json.dumps(asked)}),
-        Event(name="gen_ai.tool.message", time_ns=3, attributes={"id": "c1", "content": "snow"}),
-        Event(name="gen_ai.choice", time_ns=4, attributes={"message": json.dumps({"content": "Done."})}),
-    ]
+    for message in again:
+        told = {"content": json.dumps(message["parts"])}
+        second.events.append(Event(name=f"gen_ai.{message['role']}.message", time_ns=1, attributes=told))
     found = rows(agent(), first, second)
     assert found.model_calls[1].input_values[1] == found.model_calls[0].output_values[0]
-
-
-def test_a_list_of_messages_is_what_was_sent_also_where_it_leaves_a_text_out() -> None:
-    first = chat(1, [HI], "Let me see.", CALL)
-    second = chat(3, [HI, said("assistant", CALL), returned("c1", "snow")], "Done.")
-    found = rows(agent(), first, second)
-    assert found.model_calls[1].input_values[1] != found.model_calls[0].output_values[0]
+    # A list says all that was sent: there the text was left out on purpose.
+    whole = rows(agent(), first, chat(3, again, "Done."))
+    assert whole.model_calls[1].input_values[1] != whole.model_calls[0].output_values[0]
 
 
 def test_the_same_message_in_another_form_is_not_a_change() -> None:

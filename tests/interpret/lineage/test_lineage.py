@@ -156,3 +156,28 @@ def test_links_lead_to_other_runs() -> None:
         (f"run:{TRACE}", "wasDerivedFrom", "run:a%2Fb", "derived_from", "stated"),
         ("1", "wasInformedBy", "run:a%2Fb", "derived_from", "stated"),
     }
+
+
+def test_a_link_of_an_agent_is_not_told_again_by_the_calls_that_its_output_tells() -> None:
+    def told(role: str, **part: object) -> dict[str, object]:
+        return {"role": role, "parts": [part]}
+
+    root = _span(
+        0,
+        "invoke_agent",
+        None,
+        gen_ai__input__messages=json.dumps([told("user", type="text", content="Again?")]),
+        gen_ai__output__messages=json.dumps(
+            [
+                told("assistant", type="tool_call", id="c1", name="look", arguments={}),
+                told("assistant", type="text", content="Yes."),
+            ]
+        ),
+    )
+    root.links = [
+        Link(trace_id="ef" * 16, span_id="1" * 16, attributes={"retrospan.link.type": "resumes"}),
+    ]
+    looked = _span(2, "execute_tool", gen_ai__tool__name="look", gen_ai__tool__call__id="c1")
+    run = read_run(TRACE, [root, looked])
+    assert len(run.calls.models) == 2
+    assert [edge.subject for edge in run.edges if edge.role == "resumes"] == [f"run:{TRACE}", f"{RUN}1"]

@@ -153,6 +153,21 @@ def test_an_exception_that_was_logged_says_why_a_call_failed(
     assert ask(store, "SELECT failure_context FROM missing_layers") == [{"failure_context": False}]
 
 
+def test_what_is_logged_on_a_span_that_never_ended_is_read(
+    interpreter: Interpreter, store: EmbeddedStore
+) -> None:
+    begun: dict[str, object] = {
+        "retrospan.begun.name": "chat m",
+        "retrospan.begun.parent_span_id": "",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+    }
+    records = [record("retrospan.begun", AT, begun, span_id=1), evaluated(AT + 1, span_id=1)]
+    interpreted(interpreter, store, [], records)
+    expected = {"step": 1, "span_id": f"{1:016x}", "name": "x", "judged": f"step:{TRACE.hex()}/1"}
+    assert ask(store, "SELECT step, span_id, name, judged FROM evaluations") == [expected]
+
+
 def test_a_megabyte_and_control_characters_go_through(interpreter: Interpreter, store: EmbeddedStore) -> None:
     explanation = "\x1b[31m\x00" + "ü" * 500_000
     interpreted(

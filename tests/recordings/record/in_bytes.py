@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fix_recordings import Recording
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from recordings.record.said import Answer, opened
 
+#: What an attribute is called that tells of a model; of an answer.
+_OF_MODELS = re.compile(
+    r"(?i)model|llm|prompt|completion|token|gen_ai\.(request|response|usage|input|output)"
+)
+_OF_ANSWERS = re.compile(r"(?i)respon|output|completion|version")
+#: Clocks of two processes: so many nanoseconds apart at most.
+_APART = 2_000_000
 _COUNTS = re.compile(r"(?i)token|usage|input|output|prompt|completion")
 
 
@@ -34,6 +42,12 @@ class Bytes:
         numbers = [value for key, value in said if _COUNTS.search(key) and value.isdigit()]
         numbers += re.findall(r"(?i)(?:token|prompt|completion)[\w.]*:(\d+)", self._text)
         self._counts = set(map(int, numbers))
+        self._texts = re.sub(r"[\\\s]", "", "\n".join(value for _, value in said))
+        self._around = [
+            (span.start_time_unix_nano - _APART, span.end_time_unix_nano + _APART)
+            for span in _spans(recording)
+            if any(_OF_MODELS.search(pair.key) for pair in span.attributes)
+        ]
         self.has_failed = any(key == "status" and value == "2" for key, value in said)
 
     def hold(self, value: Any) -> bool:
@@ -49,6 +63,14 @@ class Bytes:
             return all(self.hold(inner) for inner in value)
         return _plain(json.dumps(value)) in self._text
 
+    def hold_text(self, text: str) -> bool:
+        """Whether what a model wrote is there: an object that it wrote as text has to be there as that text."""
+        return self.hold(text) and (text[:1] not in ("{", "[") or re.sub(r"[\\\s]", "", text) in self._texts)
+
+    def name_answerer(self, name: str) -> bool:
+        """Whether the model that answered is named, in a place for answers."""
+        return any(name in value and _OF_ANSWERS.search(key) for key, value in self._pairs)
+
     def name_model(self, name: str, longer: str) -> bool:
         """Whether a model is named, not only as the beginning of a longer name."""
         rest = _plain(longer)[len(_plain(name)) :] if longer.startswith(name) and longer != name else ""
@@ -56,13 +78,15 @@ class Bytes:
             re.search(re.escape(_plain(name)) + (f"(?!{re.escape(rest)})" if rest else ""), self._text)
         )
 
-    def tell_call(self, answer: Answer | None) -> bool:
-        """Whether a model call left anything: its text, or an id of what it asked for; a failure, if it failed."""
+    def tell_call(self, answers: Sequence[Answer | None], times: Sequence[int], place: int) -> bool:
+        """Whether a model call left anything: its text, or an id of what it asked for; a span of its own, if it failed."""
+        answer = answers[place]
         if answer is None:
-            return self.has_failed or "maximumcontextlength" in self._text
+            around = [span for span in self._around if span[0] <= times[place] <= span[1]]
+            return any(sum(begin <= time <= end for time in times) == 1 for begin, end in around)
         text, calls = answer
         ids = [call_id for call_id, _, _ in calls if call_id]
-        return self.hold(text) if text else any(map(self.hold, ids))
+        return self.hold_text(text) if text else any(map(self.hold, ids))
 
     def count(self, numbers: Iterable[int]) -> bool:
         """Whether the sum of token counts is there, or each of them."""
@@ -78,23 +102,27 @@ class Bytes:
 
 
 def _said(recording: Recording) -> Iterator[tuple[str, str]]:
-    for body in recording.traces:
-        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-            for scope in resource.scope_spans:
-                for span in scope.spans:
-                    yield "name", span.name
-                    yield "status", str(span.status.code)
-                    yield "status.message", span.status.message
-                    yield from _pairs(span.attributes)
-                    for event in span.events:
-                        yield "event", event.name
-                        yield from _pairs(event.attributes)
+    for span in _spans(recording):
+        yield "name", span.name
+        yield "status", str(span.status.code)
+        yield "status.message", span.status.message
+        yield from _pairs(span.attributes)
+        for event in span.events:
+            yield "event", event.name
+            yield from _pairs(event.attributes)
     for body in recording.logs:
         for group in ExportLogsServiceRequest.FromString(body).resource_logs:
             for scope_logs in group.scope_logs:
                 for record in scope_logs.log_records:
                     yield "body", _printed(record.body)
                     yield from _pairs(record.attributes)
+
+
+def _spans(recording: Recording) -> Iterator[Span]:
+    for body in recording.traces:
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            for scope in resource.scope_spans:
+                yield from scope.spans
 
 
 def _pairs(attributes: Iterable[KeyValue]) -> Iterator[tuple[str, str]]:

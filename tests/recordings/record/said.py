@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 #: What some frameworks write around a result of a tool.
@@ -37,8 +37,11 @@ def bare(value: Any) -> Any:
     return value
 
 
-def told(request: dict[str, Any]) -> list[Part] | None:
-    """What a request says to the model; None when it leans on what the server keeps."""
+def told(request: dict[str, Any], kept: Mapping[str, dict[str, Any]]) -> list[Part] | None:
+    """What a request says to the model; None when it leans on what the server keeps.
+
+    `kept` are the items that the server answered, by id: a request may name one instead of repeating it.
+    """
     if request.get("previous_response_id"):
         return None
     instructions = request.get("instructions") or request.get("system") or request.get("systemInstruction")
@@ -47,7 +50,7 @@ def told(request: dict[str, Any]) -> list[Part] | None:
     if isinstance(turns, str):
         turns = [{"role": "user", "content": turns}]
     for turn in turns:
-        found += _of_turn(turn)
+        found += _of_turn(kept.get(turn["id"], turn) if turn.get("type") == "item_reference" else turn)
     return _joined(found)
 
 
@@ -74,6 +77,14 @@ def _of_turn(turn: dict[str, Any]) -> Iterator[Part]:
                 yield (role, "text", block["text"])
     for call in turn.get("tool_calls") or []:
         yield ("assistant", "call", call["function"]["name"])
+
+
+def items_of(responses: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The items of answers of the Responses API by their ids, as a server keeps them."""
+    outputs = (response.get("output") for response in responses)
+    return {
+        item["id"]: item for output in outputs if isinstance(output, list) for item in output if "id" in item
+    }
 
 
 def answered(response: dict[str, Any]) -> Answer | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from retrospan.schemas.attributes import (
@@ -64,8 +65,10 @@ class Cleaner:
         self.values = 0
         self.withheld = 0
 
-    def span(self, data: bytes) -> bytes:
-        return self._clean(data, SPAN)
+    def span(self, data: bytes, known: Iterable[bytes] = ()) -> bytes:
+        """Return the span without what is to be taken out; `known` are attributes of it that are known to hold
+        nothing."""
+        return self._clean(data, SPAN, known)
 
     def log_record(self, data: bytes) -> bytes:
         return self._clean(data, LOG)
@@ -76,11 +79,14 @@ class Cleaner:
     def scope(self, data: bytes) -> bytes:
         return self._clean(data, SCOPE)
 
-    def _clean(self, data: bytes, shape: Message) -> bytes:
+    def _clean(self, data: bytes, shape: Message, known: Iterable[bytes] = ()) -> bytes:
         if self._matcher is None or not data:
             return data
         try:
-            if not self._matcher.may_hold(data):
+            unknown = data
+            for pair in known:
+                unknown = unknown.replace(pair, b"", 1)
+            if not self._matcher.may_hold(unknown):
                 return data
             walk = Walk(self._matcher)
             new = walk.message(data, shape)

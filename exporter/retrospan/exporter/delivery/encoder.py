@@ -24,17 +24,20 @@ from retrospan.exporter.delivery.encoding import (
 from retrospan.exporter.delivery.notices import Losses
 from retrospan.exporter.delivery.outbox import Outbox
 from retrospan.exporter.delivery.pulse import Pulse
-from retrospan.exporter.delivery.records import LogRecord, Signal
+from retrospan.exporter.delivery.records import BegunRecord, LogRecord, Signal
 from retrospan.exporter.delivery.reduction import reduced
 from retrospan.exporter.delivery.requests import ExportRequest, Origin, Packer, joined
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.attributes import EXPORTER_LOST
+from retrospan.schemas.redaction.messages import LOG
+from retrospan.schemas.redaction.walk import fields
 
 #: An event loop that wants to go on waits for the interpreter's lock up to 5 ms. It gets it after each slice of work,
 #: by a sleep long enough for it to wake up and take it.
 _SLICE_SECONDS, _REST_SECONDS = 0.0002, 0.0001
 _IDLE_SECONDS = 1.0
 _MOST_ORIGINS = 1_000
+_LARGE_BYTES, _MOST_REMEMBERED = 1_000, 200
 
 
 class Encoder:
@@ -55,6 +58,7 @@ class Encoder:
         self._backlog, self._outbox, self._losses = backlog, outbox, losses
         self._finished, self._pulse = finished, pulse
         self._origins: dict[tuple[int, int], tuple[Resource, InstrumentationScope | None, Origin]] = {}
+        self._harmless: dict[int, tuple[bytes, ...]] = {}
         self._told_lost = 0
         self.reduced = 0
         self.closing = threading.Event()
@@ -116,7 +120,26 @@ class Encoder:
                 )
             self.reduced += 1
             data = small
-        return self._cleaner.log_record(data) if signal is Signal.LOGS else self._cleaner.span(data)
+        if not isinstance(entry, LogRecord):
+            context = entry.get_span_context()
+            return self._cleaner.span(data, self._harmless.pop(context.span_id if context else 0, ()))
+        cleaned = self._cleaner.log_record(data)
+        if cleaned is data and isinstance(entry, BegunRecord):
+            self._remember(entry.span_id, data)
+        return cleaned
+
+    def _remember(self, span_id: int, record: bytes) -> None:
+        """Keep the large attributes of a span that has begun, which hold nothing that is to be taken out: to search
+        them takes most of the time, and the span has them again when it ends."""
+        large = tuple(
+            each.content
+            for each in fields(record)
+            if each.number == LOG.attributes and len(each.content) > _LARGE_BYTES
+        )
+        if large:
+            self._harmless[span_id] = large
+            if len(self._harmless) > _MOST_REMEMBERED:
+                del self._harmless[next(iter(self._harmless))]
 
     def _origin(self, resource: Resource, scope: InstrumentationScope | None) -> Origin:
         lost = self._losses[Signal.TRACES].total

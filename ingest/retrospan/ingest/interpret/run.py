@@ -26,6 +26,7 @@ from retrospan.ingest.interpret.assembly.run_outcome import (
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.states import Change, States, read_changes
 from retrospan.ingest.interpret.assembly.steps import read_steps
+from retrospan.ingest.interpret.assembly.told_thoughts import join_thoughts
 from retrospan.ingest.interpret.assembly.transcripts import synthesize_calls
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.values import Values
@@ -129,6 +130,7 @@ def interpret(
     # What was read stays as it is: what the run makes of its spans is noted in copies.
     tree = Tree([span.copy() for span in spans])
     synthesize_calls(tree)
+    join_thoughts(tree)
     find_answering_steps(tree)
     inherit(tree)
     gap = find_gap(tree)

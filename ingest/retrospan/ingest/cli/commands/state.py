@@ -96,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
             session.screen.say(_not_known(run_id, steps, place))
         return unknown
     warn_if_incomplete(session, found)
-    until = FOREVER if place.at is None or _is_last(steps, place) else place.at.clickhouse()
+    at_end = arguments.at is None and _is_last(steps, place)
+    until = FOREVER if place.at is None or at_end else place.at.clickhouse()
     observed, basis = rests_on(session, run_id, until)
     if not place.known:
         session.screen.say(
@@ -107,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
             show_believed(session, run_id, until)
     else:
         _show_place(session, run_id, place, rows, basis)
-    if found is not None and is_stopped(found) and _is_last(steps, place):
+    if found is not None and is_stopped(found) and at_end:
         show_last_words(session, found)
     return unknown
 

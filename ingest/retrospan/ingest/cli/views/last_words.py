@@ -10,7 +10,7 @@ from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.table import Column, show_table, show_wrapped
 from retrospan.ingest.cli.terminal.text import counted, fitted
-from retrospan.ingest.cli.terminal.values import brief_json, call
+from retrospan.ingest.cli.terminal.values import brief_json, call, parse
 
 #: Outcomes of runs that stopped; of an incomplete one only where it is known that it never ended.
 STOPPED = ("killed", "lost")
@@ -117,7 +117,7 @@ def _show_lines(session: Session, name: str, lines: Sequence[str], style: Style 
 def _called(row: Row) -> str:
     step = "" if row["step"] is None else f"step {row['step']}: "
     name = str(row["name"]) or "-"
-    said = call(name, row["arguments"]) if row["kind"] == "tool" else f"model {name}"
+    said = call(name, parse(row["arguments"])) if row["kind"] == "tool" else f"model {name}"
     return step + said
 
 

@@ -48,7 +48,7 @@ def _requests(
     for span in sorted(inference, key=tree.depth, reverse=True):
         # Each list is taken once, by the span right around it.
         inner = [requests.pop(each) for each in below.get(span, [])]
-        if len(inner) > 1 or (inner and _only_wraps(span, inner[0][0])):
+        if len(inner) > 1 or any(_only_wraps(span, one) for one, _ in inner):
             for one, _ in inner:
                 if one.response_id is not None and one.response_id == span.response_id:
                     _complete(one, span)  # what is around them tells of one of them as well

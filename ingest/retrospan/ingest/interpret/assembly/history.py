@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.schemas import semconv
 
 
 class History:
@@ -30,9 +31,9 @@ class History:
     def rebuild(self, call: NormalizedSpan) -> tuple[list[Message], str]:
         """Return the full input of the next call and how it is known: full, rebuilt, inferred or none."""
         given = list[Message]()
+        lists = told_in_one_list(call)
         for message in call.input:
-            # A whole list of messages is what was sent: a framework may leave out what the model said beside its calls.
-            fuller = self._fuller(message) if call.is_in_events else message
+            fuller = message if lists else self._fuller(message)
             if fuller is not message and given and given[-1] == _without_calls(fuller):
                 given.pop()  # its text stands by itself, before its calls
             given.append(fuller)
@@ -122,6 +123,12 @@ class History:
             read = (message, _ids(message, "tool_call"), _ids(message, "tool_call_response"))
             self._read[id(message)] = read
         return read[1], read[2]
+
+
+def told_in_one_list(call: NormalizedSpan) -> bool:
+    """Tell whether the input is one list, which says of each message all that was sent; one that is told by an event
+    for each message may leave out the text that stood before calls."""
+    return semconv.INPUT_MESSAGES in call.sent.attributes
 
 
 def _without_calls(message: Message) -> Message:

@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.assembly.act_invariants import (
     unread_answers,
 )
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.assembly.gap_invariants import calls_without_end, gaps_between_calls
 from retrospan.ingest.interpret.assembly.prompt_invariants import (
     orphaned_results,
     printed_objects,
@@ -61,6 +62,8 @@ INVARIANTS: tuple[Invariant, ...] = (
     other_answers,
     request_models,
     agent_names,
+    gaps_between_calls,
+    calls_without_end,
 )
 
 

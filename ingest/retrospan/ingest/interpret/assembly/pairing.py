@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
+from retrospan.ingest.interpret.assembly.asked_models import complete_asked
 from retrospan.ingest.interpret.assembly.calls import (
     Calls,
     ModelCall,
@@ -20,6 +21,7 @@ from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.untold_prompts import infer_prompts
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.messages import error_of, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -39,6 +41,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     calls = Calls()
     requests = with_retold_calls(tree, single_requests(tree))
     complete_models(tree, requests)
+    complete_asked(requests, tree.nearest(lambda span: span.operation == "inference"))
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
@@ -69,6 +72,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
             calls.tools.append(_without_execution(call, calls.models, results, interrupted_or_cut))
     calls.tools += _run_by_providers(calls.models)
     calls.tools.sort(key=lambda tool: _order(tool, calls.models))
+    infer_prompts(tree, calls)
     return calls
 
 

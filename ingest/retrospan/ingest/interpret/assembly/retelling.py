@@ -67,7 +67,7 @@ class Retelling:
         answer = self._calls[place].span.output
         retold, results = _told(self._after(place) or ())
         if retold and _calls(answer):
-            return completed(answer, retold)
+            return _with_text(completed(answer, retold), retold)
         asked = _calls(retold)
         have_results = bool(results) and _ids(asked) <= _ids(results)
         if not answer:
@@ -120,10 +120,19 @@ class Retelling:
         )
 
 
+def _with_text(answer: list[Message], retold: Sequence[Message]) -> list[Message]:
+    """Return an answer of calls alone with the text that stands before just these calls where it is retold."""
+    texts = [part for message in retold for part in parts_of(message, "text")]
+    ids = [part.get("id") for part in _calls(answer)]
+    if not texts or _texts(answer) or None in ids or ids != [part.get("id") for part in _calls(retold)]:
+        return answer
+    return [{**answer[0], "parts": [*texts, *answer[0]["parts"]]}, *answer[1:]]
+
+
 def _may_lack(span: NormalizedSpan) -> bool:
-    """Tell whether an answer may lack something: it ended for calls that it does not hold, or holds some without ids."""
+    """Tell whether an answer may lack something: it ended for calls that it does not hold, or holds calls alone."""
     if not span.output or _calls(span.output):
-        return not span.output or has_gaps(span.output)
+        return not span.output or has_gaps(span.output) or not _texts(span.output)
     return not span.finish_reasons or any(_FOR_TOOLS.search(reason) for reason in span.finish_reasons)
 
 

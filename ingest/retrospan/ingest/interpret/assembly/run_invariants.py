@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from retrospan.ingest.interpret.assembly.asked_models import VERSION
 from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun, leaves_of
 from retrospan.ingest.interpret.normalize.message import text_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
@@ -14,8 +15,6 @@ from retrospan.ingest.json_text import read_value
 _TEXT = 24
 #: What no two runs have in common.
 _RANDOM = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
-#: What tells a version of a model from the name by which it is asked for.
-_VERSION = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4})\Z")
 
 
 def failed_agents(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -80,7 +79,7 @@ def request_models(run: AssembledRun) -> Iterator[ParseIssue]:
     asked = {(call.span.agent_name, call.span.request_model) for call in run.calls.models}
     for call in run.calls.models:
         name = call.span.request_model
-        version = _VERSION.search(name or "")
+        version = VERSION.search(name or "")
         if name is None or version is None or name != call.span.response_model:
             continue
         if (call.span.agent_name, name[: version.start()]) in asked:

@@ -40,13 +40,19 @@ def _refine(span: NormalizedSpan) -> None:
 
 def _read_published(published: dict[str, object], span: NormalizedSpan) -> None:
     used = published.get("models_usage")
+    source = published.get("source")
+    if isinstance(published.get("content"), str) and not isinstance(used, dict):
+        # No result: those are lists. What the model said before its calls is an event of its own.
+        thought = _message(published, "assistant") if published.get("type") == "ThoughtEvent" else None
+        if thought is not None and isinstance(source, str):
+            span.output, span.is_thought, span.agent_name = [thought], True, source
+        return
     message = _message(published, "assistant" if isinstance(used, dict) else "tool")
     if message is None:
         return
     if not isinstance(used, dict):
         span.input = [message]
         return
-    source = published.get("source")
     span.operation, span.is_told = "inference", True
     span.agent_name = source if isinstance(source, str) else span.agent_name
     span.output = [message]

@@ -278,6 +278,14 @@ EVERY_FAMILY = Vocabulary(
         semconv.TRACELOOP_ENTITY_INPUT,
         semconv.MLFLOW_SPAN_INPUTS,
     ),
+    judges=(
+        "gen_ai.evaluation.evaluator.name",
+        "gen_ai.evaluation.evaluator.id",
+        "gen_ai.evaluation.evaluator",
+        "gen_ai.evaluation.evaluator.source",
+    ),
+    # Pydantic AI
+    compaction_tokens=("compaction.tokens_before", "compaction.tokens_after"),
     users=(
         *OPENTELEMETRY.users,
         "langfuse.user.id",

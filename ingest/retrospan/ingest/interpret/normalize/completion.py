@@ -13,8 +13,8 @@ _FAILED = re.compile(r"""(?:status["'\\]*\s*[:=]\s*["'\\]*error|is_?[Ee]rror["'\
 
 
 def has_gaps(messages: Sequence[Message]) -> bool:
-    """Tell whether there is a call or a result without its id."""
-    return any("id" not in part for part in _acts(messages))
+    """Tell whether there is a call or a result without its id, or a call without arguments."""
+    return any("id" not in part or _lacks_arguments(part) for part in _acts(messages))
 
 
 def has_results(messages: Sequence[Message]) -> bool:
@@ -43,10 +43,10 @@ def agree(messages: Sequence[Message], other: Sequence[Message]) -> bool:
 
 
 def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Message]:
-    """Return the messages with the ids, and the errors, that another version of the same acts has.
+    """Return the messages with the ids, arguments and errors that another version of the same acts has.
 
     Acts are the same in the same order: a call by name and arguments, a result by its content, and by the id where both
-    have one. What does not fit is left as it is.
+    have one. A call without arguments is the one with its id. What does not fit is left as it is.
     """
     waiting = list(_acts(other))
     return [_completed(message, waiting) for message in messages]
@@ -106,6 +106,8 @@ def _with(part: Part, waiting: list[Part]) -> Part:
     # The keys in the order in which a part is read, for equal texts of equal parts.
     if "id" in other and "id" not in part:
         part = cast("Part", {"type": part["type"], "id": other["id"], **part})
+    if _lacks_arguments(part) and not _lacks_arguments(other):
+        part = {**part, "arguments": other.get("arguments")}
     if "is_error" in other and "is_error" not in part:
         part = {**part, "is_error": True}
     return part
@@ -115,8 +117,15 @@ def _is_act(part: Part, other: Part) -> bool:
     if part["type"] != other["type"] or ("id" in part and "id" in other and part["id"] != other["id"]):
         return False
     if part["type"] == "tool_call":
-        return part.get("name") == other.get("name") and part.get("arguments") == other.get("arguments")
+        is_known = part.get("arguments") == other.get("arguments") or (
+            "id" in part and "id" in other and (_lacks_arguments(part) or _lacks_arguments(other))
+        )
+        return part.get("name") == other.get("name") and is_known
     return part["type"] == "tool_call_response" and part.get("response") == other.get("response")
+
+
+def _lacks_arguments(part: Part) -> bool:
+    return part["type"] == "tool_call" and part.get("arguments") is None
 
 
 def _is_same(part: Part, told: Part) -> bool:

@@ -61,7 +61,6 @@ def read_content(
         said = list(_event_messages(sent, names))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
-        span.is_in_events = bool(said)
     _complete(sent, places, span, is_whole=is_whole)
     span.input = answered_once(span.input)
     leading: list[Part] = []
@@ -136,6 +135,9 @@ def _element(element: dict[str, object], role: str) -> Message | None:
     if not isinstance(message, dict):
         return None
     opened = dict(message)
+    thought = element.get("thought") if message is not element else None
+    if isinstance(thought, str) and thought and opened.get("tool_calls") and not opened.get("content"):
+        opened["content"] = thought  # the text before calls, beside the message that holds them
     for key, wrapper in (("tool_calls", "tool_call"), ("contents", "message_content")):
         items = opened.get(key)
         if isinstance(items, list):

@@ -54,7 +54,6 @@ class NormalizedSpan:
     system: list[Part] = field(default_factory=list)
     input: list[Message] = field(default_factory=list)
     output: list[Message] = field(default_factory=list)
-    is_in_events: bool = False  # each message came in an event, which leaves out the text beside calls
     tool_definitions: object = None
     finish_reasons: list[str] = field(default_factory=list)
     tokens: TokenUsage = field(default_factory=TokenUsage)
@@ -79,6 +78,7 @@ class NormalizedSpan:
     framework_input: object = None
     framework_output: object = None
     is_part: bool = False  # tells of the same request as a span above it
+    is_thought: bool = False  # tells what a model said before the calls of the answer that is told next
     is_told: bool = False  # a model call without a span of its own: another span tells of it
     state_before: dict[str, object] | None = None
     state_after: dict[str, object] | None = None

@@ -6,6 +6,7 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.exchange import is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
@@ -16,8 +17,6 @@ from retrospan.schemas import semconv
 
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
-#: The last word of a span's name, after the kind of thing that it names: `Tool.search`.
-_LAST_WORD = re.compile(r"[^\s.:/]+\Z")
 
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
@@ -41,11 +40,11 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
 
 
 def _name_in(sent: Span) -> str:
-    """Return the tool that a span is called after: the last word of its name where an attribute says just that word."""
-    called = _CALLED.sub("", sent.name)
-    word = _LAST_WORD.search(called)
-    said = {value.strip('"') for value in sent.attributes.values() if isinstance(value, str)}
-    return word[0] if word and word[0] in said else called
+    """Return the name in that of the span: what is beside it there belongs to the framework if `name` says so."""
+    name = _CALLED.sub("", sent.name)
+    said = sent.attributes.get("name")
+    said = said.strip('"') if isinstance(said, str) else ""
+    return said if said and is_same_tool(name, said) else name
 
 
 def read_result(places: SpanFields, span: NormalizedSpan) -> None:

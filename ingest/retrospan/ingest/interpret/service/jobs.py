@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import count
 
 from retrospan.ingest.interpret.conversations import Conversations
+from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.rows.rows import Rows
-from retrospan.ingest.interpret.service.batch import InterpretedTraces, decode_traces, interpret_traces
+from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
+from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
@@ -85,7 +87,7 @@ def interpret_job(job: Job) -> BatchResult | None:
     for page in job.pages:
         raw_spans += parse_spans(page)
         pages += 1
-    given = decode_traces(job.newest, raw_spans, parse_logs(job.logs))
+    given = decode_traces(job.newest, raw_spans, parse_logs(job.logs), EVERY_FAMILY.response_ids)
     del raw_spans  # of a long run they take as much as all the rest
     generations = count(job.generation + 1)
     batch = interpret_traces(
@@ -127,7 +129,7 @@ def _interpret_members(
         store, job.tenant, wanted, job.most_rows, job.page_spans
     )
     arrived = {raw.trace_id for raw in raw_spans} | {log.trace_id for log in raw_logs}
-    given = decode_traces(newest, raw_spans, raw_logs)
+    given = decode_traces(newest, raw_spans, raw_logs, EVERY_FAMILY.response_ids)
     del raw_spans, raw_logs
     batch = interpret_traces(
         job.tenant,

@@ -12,29 +12,9 @@ from retrospan.schemas.store import Store
 #: Superseded rows stay this long, for queries that began with them.
 KEEP_SECONDS = 120.0
 
-#: Tables whose superseded rows must be deleted; the others replace them by themselves.
-GENERATIONAL = (
-    "values",
-    "model_calls",
-    "tool_calls",
-    "steps",
-    "state_changes",
-    "edges",
-    "failures",
-    "attempts",
-    "agents",
-    "loops",
-    "habits",
-    "crossings",
-    "observations",
-    "uses",
-    "decisions",
-    "effects",
-    "checkpoints",
-    "approvals",
-    "compactions",
-    "problems",
-)
+#: Tables that replace their rows by themselves; of all others superseded rows must be deleted.
+_REPLACING = ("spans", "traces", "runs")
+GENERATIONAL = tuple(name for name in TABLES if name not in _REPLACING)
 
 
 class StaleGenerations:

@@ -269,7 +269,12 @@ def _keep(span: Span, kept: dict[str, Event], event: Event) -> None:
 
 
 def _content(event: Event) -> str:
-    said = {key: value for key, value in event.attributes.items() if key not in _OF_THE_RECORD}
+    said = {
+        key: value
+        for key, value in event.attributes.items()
+        # What was taken out is noted once for all of a span, and for each log record.
+        if key not in _OF_THE_RECORD and key != conventions.REDACTED
+    }
     return hash_of([event.name, said])
 
 

@@ -155,6 +155,8 @@ class Vocabulary:
     queries: Names = (semconv.RETRIEVAL_QUERY_TEXT, semconv.MEMORY_QUERY_TEXT)
     data_sources: Names = (semconv.DATA_SOURCE_ID, semconv.MEMORY_STORE_ID)
     users: Names = (semconv.USER_ID, semconv.ENDUSER_ID)
+    judges: Names = ()  # who evaluated: no convention has a name for it yet
+    compaction_tokens: Names = ()  # before a shortening of the context that has a span of its own, and after it
     texts: frozenset[str] = frozenset(  # whose values are texts
         (
             STEP_NAME,

@@ -25,8 +25,6 @@ from retrospan.schemas import semconv
 COMPACTIONS = ("summary", "edit", "trim")
 #: Kinds of spans whose flag sums up what lies inside them.
 _AROUND = ("agent", "workflow", "step")
-#: Pydantic AI: the tokens around a shortening that has a span of its own.
-_BEFORE, _AFTER = "compaction.tokens_before", "compaction.tokens_after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,8 @@ def _compaction(
     """Return a shortening that has a span or an event of its own."""
     fields = Fields(attributes, span.sent.span_id, problems)
     found = _at(span, at, _following(span, at, calls), whereabouts, problems)
-    return Compaction(found.event, None, fields.count(_BEFORE), fields.count(_AFTER), found.model_call)
+    before, after = span.names.compaction_tokens or ("", "")
+    return Compaction(found.event, None, fields.count(before), fields.count(after), found.model_call)
 
 
 def _at(

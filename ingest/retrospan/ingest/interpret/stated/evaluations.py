@@ -41,13 +41,8 @@ _RESULTS = (
     semconv.EVALUATION_SCORE_LABEL,
     semconv.EVALUATION_EXPLANATION,
 )
-#: Where frameworks say who judged: no convention has a name for it yet.
-_JUDGES = (
-    "gen_ai.evaluation.evaluator.name",
-    "gen_ai.evaluation.evaluator.id",
-    "gen_ai.evaluation.evaluator",
-    "gen_ai.evaluation.evaluator.source",
-)
+#: Where an element of a list says who judged.
+_JUDGE = "judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +193,7 @@ def _listed(attributes: Attributes, prefix: str, at: int, of_own: bool) -> list[
         said: dict[str, object] = {name: fields[key] for name, key in _SAME.items() if key in fields}
         metadata = read_value(fields.get("metadata"))
         judge = metadata.get("evaluator") if isinstance(metadata, dict) else None
-        said[_JUDGES[0]] = judge if isinstance(judge, str) and judge else fields.get("annotator_kind")
+        said[_JUDGE] = judge if isinstance(judge, str) and judge else fields.get("annotator_kind")
         found.append(
             _Said(said, at, of_own, {name: f"{prefix}.{inner}.{key}" for name, key in _SAME.items()})
         )
@@ -237,7 +232,7 @@ def _evaluation(
 
 def _judge(said: _Said, span: NormalizedSpan) -> str | None:
     """Return who judged: as the evaluation says, else the agent or the model of the evaluator's span."""
-    for name in _JUDGES:
+    for name in (_JUDGE, *span.names.judges):
         value = read_value(said.attributes.get(name))
         named = value.get("name") if isinstance(value, dict) else value
         if isinstance(named, str) and named:

@@ -1,0 +1,56 @@
+"""Invariants of what is missing: what one call of an agent says, all of them say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
+
+
+def gaps_between_calls(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield calls that name no model, or no messages, where others of the same agent and instrumentation do.
+
+    That a model was asked for by its name is known of others only if another name answered.
+    """
+    own: dict[tuple[str | None, str], list[ModelCall]] = {}
+    for call in run.calls.models:
+        own.setdefault((call.span.agent_name, call.span.sent.scope), []).append(call)
+    for calls in own.values():
+        for field in ("request_model", "response_model", "input_messages"):
+            missing = [call for call in calls if _lacks(call, field)]
+            if missing and any(_has(call, field) for call in calls):
+                for call in missing:
+                    reason = "not known of this call, and said of others of the same agent"
+                    yield issue(call.span.sent.span_id, field, "", reason)
+
+
+def _has(call: ModelCall, field: str) -> bool:
+    if field == "input_messages":
+        return bool(call.input)
+    if field == "response_model":
+        return call.span.response_model is not None
+    return call.span.request_model not in (None, call.span.response_model)
+
+
+def _lacks(call: ModelCall, field: str) -> bool:
+    """Tell whether something is not known that could be: a call that failed has no model that answered."""
+    if field == "response_model" and (call.span.failed or not call.span.output):
+        return False
+    return not call.input if field == "input_messages" else getattr(call.span, field) is None
+
+
+def calls_without_end(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield calls of which nothing shows whether they were executed, in a run whose executions are known by later prompts.
+
+    Where executions have spans, that one has none says that there was none, as far as it is known.
+    """
+    told = [tool.result_source for tool in run.calls.tools if tool.span is None]
+    if "message" not in told or len(told) < len(run.calls.tools):
+        return
+    for tool in run.calls.tools:
+        if tool.status == "unknown" and tool.asked is not None:
+            asking = run.calls.models[tool.asked.by - 1].span.sent.span_id
+            reason = "asked for, and nothing shows whether it was executed: executions have no spans here"
+            yield issue(asking, "tool_calls", tool.call_id or tool.name, reason)

@@ -1,0 +1,162 @@
+"""What other spans of a run say of a call whose own span does not: its prompt, its model, its text, how the run ended."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from made_runs import act, agent, asks, chat, returned, rows, said, tool
+
+from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.spans.span import Span
+
+ASKED = said("user", "How is Oslo?")
+OSLO = {"city": "Oslo"}
+SNOW = {"sky": "snow"}
+CALL = asks("weather", OSLO, "c1")
+FAILED: dict[str, Any] = {"error": "BadRequest", "status": "error"}
+
+
+def prompt(found: Rows, call: int = 2) -> tuple[str, list[object]]:
+    """How the input of a model call is known, and the input."""
+    texts = {value.number: json.loads(value.json) for value in found.values if value.json}
+    row = found.model_calls[call - 1]
+    return row.history, [texts[number] for number in row.input_values]
+
+
+def executed(at: float = 3, result: object = SNOW, **more: Any) -> Span:
+    return tool(at, "weather", OSLO, result, gen_ai__tool__call__id="c1", **more)
+
+
+def test_a_request_that_failed_without_a_word_had_been_given_what_its_agent_had_come_to() -> None:
+    found = rows(agent(), chat(1, [ASKED], CALL), executed(), chat(5, **FAILED))
+    assert prompt(found) == ("inferred", [ASKED, said("assistant", CALL), returned("c1", SNOW)])
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [],  # the tool may still have been at work
+        [executed(takes=10)],
+        [executed(result=None)],  # what it returned is not known
+        [executed(**FAILED)],  # what the model was told of the failure is not
+        [executed(), chat(4, (), "Let me think.", gen_ai__agent__name="other")],  # another agent spoke
+    ],
+)
+def test_a_prompt_is_not_inferred_from_less(between: list[Span]) -> None:
+    found = rows(agent(), chat(1, [ASKED], CALL), *between, chat(5, **FAILED))
+    assert prompt(found, len(found.model_calls)) == ("none", [])
+
+
+def test_a_prompt_of_a_request_that_did_not_fail_or_is_told_stays() -> None:
+    assert prompt(rows(agent(), chat(1, [ASKED], CALL), executed(), chat(5, (), "Snow.")))[0] == "none"
+    told = rows(agent(), chat(1, [ASKED], CALL), executed(), chat(5, [ASKED], **FAILED))
+    assert prompt(told) == ("full", [ASKED])
+    answered = rows(agent(), chat(1, [ASKED], "Snow."), chat(5, **FAILED))
+    assert prompt(answered) == ("none", [])  # nothing was to be told
+
+
+def models(asked: str | None, answered: str | None) -> dict[str, str]:
+    names = {"gen_ai__request__model": asked, "gen_ai__response__model": answered}
+    return {key: name for key, name in names.items() if name}
+
+
+def test_the_span_around_several_requests_names_the_model_that_was_asked_for() -> None:
+    def asked(outer: str, inner: str) -> list[str | None]:
+        around = act("chat", 1, takes=20, span_id=f"{7:016x}", **models("m", outer))
+        below = [
+            chat(at, [ASKED], text, inside=around.span_id, **models(None, inner))
+            for at, text in ((2, "Snow."), (4, "Rain."))
+        ]
+        return [call.request_model for call in rows(agent(), around, *below).model_calls]
+
+    assert asked("m-2024-07-18", "m-2024-07-18") == ["m", "m"]
+    assert asked("m-2024-07-18", "n-2024-07-18") == [None, None]  # another model answered
+
+
+def test_a_version_that_no_span_calls_asked_for_is_what_answered() -> None:
+    def asked(first: dict[str, str]) -> str | None:
+        one = chat(1, [ASKED], CALL, **first)
+        found = rows(agent(), one, executed(), chat(5, [ASKED], **models("m", None), **FAILED))
+        return found.model_calls[0].request_model
+
+    unlabelled = {"langfuse__observation__model__name": "m-2024-07-18"}
+    assert asked(unlabelled) == "m"
+    assert asked(models("m-2024-07-18", "m-2024-07-18")) == "m-2024-07-18"  # its span says so
+    assert asked({"langfuse__observation__model__name": "n-2024-07-18"}) == "n-2024-07-18"
+
+
+def test_a_text_that_is_retold_before_just_these_calls_was_said_with_them() -> None:
+    def said_first(*retold: dict[str, object] | str) -> object:
+        again = [ASKED, said("assistant", *retold), returned("c1", "snow")]
+        found = rows(agent(), chat(1, [ASKED], CALL), executed(), chat(5, again, "Snow."))
+        texts = {value.number: json.loads(value.json) for value in found.values if value.json}
+        return texts[found.model_calls[0].output_values[0]]
+
+    assert said_first("I will look.", CALL) == said("assistant", "I will look.", CALL)
+    assert said_first(CALL) == said("assistant", CALL)
+    other = asks("weather", {"city": "Bergen"}, "c2")
+    assert said_first("I will look.", CALL, other) == said("assistant", CALL)
+
+
+def test_a_call_without_arguments_has_those_that_the_whole_response_gives_it() -> None:
+    whole = {"choices": [{"message": {"role": "assistant", "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "leave", "arguments": "{}"}}
+    ]}}]}  # fmt: skip
+    call = act(
+        "chat",
+        1,
+        llm__output_messages__0__message__role="assistant",
+        llm__output_messages__0__message__tool_calls__0__tool_call__id="c1",
+        llm__output_messages__0__message__tool_calls__0__tool_call__function__name="leave",
+        output__value=json.dumps(whole),
+    )
+    (asked,) = rows(agent(), call).tool_calls
+    assert asked.arguments == "{}"
+    del call.attributes["output.value"]  # type: ignore[attr-defined]
+    (asked,) = rows(agent(), call).tool_calls
+    assert asked.arguments is None
+
+
+def test_a_run_around_which_nobody_speaks_ended_as_its_last_agent_did() -> None:
+    def outcome(*more: Span, root: str = "", takes: float = 50) -> str:
+        around = act(root, 0, takes=takes, span_id=f"{1:016x}", parent_span_id="", name="serve")
+        inner = act("invoke_agent", 1, takes=20, span_id=f"{5:016x}", **FAILED)
+        asking = chat(2, [ASKED], CALL, inside=inner.span_id)
+        return rows(around, inner, asking, *more).runs[0].outcome
+
+    assert outcome() == "error"
+    assert outcome(root="invoke_workflow", takes=0.5) == "error"  # it only set the agent going
+    assert outcome(root="invoke_workflow") == "ok"  # its program went on from the failure
+    assert outcome(chat(4, [ASKED], "Snow.")) == "ok"  # there is an answer
+    assert outcome(chat(30, [ASKED], CALL)) == "ok"  # somebody else went on
+    assert outcome(act("invoke_agent", 30, takes=5)) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("said_name", "read"),
+    [('"weather"', "weather"), ("weather", "weather"), ("rain", "Tool.weather"), (None, "Tool.weather")],
+)
+def test_the_name_of_a_tool_may_stand_in_that_of_its_span(said_name: str | None, read: str) -> None:
+    span = act("execute_tool", 1, name="Tool.weather")
+    attributes = dict(span.attributes)
+    if said_name is not None:
+        attributes["name"] = said_name
+    span.attributes = attributes
+    assert rows(agent(), span).tool_calls[0].tool_name == read
+
+
+def test_a_thought_beside_the_calls_is_the_text_before_them() -> None:
+    prefix = "llm__input_messages__1__message"
+    told: dict[str, Any] = {
+        "llm__input_messages__0__message__role": "user",
+        "llm__input_messages__0__message__content": "Hi",
+        f"{prefix}__role": "assistant",
+        f"{prefix}__tool_calls__0__tool_call__id": "c1",
+        f"{prefix}__tool_calls__0__tool_call__function__name": "weather",
+        f"{prefix}__tool_calls__0__tool_call__function__arguments": json.dumps(OSLO),
+        "llm__input_messages__1__thought": "I will look.",
+    }
+    call = act("chat", 1, **told)
+    assert prompt(rows(agent(), call), 1)[1][1] == said("assistant", "I will look.", CALL)
