@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.answer import native
-from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Vocabulary, harmless
+from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Allowlist, harmless
 from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.failures import QUERY_TOO_LARGE
 from retrospan.ingest.answer.formats import checked_format
@@ -61,7 +61,7 @@ class Understanding:
         """
         with closing(self._warehouse.connect()) as store:
             version = str(store.rows("SELECT version()")[0][0])
-            self._guard, self.version = Guard(Vocabulary.read(store)), version
+            self._guard, self.version = Guard(Allowlist.read(store)), version
 
     def prepare(self) -> None:
         """Learn where nothing was learned yet."""
