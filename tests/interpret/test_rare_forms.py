@@ -320,7 +320,7 @@ def test_results_without_id_are_doubted_only_where_all_calls_have_one() -> None:
 
 
 def test_an_answer_that_comes_in_two_messages_gets_its_calls_in_the_last() -> None:
-    answer = [said("assistant", "Let me see."), said("assistant", "I look.")]
+    answer = [said("assistant", "Let me see."), said("assistant", "I look.") | {"name": "orla"}]
     first = act(
         "chat", 1,
         gen_ai__input__messages=json.dumps([said("user", "Hi")]), gen_ai__output__messages=json.dumps(answer),
@@ -332,6 +332,7 @@ def test_an_answer_that_comes_in_two_messages_gets_its_calls_in_the_last() -> No
     values = {value.number: json.loads(value.json) for value in found.values if value.json}
     told = [values[number] for number in found.model_calls[0].output_values]
     assert [len(message["parts"]) for message in told] == [1, 2]
+    assert [message.get("name") for message in told] == [None, "orla"]
 
 
 def test_what_cannot_be_interpreted_is_a_run_with_its_times_and_traces() -> None:

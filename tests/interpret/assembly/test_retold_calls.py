@@ -144,3 +144,8 @@ def test_the_span_around_a_call_names_the_model_that_gave_this_answer() -> None:
     other = message | {"tool_calls": [call | {"id": "c2"}]}
     assert around([{"update": {"messages": [other]}}]) is None
     assert around({"messages": [message | {"response_metadata": {}}]}) is None
+    inside: object = message
+    for _ in range(5):
+        inside = [inside]
+    assert around(inside) == "m-2"
+    assert around([inside]) is None, "it is looked for five levels deep"
