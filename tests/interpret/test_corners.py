@@ -161,6 +161,14 @@ def test_events_of_messages_are_in_the_order_of_their_times() -> None:
     assert [text_of(message) for message in step.span.input] == ["How is Oslo?", "And in Bergen?"]
 
 
+def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once() -> None:
+    apart = [said("assistant", "I look."), said("assistant", asks("look", {}, "c1"))]
+    first = chat(1, [said("user", "Hi")], "I look.", asks("look", {}, "c1"))
+    again = chat(3, [said("user", "Hi"), *apart, returned("c1", "snow")], "Snow.")
+    (_, call) = rows(agent(), first, again).model_calls
+    assert len(call.input_values) == 3
+
+
 def test_a_call_may_be_asked_for_again_by_the_answer_that_was_given_its_result() -> None:
     result = returned("c1", "snow")
     first = chat(1, [result], asks("look", {}, "c1"))

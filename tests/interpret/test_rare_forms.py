@@ -465,6 +465,11 @@ def test_a_response_inside_others_is_found_four_levels_deep_and_no_deeper() -> N
         inner = {"raw": inner}
     assert parse_usage(inner).model == "m"
     assert parse_usage({"raw": inner}).model is None
+    inner = {"model": "m"}
+    for _ in range(4):
+        inner = {"generations": [[inner]]}
+    assert parse_usage(inner).model == "m"
+    assert parse_usage({"generations": [[inner]]}).model is None
 
 
 def test_a_prompt_of_lists_in_wrappers_is_read() -> None:

@@ -144,8 +144,9 @@ def test_the_span_around_a_call_names_the_model_that_gave_this_answer() -> None:
     other = message | {"tool_calls": [call | {"id": "c2"}]}
     assert around([{"update": {"messages": [other]}}]) is None
     assert around({"messages": [message | {"response_metadata": {}}]}) is None
-    inside: object = message
+    in_lists: object = message
+    in_objects: object = message
     for _ in range(5):
-        inside = [inside]
-    assert around(inside) == "m-2"
-    assert around([inside]) is None, "it is looked for five levels deep"
+        in_lists, in_objects = [in_lists], {"a": in_objects}
+    assert (around(in_lists), around(in_objects)) == ("m-2", "m-2")
+    assert (around([in_lists]), around({"a": in_objects})) == (None, None), "five levels deep and no deeper"
