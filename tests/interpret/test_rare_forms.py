@@ -114,7 +114,18 @@ def test_an_exchange_is_looked_for_among_the_attributes_of_the_span_itself() -> 
     request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     values: dict[str, object] = {"a": json.dumps(request), "b": json.dumps({"choices": [{"text": "Hello"}]})}
     details = event("gen_ai.client.inference.operation.details")
-    assert SpanFields(make_span(values, events=[details]), EVERY_FAMILY).holds_exchange()
+    fields = SpanFields(make_span(values, events=[details]), EVERY_FAMILY)
+    assert fields.holds_exchange()
+    assert None not in (fields.request, fields.response)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_answer"), [(["langchain", "schema", "AIMessage"], True), (["AIMessage", 5], False)]
+)
+def test_the_name_of_a_class_is_the_last_of_its_path(path: list[object], is_answer: bool) -> None:
+    printed = [{"lc": 1, "type": "constructor", "id": path, "kwargs": {"content": "Snow."}}]
+    fields = SpanFields(make_span({"x": json.dumps(printed)}), EVERY_FAMILY)
+    assert (fields.response is not None) is is_answer
 
 
 def test_a_tool_s_parts_that_are_not_all_text_stay_parts() -> None:
@@ -457,6 +468,13 @@ def test_a_transcript_is_known_by_one_message_that_only_a_model_says() -> None:
     found = rows(agent(output__value=json.dumps(told)))
     assert (len(found.model_calls), len(found.tool_calls)) == (2, 1)
     assert rows(agent(output__value=json.dumps([told[0], told[3]]))).model_calls == []
+
+
+def test_what_was_said_before_the_last_question_is_not_an_answer_of_this_run() -> None:
+    asked = [said("user", "Go on."), said("assistant", "Gladly."), said("user", "Go on.")]
+    told = [*asked, said("assistant", asks("look", {"a": 1}, "c1")), returned("c1", "x")]
+    root = agent(gen_ai__input__messages=json.dumps(asked), output__value=json.dumps(told))
+    assert len(rows(root).model_calls) == 1
 
 
 def test_a_response_inside_others_is_found_four_levels_deep_and_no_deeper() -> None:
