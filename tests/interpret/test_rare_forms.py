@@ -117,6 +117,11 @@ def test_an_exchange_is_looked_for_among_the_attributes_of_the_span_itself() -> 
     fields = SpanFields(make_span(values, events=[details]), EVERY_FAMILY)
     assert fields.holds_exchange()
     assert None not in (fields.request, fields.response)
+    parts = {
+        "acme.messages": json.dumps(request["messages"]),
+        "acme.choices": json.dumps([{"text": "Hello"}]),
+    }
+    assert SpanFields(make_span(dict(parts), events=[details]), EVERY_FAMILY).exchange is not None
 
 
 @pytest.mark.parametrize(
