@@ -43,6 +43,7 @@ def test_arguments_are_the_same_also_when_a_framework_unwraps_or_wraps_them(
 def test_of_several_arguments_none_stands_for_all() -> None:
     assert not same_arguments("a", {"q": "a", "n": 1})
     assert same_arguments("1", {"n": 1})
+    assert not same_arguments({"a": 1}, {"q": {"a": 1}})
     assert not same_arguments({"kwargs": {}}, {})
     assert same_arguments({}, {})
 
