@@ -151,6 +151,11 @@ def test_the_role_of_an_event_is_the_message_s_own_where_it_says_one() -> None:
     assert [message["role"] for message in step.span.output] == ["assistant"]
 
 
+def test_of_a_large_value_only_so_many_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrospan.ingest.interpret.lineage.value_lineage.MOST_VALUES", 3)
+    assert list(_values_in(["order-1", "order-2", "order-3"])) == ["order-1", "order-2"]
+
+
 def test_events_of_messages_are_in_the_order_of_their_times() -> None:
     def event(at: int, content: str) -> Event:
         held = json.dumps({"content": content})
