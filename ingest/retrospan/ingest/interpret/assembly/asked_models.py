@@ -12,6 +12,11 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 VERSION = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4})\Z")
 
 
+def is_version(model: str | None, name: str | None) -> bool:
+    """Tell whether a model is a version of what is asked for by a name."""
+    return bool(model and name) and VERSION.sub("", model or "") == name != model
+
+
 def complete_asked(requests: Sequence[NormalizedSpan], around: Nearest) -> None:
     """Name the models that were asked for, in place; `around` is the model span around a call, if there is one.
 

@@ -179,7 +179,9 @@ def _execution(
         tool.result, tool.result_source = span.result, "span"
     elif said is not None and not span.interrupted:
         tool.result, tool.result_source = said.get("response"), "message"
-    failed = span.failed or "is_error" in (said or ()) or error_of(tool.result) is not None
+    # What only a message tells is told as it would be without a span.
+    told = told_error if tool.result_source == "message" else error_of
+    failed = span.failed or "is_error" in (said or ()) or told(tool.result) is not None
     tool.status = "incomplete" if span.interrupted else "error" if failed else "ok"
     return tool
 

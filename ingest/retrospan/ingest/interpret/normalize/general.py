@@ -50,6 +50,10 @@ _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
+#: How values of JSON begin.
+_JSON_BEGINS = frozenset('"[{-0123456789')
+_JSON_WORDS = ("true", "false", "null")
+
 
 def read_span(
     sent: Span,
@@ -151,12 +155,23 @@ def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | 
 
 def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
     for given, returned in places.names.given_and_returned:
-        before, after = places.value(given), places.value(returned)
+        before, after = (_unquoted(places.value(key), places) for key in (given, returned))
         if before is not None or after is not None:
             span.framework_input = _inside(before, "inputs")
             span.framework_output = _inside(after, "outputs")
             break
     span.framework_input = places.text(*places.names.asked) or span.framework_input
+
+
+def _unquoted(value: object, places: SpanFields) -> object:
+    """Return a text without the quotes of JSON, where everything that its span says is JSON."""
+    if not isinstance(value, str) or len(value) < 2 or value[0] != '"' or value[-1] != '"':
+        return None if value == "null" else value
+    texts = (text for text in places.all[0].values() if isinstance(text, str))
+    if not all(text[:1] in _JSON_BEGINS or text in _JSON_WORDS for text in texts):
+        return value
+    read = read_json(value)
+    return read if isinstance(read, str) else value
 
 
 def _inside(value: object, key: str) -> object:

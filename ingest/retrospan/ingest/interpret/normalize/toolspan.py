@@ -6,7 +6,6 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.exchange import is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
@@ -17,6 +16,9 @@ from retrospan.schemas import semconv
 
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
+
+#: What is called after the code of a framework, not after the tool that it runs.
+_METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
 
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
@@ -40,11 +42,10 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
 
 
 def _name_in(sent: Span) -> str:
-    """Return the name in that of the span: what is beside it there belongs to the framework if `name` says so."""
-    name = _CALLED.sub("", sent.name)
-    said = sent.attributes.get("name")
-    said = said.strip('"') if isinstance(said, str) else ""
-    return said if said and is_same_tool(name, said) else name
+    """Return the name in that of the span; where this is a method of a framework's class, the `name` of what it ran."""
+    said = sent.attributes.get("name") if _METHOD.match(sent.name) else None
+    said = said.strip('"') if isinstance(said, str) else None
+    return said or _CALLED.sub("", sent.name)
 
 
 def read_result(places: SpanFields, span: NormalizedSpan) -> None:
