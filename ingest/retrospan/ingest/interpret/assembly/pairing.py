@@ -41,7 +41,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     calls = Calls()
     requests = with_retold_calls(tree, single_requests(tree))
     complete_models(tree, requests)
-    complete_asked(requests, tree.nearest(lambda span: span.operation == "inference"))
+    complete_asked(tree, requests)
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))

@@ -7,6 +7,7 @@ OpenInference's, these before vendors' own. An unknown framework is read by thes
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.documents import read_query
@@ -49,6 +50,9 @@ _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
 _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
+
+#: What tells the step of a task.
+_OF_TASK = (STEP_INDEX, STEP_NAME, STEP_TOTAL)
 
 #: How values of JSON begin.
 _JSON_BEGINS = frozenset('"[{-0123456789')
@@ -100,7 +104,7 @@ def read_span(
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in sent.attributes:
             setattr(span, name, _object(sent, key, problems))
-    span.states = any(key in sent.attributes for key in _STATING) or any(
+    span.states = not sent.attributes.keys().isdisjoint(_STATING) or any(
         event.name.startswith(CONVENTIONS) for event in sent.events
     )
     return span
@@ -110,12 +114,19 @@ def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
     inner = read_value(attributes.get(places.names.metadata))
     found = dict(inner) if isinstance(inner, dict) else {}
-    for prefix in places.names.metadata_prefixes:
-        if f"\n{prefix}" in places.listed:
+    listed = places.listed
+    for prefix, mark in _marks(places.names.metadata_prefixes):
+        if mark in listed:
             for key, value in attributes.items():
                 if key.startswith(prefix):
                     found.setdefault(key[len(prefix) :], value)
     return found
+
+
+@cache
+def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return each prefix, and how an attribute that begins with it is listed."""
+    return tuple((prefix, f"\n{prefix}") for prefix in prefixes)
 
 
 def _named(metadata: dict[str, object], *names: str) -> str | None:
@@ -133,6 +144,8 @@ def _node(metadata: dict[str, object]) -> FrameworkNode | None:
 
 
 def _task(attributes: Attributes) -> Task | None:
+    if attributes.keys().isdisjoint(_OF_TASK):
+        return None
     task = Task(
         whole_number(attributes.get(STEP_INDEX)),
         text_of_attribute(attributes.get(STEP_NAME)),
@@ -179,11 +192,13 @@ def _inside(value: object, key: str) -> object:
 
 
 def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
-    exceptions = [event.attributes for event in sent.events if event.name == "exception"]
-    last = exceptions[-1] if exceptions else {}
+    last: Attributes = next(
+        (event.attributes for event in reversed(sent.events) if event.name == "exception"), {}
+    )
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
-    span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
+    if kind or message or said or sent.status_message:
+        span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
     is_marked = any(sent.attributes.get(key) == level for key, level in names.error_levels)
     failed = sent.status == "error" or is_marked or (isinstance(said, str) and said not in ("", "_OK"))
     span.failed = failed and not span.interrupted

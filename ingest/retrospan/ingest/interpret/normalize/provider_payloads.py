@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
@@ -26,6 +26,8 @@ _ASKED = (
     "input_text",
     "text",
 )
+#: A longer text is not kept once it is read.
+_SHORT = 4_000
 _ANSWERS = (
     "generations",
     "choices",
@@ -140,10 +142,15 @@ def _read(value: object, role: str = "user") -> list[Message]:
     if isinstance(value, list):
         return [message for item in value for message in _read(item, role)]
     if isinstance(value, str) and value.endswith(")"):
-        printed = read_repr(value)
-        if not isinstance(printed, Unreadable):
-            return read_messages(printed, role)
+        return [*(_read_printed if len(value) <= _SHORT else _read_printed.__wrapped__)(value, role)]
     return read_messages(value, role)
+
+
+@lru_cache(maxsize=512)
+def _read_printed(text: str, role: str) -> tuple[Message, ...]:
+    """Read a message that Python printed: each prompt prints those of the one before again."""
+    printed = read_repr(text)
+    return tuple(read_messages(text if isinstance(printed, Unreadable) else printed, role))
 
 
 def _system(places: list[dict[str, object]]) -> list[Part]:
