@@ -263,8 +263,10 @@ def test_messages_whose_parts_say_who_speaks_are_read_by_these() -> None:
     assert [texts[number] for number in system.elements] == [{"type": "text", "content": "Be brief."}]
 
 
-def test_an_agent_that_executes_tools_had_a_model() -> None:
-    fields = [problem.field for problem in rows(agent(), executed()).problems]
+def test_an_agent_that_executes_tools_and_answers_had_a_model() -> None:
+    answered = agent(traceloop__entity__output="It snows.")
+    fields = [problem.field for problem in rows(answered, executed()).problems]
     assert fields == ["model_calls"]
-    assert not rows(agent(), chat(1, [ASKED], CALL), executed()).problems
+    assert not rows(agent(), executed()).problems
+    assert not rows(answered, chat(1, [ASKED], CALL), executed()).problems
     assert not rows(executed()).problems

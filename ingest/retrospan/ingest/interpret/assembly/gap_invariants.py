@@ -57,13 +57,13 @@ def calls_without_end(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def agents_without_models(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield the agent of a run that executed tools without a model that asked for them."""
+    """Yield the agent of a run that executed tools and answered, without a model that asked for them."""
     if run.calls.models or not run.calls.tools:
         return
     for span in run.tree.spans:
-        if span.operation == "agent":
+        if span.operation == "agent" and (span.output or isinstance(span.framework_output, str)):
             reason = (
-                "an agent executed tools, and no model call is read: its instrumentation may not send any"
+                "an agent executed tools and answered, and no model call is read"
             )
             yield issue(span.sent.span_id, "model_calls", run.calls.tools[0].name, reason)
             return
