@@ -270,3 +270,13 @@ def test_an_agent_that_executes_tools_and_answers_had_a_model() -> None:
     assert not rows(agent(), executed()).problems
     assert not rows(answered, chat(1, [ASKED], CALL), executed()).problems
     assert not rows(executed()).problems
+
+
+def test_an_agent_called_after_a_method_has_the_name_beside_it() -> None:
+    def name(**more: Any) -> str | None:
+        root = agent(gen_ai__agent__name="", **more)
+        root.attributes = {**root.attributes, "name": '"orla"'}
+        return rows(root, chat(1, [ASKED], "Snow.", gen_ai__agent__name="")).runs[0].agent_name
+
+    assert name(name="Agent.run") == "orla"
+    assert name(name="invoke_agent") is None

@@ -62,8 +62,6 @@ def agents_without_models(run: AssembledRun) -> Iterator[ParseIssue]:
         return
     for span in run.tree.spans:
         if span.operation == "agent" and (span.output or isinstance(span.framework_output, str)):
-            reason = (
-                "an agent executed tools and answered, and no model call is read"
-            )
+            reason = "an agent executed tools and answered, and no model call is read"
             yield issue(span.sent.span_id, "model_calls", run.calls.tools[0].name, reason)
             return

@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import read_request
-from retrospan.ingest.interpret.normalize.toolspan import read_tool
+from retrospan.ingest.interpret.normalize.toolspan import name_beside_method, read_tool
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -79,7 +79,7 @@ def read_span(
     span.agent_name = places.text(*names.agents)
     if span.operation == "agent" and span.agent_name is None:
         node = places.text(*names.agent_nodes)
-        span.agent_name = node if node is None or not _HEX.fullmatch(node) else None
+        span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
     if span.operation == "workflow" and span.agent_name is None:
         named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
         span.agent_name = places.text(semconv.WORKFLOW_NAME) or named
