@@ -161,7 +161,7 @@ class _Lag:
     def _run(self) -> None:
         while not self._stopping.wait(0.05):
             began = time.monotonic()
-            with self._chains.turn():
+            with self._chains.locked():
                 self.longest = max(self.longest, time.monotonic() - began)
 
 

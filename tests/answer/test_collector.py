@@ -128,7 +128,7 @@ def test_a_rebuild_after_every_table_was_dropped_gives_equal_rows(
     assert contents(served) == before
     lines = [json.loads(line) for line in admin(served, "rebuild", b'{"version": "0"}').splitlines()]
     assert lines[-2:] == [{"traces": 0}, {"done": True}]
-    assert "knows no 'runs'" in admin(served, "rebuild", b'{"runs": 1}')
+    assert "does not take 'runs'" in admin(served, "rebuild", b'{"runs": 1}')
     assert contents(served) == before
     assert json.loads(admin(served, "migrate").splitlines()[-1]) == {"done": True}
 

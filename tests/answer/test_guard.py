@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrospan.ingest.answer.allowlist import Vocabulary
+from retrospan.ingest.answer.allowlist import Allowlist
 from retrospan.ingest.answer.guard import Guard
 from retrospan.ingest.answer.lexer import tokens
 from retrospan.schemas.errors import SqlError
 
 GUARD = Guard(
-    Vocabulary(
+    Allowlist(
         functions=frozenset(
             [
                 "count",

@@ -67,6 +67,8 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
     kept.write_text(ALL_OLD_GOES)
     rules.write_text((Path(__file__).parents[1] / "rules" / "records.toml").read_text())
     other = trace_of("other-run")
+    spool = tmp_path / "spool"
+    spool.mkdir()
     return {
         "runs": [["runs"]],
         "show": [["show", run]],
@@ -76,6 +78,7 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
         "diff": [["diff", run, other]],
         "loops": [["loops"]],
         "drift": [["drift", "--baseline", "2d..1d", "--candidate", "1d.."]],
+        "spool": [["spool", "send", str(spool)]],
         "sql": [["sql", "SELECT count() FROM spans"]],
         "export": [["export", run, "--otlp", str(tmp_path / "run.pb")]],
         "flag": [["flag", run]],

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrospan.ingest.answer.allowlist import ENDLESS_FUNCTIONS, Vocabulary, word_set
+from retrospan.ingest.answer.allowlist import ENDLESS_FUNCTIONS, Allowlist, word_set
 from retrospan.ingest.answer.guard import Guard
 from retrospan.ingest.answer.inlining import inlined, own_functions
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
@@ -29,10 +29,10 @@ FUNCTIONS = {
 def guard(engine: EmbeddedWarehouse) -> Iterator[Guard]:
     """The guard with what the real engine offers, and the views."""
     store = engine.connect()
-    read = Vocabulary.read(store)
+    read = Allowlist.read(store)
     views = {view.name: tuple(parameter.name for parameter in view.parameters) for view in catalogue.views()}
     yield Guard(
-        Vocabulary(
+        Allowlist(
             read.functions | FUNCTIONS,
             read.combinators,
             read.types,
@@ -184,9 +184,9 @@ def test_the_text_that_is_executed_passes_the_guard(guard: Guard, view: catalogu
 
 
 def test_what_views_call_their_own_is_nothing_of_the_engine(guard: Guard) -> None:
-    offered = guard.vocabulary.functions | guard.vocabulary.table_functions
+    offered = guard.allowlist.functions | guard.allowlist.table_functions
     assert "words_of" in own_functions()
-    assert all(guard.vocabulary.callable(name) for name in own_functions() & offered)
+    assert all(guard.allowlist.callable(name) for name in own_functions() & offered)
     for name in own_functions() - offered:
         with pytest.raises(SqlError, match="no function or view"):
             guard.check(f"SELECT {name}(1)")

@@ -14,6 +14,7 @@ from retrospan.ingest.interpret.assembly.grouping import joined_trace
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.lineage.value_lineage import LEAST_NUMBER, _values_in
 from retrospan.ingest.interpret.normalize.documents import _document
+from retrospan.ingest.interpret.normalize.message import text_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_messages, read_part, response_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
@@ -148,6 +149,37 @@ def test_the_role_of_an_event_is_the_message_s_own_where_it_says_one() -> None:
     (step,) = read_run("r", [asked]).steps
     assert [message["role"] for message in step.span.input] == ["user", "system"]
     assert [message["role"] for message in step.span.output] == ["assistant"]
+
+
+def test_of_a_large_value_only_so_many_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrospan.ingest.interpret.lineage.value_lineage.MOST_VALUES", 3)
+    assert list(_values_in(["order-1", "order-2", "order-3"])) == ["order-1", "order-2"]
+
+
+def test_events_of_messages_are_in_the_order_of_their_times() -> None:
+    def event(at: int, content: str) -> Event:
+        held = json.dumps({"content": content})
+        return Event(name="gen_ai.user.message", time_ns=at, attributes={"gen_ai.event.content": held})
+
+    asked = replace(act("chat", 1), events=[event(2, "And in Bergen?"), event(1, "How is Oslo?")])
+    (step,) = read_run("r", [asked]).steps
+    assert [text_of(message) for message in step.span.input] == ["How is Oslo?", "And in Bergen?"]
+
+
+def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once() -> None:
+    apart = [said("assistant", "I look."), said("assistant", asks("look", {}, "c1"))]
+    first = chat(1, [said("user", "Hi")], "I look.", asks("look", {}, "c1"))
+    again = chat(3, [said("user", "Hi"), *apart, returned("c1", "snow")], "Snow.")
+    (_, call) = rows(agent(), first, again).model_calls
+    assert len(call.input_values) == 3
+
+
+def test_a_call_may_be_asked_for_again_by_the_answer_that_was_given_its_result() -> None:
+    result = returned("c1", "snow")
+    first = chat(1, [result], asks("look", {}, "c1"))
+    (_, again) = rows(agent(), first, chat(3, [result, said("user", "Well?")], "Snow.")).model_calls
+    assert again.history == "rebuilt"
+    assert len(again.input_values) == 3
 
 
 def test_a_value_is_taken_from_every_place_but_by_its_ending_from_one() -> None:

@@ -114,7 +114,23 @@ def test_an_exchange_is_looked_for_among_the_attributes_of_the_span_itself() -> 
     request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     values: dict[str, object] = {"a": json.dumps(request), "b": json.dumps({"choices": [{"text": "Hello"}]})}
     details = event("gen_ai.client.inference.operation.details")
-    assert SpanFields(make_span(values, events=[details]), EVERY_FAMILY).holds_exchange()
+    fields = SpanFields(make_span(values, events=[details]), EVERY_FAMILY)
+    assert fields.holds_exchange()
+    assert None not in (fields.request, fields.response)
+    parts = {
+        "acme.messages": json.dumps(request["messages"]),
+        "acme.choices": json.dumps([{"text": "Hello"}]),
+    }
+    assert SpanFields(make_span(dict(parts), events=[details]), EVERY_FAMILY).exchange is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "is_answer"), [(["langchain", "schema", "AIMessage"], True), (["AIMessage", 5], False)]
+)
+def test_the_name_of_a_class_is_the_last_of_its_path(path: list[object], is_answer: bool) -> None:
+    printed = [{"lc": 1, "type": "constructor", "id": path, "kwargs": {"content": "Snow."}}]
+    fields = SpanFields(make_span({"x": json.dumps(printed)}), EVERY_FAMILY)
+    assert (fields.response is not None) is is_answer
 
 
 def test_a_tool_s_parts_that_are_not_all_text_stay_parts() -> None:
@@ -320,7 +336,7 @@ def test_results_without_id_are_doubted_only_where_all_calls_have_one() -> None:
 
 
 def test_an_answer_that_comes_in_two_messages_gets_its_calls_in_the_last() -> None:
-    answer = [said("assistant", "Let me see."), said("assistant", "I look.")]
+    answer = [said("assistant", "Let me see."), said("assistant", "I look.") | {"name": "orla"}]
     first = act(
         "chat", 1,
         gen_ai__input__messages=json.dumps([said("user", "Hi")]), gen_ai__output__messages=json.dumps(answer),
@@ -332,6 +348,7 @@ def test_an_answer_that_comes_in_two_messages_gets_its_calls_in_the_last() -> No
     values = {value.number: json.loads(value.json) for value in found.values if value.json}
     told = [values[number] for number in found.model_calls[0].output_values]
     assert [len(message["parts"]) for message in told] == [1, 2]
+    assert [message.get("name") for message in told] == [None, "orla"]
 
 
 def test_what_cannot_be_interpreted_is_a_run_with_its_times_and_traces() -> None:
@@ -458,12 +475,24 @@ def test_a_transcript_is_known_by_one_message_that_only_a_model_says() -> None:
     assert rows(agent(output__value=json.dumps([told[0], told[3]]))).model_calls == []
 
 
+def test_what_was_said_before_the_last_question_is_not_an_answer_of_this_run() -> None:
+    asked = [said("user", "Go on."), said("assistant", "Gladly."), said("user", "Go on.")]
+    told = [*asked, said("assistant", asks("look", {"a": 1}, "c1")), returned("c1", "x")]
+    root = agent(gen_ai__input__messages=json.dumps(asked), output__value=json.dumps(told))
+    assert len(rows(root).model_calls) == 1
+
+
 def test_a_response_inside_others_is_found_four_levels_deep_and_no_deeper() -> None:
     inner: dict[str, object] = {"model": "m"}
     for _ in range(4):
         inner = {"raw": inner}
     assert parse_usage(inner).model == "m"
     assert parse_usage({"raw": inner}).model is None
+    inner = {"model": "m"}
+    for _ in range(4):
+        inner = {"generations": [[inner]]}
+    assert parse_usage(inner).model == "m"
+    assert parse_usage({"generations": [[inner]]}).model is None
 
 
 def test_a_prompt_of_lists_in_wrappers_is_read() -> None:

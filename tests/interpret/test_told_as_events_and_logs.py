@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -132,8 +133,11 @@ def test_a_fact_is_one_whichever_way_it_is_told(said: list[Any], seed: int) -> N
     for form in FORMS:
         assert repr(told(sent(said, lambda _: form, chance))) == repr(rows)  # noqa: B023 (called at once)
     # A producer has one way for one thing: equal ones at other times are told alike.
-    chosen = {repr(fact): chance.choice(FORMS) for fact, _, _ in said}
-    assert repr(told(sent(said, lambda number: chosen[repr(said[number][0])], chance))) == repr(rows)
+    things = [
+        repr((name, sorted(attributes.items(), key=itemgetter(0)))) for (name, attributes), _, _ in said
+    ]
+    chosen = {thing: chance.choice(FORMS) for thing in things}
+    assert repr(told(sent(said, lambda number: chosen[things[number]], chance))) == repr(rows)
 
 
 def test_each_evaluation_counts_and_each_way_has_its_own_clock() -> None:

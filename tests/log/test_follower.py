@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from retrospan.ingest.log.follower import LogFollower
 from retrospan.ingest.log.rewrite import rewrite
 from retrospan.ingest.log.segment import Segment
-from retrospan.ingest.log.telling import archived_path, segment_told, segments_of
+from retrospan.ingest.log.segment_messages import archived_path, segment_message, segments_of
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 
 
@@ -28,16 +28,16 @@ def follow(log: WriteAheadLog) -> LogFollower:
     """A follower that knows what a new process is told, over the same words; what it moves is told back."""
 
     def moved(segment: Segment, there: bool) -> None:
-        told = segment_told(segment, log.directory)
+        told = segment_message(segment, log.directory)
         path = archived_path(told["path"] if there else None, log.directory)
         log.note_archived(segment.first, path, segment.size, segment.packed)
 
-    told = [segment_told(segment, log.directory) for segment in log.segments()]
+    told = [segment_message(segment, log.directory) for segment in log.segments()]
     return LogFollower(log.directory, segments_of(told, log.directory), lambda **_: 0, moved)
 
 
 def grow(follower: LogFollower, log: WriteAheadLog, first: int = 0) -> None:
-    told = [segment_told(segment, log.directory) for segment in log.segments(first)]
+    told = [segment_message(segment, log.directory) for segment in log.segments(first)]
     follower.grow(segments_of(told, log.directory))
 
 
@@ -89,7 +89,7 @@ def test_however_often_and_late_it_is_told_it_reads_all(
     words: list[list[dict[str, object]]] = []
     for records in growths:
         fill(log, records, 150)
-        words.append([segment_told(segment, log.directory) for segment in log.segments()])
+        words.append([segment_message(segment, log.directory) for segment in log.segments()])
     # Words may be repeated and come late; an old one takes nothing back.
     for number in [*told, len(words) - 1]:
         before = follower.durable_sequence
@@ -135,7 +135,7 @@ def test_a_follower_that_was_killed_before_it_could_tell_loses_nothing(log: Writ
     fill(log, 60)
     silent = LogFollower(
         log.directory,
-        segments_of([segment_told(s, log.directory) for s in log.segments()], log.directory),
+        segments_of([segment_message(s, log.directory) for s in log.segments()], log.directory),
         lambda **_: 0,
         lambda segment, there: None,
     )

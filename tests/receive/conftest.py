@@ -64,7 +64,7 @@ class Station:
     def http_port(self) -> int:
         """Starts the HTTP receiver."""
         receiver = HttpReceiver(
-            self.intake, Address("127.0.0.1", 0), body_seconds=self.body_seconds, say=self.said.append
+            self.intake, Address("127.0.0.1", 0), body_seconds=self.body_seconds, log_event=self.said.append
         )
         self.stopping.callback(receiver.stop, 5)
         return receiver.start()

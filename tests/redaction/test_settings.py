@@ -19,7 +19,7 @@ def test_a_variable_switches_the_built_in_rules_on() -> None:
     redactor = Redactor.of(Config.read({}, {"RETROSPAN_REDACTION_ENABLED": "true"}).redaction)
     assert redactor is not None
     said: list[str] = []
-    redactor.spoken(said.append)("from jane@example.org")
+    redactor.redacting(said.append)("from jane@example.org")
     assert said == ["from [redacted:email]"]
 
 

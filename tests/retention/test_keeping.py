@@ -139,7 +139,7 @@ def test_a_hold_is_not_shortened(keeper: Keeper) -> None:
         keeper.marks.hold({"run": run, "until": keeper.now - DAY})
     with pytest.raises(NotFound, match="no run"):
         keeper.marks.flag({"run": "nobody"})
-    with pytest.raises(BadRequest, match="knows no 'why'"):
+    with pytest.raises(BadRequest, match="does not take 'why'"):
         keeper.marks.flag({"run": run, "why": "x"})
 
 

@@ -71,7 +71,7 @@ def commands(
 def _read(arguments: Mapping[str, object]) -> dict[str, object]:
     for name, value in arguments.items():
         if name not in _KNOWN:
-            raise BadRequest(f"retention knows no '{name}'. Known: {', '.join(_KNOWN)}.")
+            raise BadRequest(f"retention does not take '{name}'. It takes: {', '.join(_KNOWN)}.")
         if type(value) is not _KNOWN[name] or (isinstance(value, str) and len(value) > _LONGEST_POLICY):
             raise BadRequest(
                 f"retention: '{name}' is {str(value)[:80]!r}, which has the wrong type, or is too long."
@@ -79,7 +79,9 @@ def _read(arguments: Mapping[str, object]) -> dict[str, object]:
     if arguments.get("action") not in ("plan", "apply"):
         raise BadRequest("retention needs 'action': plan or apply.")
     if arguments.get("action") == "apply" and "at" in arguments:
-        raise BadRequest("retention apply does not take 'at': ages count until now. `retention plan` does.")
+        raise BadRequest(
+            "retention apply does not take 'at': it deletes what is due now. `retention plan` does."
+        )
     at = arguments.get("at", 0)
     if isinstance(at, int) and not 0 <= at <= LAST:
         raise BadRequest("retention: 'at' is a time from 1970 to 2262.")

@@ -30,7 +30,7 @@ from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.directory import claim
 from retrospan.ingest.log.record import Note
-from retrospan.ingest.log.telling import archived_path, segment_told
+from retrospan.ingest.log.segment_messages import archived_path, segment_message
 from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.memory import engine_bytes, memory_limit
@@ -92,7 +92,7 @@ class Growth(Service):
         """Tell of the segments that begin at a sequence or later."""
         grown = self._log.segments(first)
         self._supervisor.tell(
-            "grow", {"segments": [segment_told(each, self._log.directory) for each in grown]}
+            "grow", {"segments": [segment_message(each, self._log.directory) for each in grown]}
         )
         if grown:
             self._told, self._first = grown[-1].last, grown[-1].first
@@ -101,10 +101,10 @@ class Growth(Service):
 class Collector:
     """One collector over one data directory. Start once, stop once; a context manager does both."""
 
-    def __init__(self, config: Config, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, config: Config, log_event: Callable[[str], None] = lambda line: None) -> None:
         """`say` gets a line for a person now and then: what was recovered, what is wrong."""
         self.config = config
-        self._say = say
+        self._log_event = log_event
         self._stack = ExitStack()
         self._addresses: Addresses | None = None
 
@@ -153,7 +153,7 @@ class Collector:
     def _start(self, stack: ExitStack) -> Addresses:
         config = self.config
         claimed = stack.enter_context(claim(config.data))
-        tighten(config.data, self._say)
+        tighten(config.data, self._log_event)
         redactor = self._check()
         engine = self._engine_bytes()
         listener = stack.enter_context(bind(config.sql, flag="--sql"))
@@ -163,7 +163,7 @@ class Collector:
         loaded = Ledger.look(config.data / "log" / "batches.jsonl").loaded_sequence
         self._log = self._open_log(loaded)
         stack.callback(self._log.close)
-        tokens = TokenFile(config.tokens, self._say) if config.tokens is not None else None
+        tokens = TokenFile(config.tokens, self._log_event) if config.tokens is not None else None
         shared = config.warehouse is not None
         self._gate = Gate(
             tokens, Tenancy(config.data, has_records=self._log.durable_sequence > 0, shared=shared)
@@ -198,7 +198,7 @@ class Collector:
         redactor = Redactor.of(config.redaction)
         if redactor is not None:
             # A message may quote a path or a name that a client made up.
-            self._say = redactor.spoken(self._say)
+            self._log_event = redactor.redacting(self._log_event)
         read_policy_file(config.retention.policy)
         server_context(config.tls)
         Ruleset.configured(config.interpreter.rules)
@@ -233,13 +233,13 @@ class Collector:
             },
             hears={"moved": self._moved},
             changed=lambda answers: self._stand_in.stop() if answers else self._stand_in.start(),
-            say=self._say,
+            log_event=self._log_event,
         )
 
     def _hello(self) -> Mapping[str, object]:
         """Return what a new process of the warehouse is told of the log."""
         self._log.look_again()
-        return {"segments": [segment_told(each, self._log.directory) for each in self._log.segments()]}
+        return {"segments": [segment_message(each, self._log.directory) for each in self._log.segments()]}
 
     def _append(self, asked: Arguments) -> int:
         notes = [Note(str(note["kind"]), bytes.fromhex(note["body"])) for note in asked["notes"]]
@@ -264,7 +264,7 @@ class Collector:
                 self.config.metrics_to,
                 self.config.metrics_seconds,
                 observed.records,
-                self._say,
+                self._log_event,
                 release(),
             )
             stack.callback(exported.stop)
@@ -274,7 +274,7 @@ class Collector:
         wanted = self.config.loader.memory_bytes + self.config.interpreter.memory_bytes
         found = engine_bytes(wanted, memory_limit())
         if found < wanted:
-            self._say(
+            self._log_event(
                 f"the engine gets {found:,} bytes of memory instead of the {wanted:,} of loader.memory_bytes "
                 "and interpreter.memory_bytes: this process is not allowed more"
             )
@@ -292,7 +292,7 @@ class Collector:
             host_names=self.config.host_names,
             origins=self.config.origins,
             pages=self._probes.page,
-            say=self._say,
+            log_event=self._log_event,
         )
         http_port = http.start()
         stack.callback(http.stop, GRACE_SECONDS)
@@ -300,10 +300,10 @@ class Collector:
 
     def _introduce(self, observed: CollectorStatus) -> None:
         page = observed.health()
-        self._say(
+        self._log_event(
             f"data {self.config.data.absolute()}: {self._log.bytes_used / 1e6:,.1f} MB of log, "
             f"{self._log.durable_sequence:,} records, {page['load_lag_records']:,} to load"
         )
         reasons = page["reasons"]
         if isinstance(reasons, list) and reasons:
-            self._say(f"{page['status']}: {'; '.join(map(str, reasons[:4]))}")
+            self._log_event(f"{page['status']}: {'; '.join(map(str, reasons[:4]))}")

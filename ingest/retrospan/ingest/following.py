@@ -52,7 +52,7 @@ class Following:
         gate: RemoteGate,
         *,
         tls: ssl.SSLContext | None,
-        say: Callable[[str], None],
+        log_event: Callable[[str], None],
         stuck: Callable[[str], None],
     ) -> None:
         """`tls` is what the SQL port speaks, None for plain text. `stuck` is called when a query cannot be stopped: this
@@ -62,7 +62,7 @@ class Following:
         self._log = log
         self._gate = gate
         self._tls = tls
-        self._say = say
+        self._log_event = log_event
         self._stuck = stuck
         self._stack = ExitStack()
         self._ending = threading.Event()
@@ -184,7 +184,7 @@ class Following:
         except WarehouseUnavailable as cause:
             if not self._opened.shared:
                 raise
-            self._say(f"the warehouse does not answer; arrivals stay in the log: {cause}")
+            self._log_event(f"the warehouse does not answer; arrivals stay in the log: {cause}")
 
     def _retention(self) -> Retention:
         opened = self._opened
@@ -237,7 +237,9 @@ class Following:
         deadline = time.monotonic() + seconds
         while not self._is_done(wanted):
             if self._hurry.is_set() or time.monotonic() > deadline:
-                self._say("stopping before everything is loaded and interpreted; the next start continues")
+                self._log_event(
+                    "stopping before everything is loaded and interpreted; the next start continues"
+                )
                 break
 
     def _is_done(self, wanted: int) -> bool:

@@ -38,10 +38,10 @@ class ShareOfRuns:
 class InterpretingProcess:
     """Start once, stop once. The warehouse may be away when it starts."""
 
-    def __init__(self, config: Config, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, config: Config, log_event: Callable[[str], None] = lambda line: None) -> None:
         """`log_event` gets a line for a person now and then."""
         self.config = config
-        self._say = say
+        self._log_event = log_event
         self._stack = ExitStack()
 
     def start(self) -> str:
@@ -66,13 +66,13 @@ class InterpretingProcess:
     def _start(self, stack: ExitStack) -> str:
         config = self.config
         server_context(config.tls)
-        tokens = TokenFile(config.tokens, self._say) if config.tokens is not None else None
+        tokens = TokenFile(config.tokens, self._log_event) if config.tokens is not None else None
         opened = open_warehouse(config, config.loader.memory_bytes, guarded=tokens is not None)
         stack.callback(opened.close)
         try:
             opened.prepare()
         except WarehouseUnavailable as cause:
-            self._say(f"the warehouse does not answer: {cause}")
+            self._log_event(f"the warehouse does not answer: {cause}")
         self._interpreter = Interpreter(opened, config.interpreter, share=opened.share)
         self._share = opened.share
         gate = Gate(tokens, Tenancy(shared=True))

@@ -1,4 +1,4 @@
-"""A loop in its own thread: one turn after another, until it is stopped.
+"""A loop in its own thread: one pass after another, until it is stopped.
 
 Every background loop of the collector is one of these, so that all of them are named, end, and fail alike.
 """
@@ -19,14 +19,14 @@ _LOG = logging.getLogger("retrospan")
 class Service:
     """A daemon thread. Start it once; `stop` may be called again, and without a start.
 
-    A turn that fails is logged, once as long as the reason stays the same, and done again after a pause that doubles with
+    A pass that fails is logged, once as long as the reason stays the same, and done again after a pause that doubles with
     each failure. What trying again cannot help has pauses of its own. Nothing but a stop ends the thread, unless `failed`
     raises.
     """
 
     thread_name: ClassVar[str]
     work: ClassVar[str]
-    """What fails when a turn fails, for the log."""
+    """What fails when a pass fails, for the log."""
     niceness: ClassVar[int] = 0
     pauses: tuple[float, float] = (1.0, 60.0)
     """After the first failure and at most, in seconds."""
@@ -34,9 +34,9 @@ class Service:
     """The same, after what trying again cannot help; None when it makes no difference."""
 
     def __init__(self, rest: float = 0.0) -> None:
-        """`rest` is how long it rests before each turn, in seconds; a turn may change it."""
+        """`rest` is how long it rests before each pass, in seconds; a pass may change it."""
         self.failure = ""
-        """Why the last turn failed; '' when it did not."""
+        """Why the last pass failed; '' when it did not."""
         self._rest = rest
         self._stopping = threading.Event()
         self._deadline = 0.0
@@ -47,7 +47,7 @@ class Service:
         self._thread.start()
 
     def stop(self, timeout: float = 0.0) -> bool:
-        """Finish the turn in hand, or for up to `timeout` seconds all that is left, and return once the thread has ended.
+        """Finish the pass in hand, or for up to `timeout` seconds all that is left, and return once the thread has ended.
 
         Returns whether nothing is left.
         """
@@ -63,7 +63,7 @@ class Service:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was told to stop."""
+        """Whether it was asked to stop."""
         return self._stopping.is_set()
 
     @property
@@ -76,10 +76,10 @@ class Service:
         raise NotImplementedError
 
     def failed(self, error: Exception) -> None:
-        """Clear away what a turn left that failed; before the pause."""
+        """Clear away what a failed pass left; before the pause."""
 
     def end(self) -> None:
-        """Clear up after the last turn, in the same thread."""
+        """Clear up after the last pass, in the same thread."""
 
     def _run(self) -> None:
         if self.niceness:
@@ -89,7 +89,7 @@ class Service:
             try:
                 self.run_once()
                 self.failure, pause = "", 0.0
-            except Exception as error:  # noqa: BLE001 (it must go on, whatever one turn met)
+            except Exception as error:  # noqa: BLE001 (it must go on, whatever one pass met)
                 pause = self._note(error, pause)
                 self.failed(error)
         self.end()
@@ -98,7 +98,7 @@ class Service:
         return self.has_more and time.monotonic() < self._deadline
 
     def _note(self, error: Exception, pause: float) -> float:
-        """Log what a turn met, unless that was said before; return the pause that follows one of so long."""
+        """Log what a pass met, unless the last one met the same; return the pause that follows one of so long."""
         is_known = isinstance(error, RetrospanError | OSError)
         first, last = (
             self.pauses

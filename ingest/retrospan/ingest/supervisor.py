@@ -52,7 +52,7 @@ class Supervisor:
         answers: Mapping[str, Answer],
         hears: Mapping[str, Answer],
         changed: Callable[[bool], None],
-        say: Callable[[str], None],
+        log_event: Callable[[str], None],
     ) -> None:
         """
         Args:
@@ -81,7 +81,7 @@ class Supervisor:
             "stuck": self._stuck,
         }
         self._changed = changed
-        self._say = say
+        self._log_event = log_event
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
         self._state = threading.Condition()
@@ -251,7 +251,9 @@ class Supervisor:
                     self._error = WarehouseUnavailable(f"the warehouse did not start: {reason}")
             self._state.notify_all()
         if was_answering and not self._stopping:
-            self._say(f"the warehouse: {reason}. It is being restarted; meanwhile arrivals stay in the log")
+            self._log_event(
+                f"the warehouse: {reason}. It is being restarted; meanwhile arrivals stay in the log"
+            )
             self._changed(False)
         return was_answering
 
@@ -280,7 +282,7 @@ class Supervisor:
         # The engine's merges are work on what is loaded; the process itself cannot look at its threads.
         lower_threads(MERGING, LOADING, self.pid)
         if self.restarts:
-            self._say("the warehouse answers again")
+            self._log_event("the warehouse answers again")
 
     def _failed(self, told: Arguments) -> None:
         with self._state:

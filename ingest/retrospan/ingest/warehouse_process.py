@@ -27,7 +27,7 @@ from retrospan.ingest.config import Config
 from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python_places, python_programs
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
-from retrospan.ingest.log.telling import segment_told, segments_of
+from retrospan.ingest.log.segment_messages import segment_message, segments_of
 from retrospan.ingest.logs import install, log_event, log_failure
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
@@ -134,7 +134,7 @@ class WarehouseProcess:
             log,
             RemoteGate(channel, guarded=guarded),
             tls=tls,
-            say=log_event,
+            log_event=log_event,
             stuck=self._stuck,
         )
         try:
@@ -158,7 +158,7 @@ class WarehouseProcess:
 
     def _moved(self, segment: Segment, there: bool) -> None:
         directory = cast(Path, self._log.directory)
-        self._channel.tell("moved", {**segment_told(segment, directory), "there": there})
+        self._channel.tell("moved", {**segment_message(segment, directory), "there": there})
 
     def _stuck(self, reason: str) -> None:
         self._channel.tell("stuck", {"reason": reason})

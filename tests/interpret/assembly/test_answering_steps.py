@@ -80,6 +80,16 @@ def test_a_step_that_answers_what_another_handed_it_is_a_model_call() -> None:
     assert rows.problems == []
 
 
+def test_of_the_objects_of_a_step_the_last_is_what_it_returned() -> None:
+    def unnamed(given: object, returned: object) -> Span:
+        attributes = {"acme.first": json.dumps(given), "acme.second": json.dumps(returned)}
+        return make_span({"traceloop.span.kind": "task", **attributes}, parent_span_id="1" * 16)
+
+    prompt = {"input": [SYSTEM, USER]}
+    rows = rows_of(workflow(), unnamed({"n": 1}, prompt), unnamed(prompt, {"response": SAYS}))
+    assert said(rows) == [(["user"], ["assistant"])]
+
+
 def test_a_tool_that_failed_there_has_failed() -> None:
     prompt = {"input": [SYSTEM, USER]}
     failed = OUTPUT | {"content": "no such city", "raw_output": "no such city", "is_error": True}

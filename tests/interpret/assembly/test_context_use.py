@@ -119,6 +119,8 @@ def test_a_shorter_answer_to_the_same_call_was_truncated() -> None:
 def test_the_beginning_of_a_text_was_truncated() -> None:
     long, cut = text("user", "once upon a time " * 20), text("user", "once upon a time […]")
     assert told(use([U, long, A], [U, cut, A, X])[1]) == (1, 2, 1, "truncated")
+    # Less than half of it is as the old one begins: another message.
+    assert told(use([U, text("user", "abcdef"), A], [U, text("user", "axy"), A, X])[1])[3] != "truncated"
     other = text("user", "something else entirely")
     assert told(use([U, long, A], [U, other, A, X])[1]) == (1, 2, 1, "summarised")
 

@@ -136,10 +136,10 @@ def test_a_run_around_which_nobody_speaks_ended_as_its_last_agent_did() -> None:
 
 @pytest.mark.parametrize(
     ("said_name", "read"),
-    [('"weather"', "weather"), ("weather", "weather"), ("rain", "Tool.weather"), (None, "Tool.weather")],
+    [('"weather"', "weather"), ("weather", "weather"), (None, "Tool.acall")],
 )
-def test_the_name_of_a_tool_may_stand_in_that_of_its_span(said_name: str | None, read: str) -> None:
-    span = act("execute_tool", 1, name="Tool.weather")
+def test_a_span_called_after_a_method_says_the_name_of_the_tool(said_name: str | None, read: str) -> None:
+    span = act("execute_tool", 1, name="Tool.acall")
     attributes = dict(span.attributes)
     if said_name is not None:
         attributes["name"] = said_name
@@ -160,3 +160,123 @@ def test_a_thought_beside_the_calls_is_the_text_before_them() -> None:
     }
     call = act("chat", 1, **told)
     assert prompt(rows(agent(), call), 1)[1][1] == said("assistant", "I will look.", CALL)
+
+
+def test_a_name_beside_the_name_of_a_tool_is_something_else() -> None:
+    span = act("execute_tool", 1, name="weather")
+    span.attributes = {**span.attributes, "name": "worker-7"}
+    assert rows(agent(), span).tool_calls[0].tool_name == "weather"
+
+
+def test_the_span_inside_names_what_was_asked_for_if_the_outer_one_names_the_version_of_it() -> None:
+    def asked(outer: str, inner: str) -> str | None:
+        around = chat(1, [ASKED], "Snow.", span_id=f"{7:016x}", takes=5, **models(outer, outer))
+        below = chat(2, [ASKED], "Snow.", inside=around.span_id, **models(inner, None))
+        (call,) = rows(agent(), around, below).model_calls
+        return call.request_model
+
+    assert asked("m-2024-07-18", "m") == "m"
+    assert asked("m-2024-07-18", "n") == "m-2024-07-18"
+    assert asked("m-large", "m") == "m-large"
+
+
+def test_an_execution_whose_result_only_a_message_tells_failed_if_that_says_so() -> None:
+    def status(told: str, **more: Any) -> str:
+        done = tool(3, "weather", OSLO, gen_ai__tool__call__id="c1", **more)
+        again = [ASKED, said("assistant", CALL), returned("c1", told)]
+        found = rows(agent(), chat(1, [ASKED], CALL), done, chat(5, again, "Well."))
+        return found.tool_calls[0].status
+
+    assert status("Error: the record is locked") == "error"
+    assert status("Errors are rare") == "ok"
+    result = {"gen_ai__tool__call__result": "Error: what a log says"}
+    assert status("Error: what a log says", **result) == "ok"  # it returned this, and its span ended well
+
+
+@pytest.mark.parametrize(
+    ("given", "input_"),
+    [
+        ({"args": ["Hi"], "kwargs": {}}, "Hi"),
+        ({"args": ["Hi", "there"], "kwargs": {}}, None),
+        ({"args": ["Hi"], "kwargs": {"top": 1}}, None),
+        ({"args": [7], "kwargs": {}}, None),
+    ],
+)
+def test_the_only_argument_of_an_agent_is_what_it_was_asked(given: object, input_: str | None) -> None:
+    root = agent(traceloop__entity__input=json.dumps(given))
+    assert rows(root, executed()).runs[0].input == input_
+
+
+def test_a_text_is_without_the_quotes_of_json_where_all_of_its_span_is_json() -> None:
+    def asked(**more: Any) -> str | None:
+        own = {"mlflow__spanType": '"AGENT"', "mlflow__spanInputs": '"Hi"', **more}
+        root = act("", 0, takes=9, span_id=f"{1:016x}", parent_span_id="", name="orla", **own)
+        return rows(root, chat(1, [said("user", "Ho")], "Well.", gen_ai__agent__name="")).runs[0].input
+
+    assert asked() == "Hi"
+    assert asked(note="not JSON") == '"Hi"'
+
+
+def test_null_is_no_prompt() -> None:
+    call = act("chat", 1, mlflow__spanInputs="null", mlflow__spanOutputs="null")
+    (row,) = rows(agent(), call).model_calls
+    assert (row.history, row.output_values) == ("none", [])
+
+
+def test_messages_whose_parts_say_who_speaks_are_read_by_these() -> None:
+    asking = [{"part_kind": "user-prompt", "content": "Hi"}]
+    called = [
+        {"part_kind": "text", "content": "I will look."},
+        {
+            "part_kind": "tool-call",
+            "tool_name": "weather",
+            "args": json.dumps(OSLO),
+            "tool_call_id": "c1",
+            "id": None,
+        },
+    ]
+    result = {"tool_name": "weather", "content": SNOW, "tool_call_id": "c1"}
+    given = {
+        "messages": [
+            {"kind": "request", "instructions": "Be brief.", "parts": asking},
+            {"kind": "response", "parts": called},
+            {
+                "kind": "request",
+                "instructions": "Be brief.",
+                "parts": [{"part_kind": "tool-return", **result}],
+            },
+            {"kind": "request", "parts": [{"part_kind": "retry-prompt", "content": "Say more."}]},
+        ]
+    }
+    answer = {"kind": "response", "parts": [{"part_kind": "text", "content": "Snow."}]}
+    call = act("chat", 1, mlflow__spanInputs=json.dumps(given), mlflow__spanOutputs=json.dumps(answer))
+    found = rows(agent(), call)
+    assert prompt(found, 1)[1] == [
+        said("user", "Hi"),
+        said("assistant", "I will look.", CALL),
+        returned("c1", SNOW),
+        said("user", "Say more."),
+    ]
+    texts = {value.number: json.loads(value.json) for value in found.values if value.json}
+    assert texts[found.model_calls[0].output_values[0]] == said("assistant", "Snow.")
+    system = next(value for value in found.values if value.number == found.model_calls[0].system_value)
+    assert [texts[number] for number in system.elements] == [{"type": "text", "content": "Be brief."}]
+
+
+def test_an_agent_that_executes_tools_and_answers_had_a_model() -> None:
+    answered = agent(traceloop__entity__output="It snows.")
+    fields = [problem.field for problem in rows(answered, executed()).problems]
+    assert fields == ["model_calls"]
+    assert not rows(agent(), executed()).problems
+    assert not rows(answered, chat(1, [ASKED], CALL), executed()).problems
+    assert not rows(executed()).problems
+
+
+def test_an_agent_called_after_a_method_has_the_name_beside_it() -> None:
+    def name(**more: Any) -> str | None:
+        root = agent(gen_ai__agent__name="", **more)
+        root.attributes = {**root.attributes, "name": '"orla"'}
+        return rows(root, chat(1, [ASKED], "Snow.", gen_ai__agent__name="")).runs[0].agent_name
+
+    assert name(name="Agent.run") == "orla"
+    assert name(name="invoke_agent") is None

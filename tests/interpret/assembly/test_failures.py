@@ -133,6 +133,9 @@ def test_an_error_that_stops_below_the_agent_is_not_a_second_one() -> None:
     wrapper = span(2, 1, "plan", (5, 18), "Wrapped")
     run = run_of(span(1, 0, "invoke_agent", (1, 100)), wrapper, tool(3, 10, "Boom", above=2), tool(4, 20))
     assert [told(each) for each in run.failures] == [(1, "Boom", True)]
+    never_ended = span(3, 2, "execute_tool", (10, 0), "Boom", gen_ai__tool__name="search")
+    run = run_of(span(1, 0, "invoke_agent", (1, 100)), wrapper, never_ended, tool(4, 20))
+    assert [told(each) for each in run.failures] == [(1, "Boom", True)]
 
 
 def test_an_interruption_is_not_a_failure() -> None:

@@ -86,6 +86,9 @@ def test_of_agents_that_are_given_the_same_it_is_not_known_whose_answer_is_retol
         ("search", "c1", 1, "ok")
     ]
     assert asked(chat(1, [HI], "I search.", gen_ai__agent__name="pim"), again) == []
+    # However many prompts follow, the one before is looked at.
+    others = [chat(at, [said("user", f"And {at}?")], "Yes.") for at in range(6, 16)]
+    assert asked(*twins, again, *others) == []
 
 
 def test_agents_of_one_name_may_take_turns() -> None:

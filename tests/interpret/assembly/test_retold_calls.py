@@ -131,8 +131,8 @@ def node(returned: object) -> Span:
     return make_span(attributes, span_id="1" * 16)
 
 
-def around(returned: object) -> str | None:
-    inner = {CHAT: "chat", "gen_ai.output.messages": json.dumps([asks("c1")])}
+def around(returned: object, *before: dict[str, object]) -> str | None:
+    inner = {CHAT: "chat", "gen_ai.output.messages": json.dumps([*before, asks("c1")])}
     (rows,) = rows_of_spans([node(returned), make_span(dict(inner), parent_span_id="1" * 16)])
     return rows.model_calls[0].response_model
 
@@ -144,3 +144,11 @@ def test_the_span_around_a_call_names_the_model_that_gave_this_answer() -> None:
     other = message | {"tool_calls": [call | {"id": "c2"}]}
     assert around([{"update": {"messages": [other]}}]) is None
     assert around({"messages": [message | {"response_metadata": {}}]}) is None
+    thought: dict[str, object] = {"role": "assistant", "content": "I look."}
+    assert around({"messages": [message]}, thought) == "m-2", "the last message of an answer names it"
+    in_lists: object = message
+    in_objects: object = message
+    for _ in range(5):
+        in_lists, in_objects = [in_lists], {"a": in_objects}
+    assert (around(in_lists), around(in_objects)) == ("m-2", "m-2")
+    assert (around([in_lists]), around({"a": in_objects})) == (None, None), "five levels deep and no deeper"

@@ -116,6 +116,13 @@ def test_another_history_another_service_or_another_conversation_is_another_run(
     assert runs(one, three) == [("a", ["a"]), ("c", ["c"])]  # what is between never came
 
 
+def test_a_trace_of_several_requests_begins_with_its_first_and_ends_with_its_last() -> None:
+    one, two, three = turn("abb")
+    assert runs(one, two, three) == [("a", ["a", "b"])]
+    one, two, three = turn("aac")
+    assert runs(one, two, three) == [("a", ["a", "c"])]
+
+
 def test_what_has_an_agent_of_its_own_is_a_whole_turn() -> None:
     one, two, _ = turn("abc")
     root = make_span(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from spans import read_run
 
 from retrospan.ingest.interpret.spans.span import Link, Span
@@ -99,6 +100,15 @@ def test_a_document_that_a_later_prompt_or_system_text_holds() -> None:
             ),
         )
     )
+
+
+def test_only_so_much_is_searched_for_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = json.dumps([{"id": "kb-17", "content": POLICY}])
+    spans = _span(1, "retrieval", gen_ai__retrieval__documents=document), _chat(2, "ok", f"{POLICY} May I?")
+    held = ("message", "wasDerivedFrom", "document:kb-17")
+    assert held in _without_messages(_edges(*spans))
+    monkeypatch.setattr("retrospan.ingest.interpret.lineage.value_lineage.MOST_SEARCHED", len(POLICY))
+    assert held not in _without_messages(_edges(*spans))
 
 
 def test_a_value_of_a_result_that_a_later_argument_holds() -> None:

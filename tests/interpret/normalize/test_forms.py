@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
 
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
+from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import MAX_CHARS, read_repr
-from retrospan.ingest.interpret.spans.unflatten import missing_indexes, unflatten
+from retrospan.ingest.interpret.spans.unflatten import leaves_of, missing_indexes, unflatten
 from retrospan.ingest.json_text import Unreadable
 
 
@@ -43,6 +45,7 @@ def test_arguments_are_the_same_also_when_a_framework_unwraps_or_wraps_them(
 def test_of_several_arguments_none_stands_for_all() -> None:
     assert not same_arguments("a", {"q": "a", "n": 1})
     assert same_arguments("1", {"n": 1})
+    assert not same_arguments({"a": 1}, {"q": {"a": 1}})
     assert not same_arguments({"kwargs": {}}, {})
     assert same_arguments({}, {})
 
@@ -74,9 +77,25 @@ def test_a_leaf_that_is_also_a_branch_loses_to_the_branch(backwards: bool) -> No
 def test_indexes_are_numbers_and_holes_are_told() -> None:
     attributes = {f"p.{index}.x.{index}": index for index in (10, 2, 3)}
     assert unflatten(attributes, "p") == [{"x": [2]}, {"x": [3]}, {"x": [10]}]
-    assert missing_indexes(attributes, "p") == "0-1, 4-9"
-    assert missing_indexes({"p.0.x": 1, "p.2.x": 1, "q.9.x": 1}, "p") == "1"
-    assert missing_indexes({"p.0": 1, "p.1": 1, "p.x": 1}, "p") == ""
+    assert missing_indexes(leaves_of(attributes, "p")) == "0-1, 4-9"
+    assert missing_indexes(leaves_of({"p.0.x": 1, "p.2.x": 1, "q.9.x": 1}, "p")) == "1"
+    assert missing_indexes(leaves_of({"p.0": 1, "p.1": 1, "p.x": 1}, "p")) == ""
+
+
+def test_an_indexed_message_that_comes_again_is_one_object_if_it_is_the_same() -> None:
+    known = PrefixCache()
+
+    def read(*leaves: tuple[str, object]) -> Message | None:
+        return known.indexed(leaves, "user", read_message)
+
+    first = read(("content", "Hi"))
+    assert first == {"role": "user", "parts": [{"type": "text", "content": "Hi"}]}
+    assert read(("content", "Hi")) is first
+    assert read(("content", "Hi"), ("role", "assistant")) != first
+    # Equal keys that are other values, and values that are no keys.
+    flags = [read(("content", "Hi"), ("role", "tool"), ("error", flag)) for flag in (1, True, 1)]
+    assert [bool(told and "is_error" in told["parts"][0]) for told in flags] == [False, True, False]
+    assert read(("content", "Hi"), ("x", ["a"])) == first
 
 
 def test_only_what_python_prints_whole_is_read_and_nothing_long() -> None:

@@ -185,3 +185,13 @@ def test_an_agent_says_what_its_models_used() -> None:
     counted: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 30}
     run = rows_of(agent, make_span(counted, span_id="2" * 16, parent_span_id="1" * 16)).runs[0]
     assert run.input_tokens == 30, "what each call says counts, once"
+
+
+def test_indexed_tools_are_read_beside_an_event_with_the_details() -> None:
+    schema = {"name": "weather", "parameters": {}}
+    asked = make_span(
+        {"openinference.span.kind": "LLM", "llm.tools.0.tool.json_schema": json.dumps(schema)},
+        events=[event("gen_ai.client.inference.operation.details", gen_ai__response__id="r1")],
+    )
+    rows = rows_of(asked)
+    assert [json.loads(value.json) for value in rows.values if value.json] == [schema]

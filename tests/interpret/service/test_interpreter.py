@@ -243,7 +243,7 @@ def test_a_run_after_an_interruption_names_the_one_it_resumes_whatever_came_firs
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"runs": "r"}, "knows no 'runs'"),
+        ({"runs": "r"}, "does not take 'runs'"),
         ({"run": 1}, "'run' is 1: give a text"),
         ({"since": "2h"}, "'since' is '2h': give Unix nanoseconds"),
         ({"since": True}, "'since' is True"),

@@ -49,6 +49,13 @@ _GENAI = {
 
 FRAMEWORKS: dict[str, Framework] = {
     "agno": Framework(_openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
+    "agno-openlit": Framework(("openlit", "agno>=2", "openai", *_OTEL), "agno_openlit.py"),
+    "anthropic-logfire": Framework(
+        ("logfire", "anthropic", *_OTEL),
+        "anthropic_logfire.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
     "autogen-agentchat": Framework(
         ("autogen-agentchat>=0.7", "autogen-ext[openai]", *_OTEL), "autogen.py", _WITH_HANDOFF
     ),
@@ -150,6 +157,9 @@ FRAMEWORKS: dict[str, Framework] = {
         _openinference("llama-index", "llama-index-core>=0.14", "llama-index-llms-openai"),
         "llama_index_agent.py",
     ),
+    "llama-index-mlflow": Framework(
+        ("mlflow>=3", "llama-index-core>=0.14", "llama-index-llms-openai", *_OTEL), "llama_index_mlflow.py"
+    ),
     "llama-index-traceloop": Framework(
         _openllmetry("llamaindex", "llama-index-core>=0.14", "llama-index-llms-openai"),
         "llama_index_traceloop.py",
@@ -169,8 +179,14 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-logfire": Framework(
         ("logfire", "openai-agents", *_OTEL), "openai_agents_logfire.py", _WITH_HANDOFF
     ),
+    "openai-agents-mlflow": Framework(
+        ("mlflow>=3", "openai-agents", *_OTEL), "openai_agents_mlflow.py", _WITH_HANDOFF
+    ),
     "plain-http": Framework(_OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_agent.py"),
+    "pydantic-ai-mlflow": Framework(
+        ("mlflow>=3", "pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_mlflow.py"
+    ),
     "pydantic-ai-openinference": Framework(
         _openinference("pydantic-ai", "pydantic-ai-slim[openai]>=2"), "pydantic_ai_openinference.py"
     ),
@@ -181,4 +197,8 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "smolagents": Framework(_openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
     "strands": Framework(("strands-agents[openai,otel]>=1", *_OTEL), "strands_agent.py", protocol="grpc"),
+    "together-traceloop": Framework(
+        ("together>=1", "traceloop-sdk", "opentelemetry-instrumentation-together", *_OTEL),
+        "together_traceloop.py",
+    ),
 }

@@ -83,14 +83,14 @@ class TokenTable:
 class TokenFile:
     """The file as it is now. Shared by all threads."""
 
-    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, log_event: Callable[[str], None]) -> None:
         """Read the file; `log_event` gets a line when a later change cannot be used.
 
         Raises:
             ConfigError: the file cannot be used.
         """
         self.path = path
-        self._say = say
+        self._log_event = log_event
         self._reading = threading.Lock()
         self._seen = _state(path)
         self._tokens = read_tokens(path)
@@ -108,10 +108,10 @@ class TokenFile:
         try:
             tokens = read_tokens(self.path)
         except ConfigError as error:
-            self._say(f"the previous tokens stay in force: {error}")
+            self._log_event(f"the previous tokens stay in force: {error}")
         else:
             self._tokens = tokens
-            self._say(f"tokens in force from {self.path}: {len(tokens.entries)}")
+            self._log_event(f"tokens in force from {self.path}: {len(tokens.entries)}")
         # The state from before the reading: a change during it is seen by the next look.
         self._seen = state
 

@@ -120,7 +120,7 @@ def harmless(setting: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Allowlist:
     """The names a statement may call. All folded, but for `views`: view to its parameters, as installed."""
 
     functions: frozenset[str]
@@ -133,7 +133,7 @@ class Vocabulary:
     """Those that are nobody's business here."""
 
     @classmethod
-    def read(cls, store: Store) -> Vocabulary:
+    def read(cls, store: Store) -> Allowlist:
         """Ask the engine for its functions and types and for the views that are installed."""
 
         def names(statement: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ from retrospan.ingest.answer.allowlist import (
     SHOWABLE,
     SYSTEM_TABLES,
     TABLE_FUNCTIONS,
-    Vocabulary,
+    Allowlist,
 )
 from retrospan.ingest.answer.clauses import split_tail
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
@@ -51,9 +51,9 @@ class CheckedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Checks statements against one vocabulary."""
+    """Checks statements against one allowlist."""
 
-    vocabulary: Vocabulary
+    allowlist: Allowlist
 
     def check(
         self, text: str, parameters: Mapping[str, str] | None = None, own: Container[str] = ()
@@ -86,9 +86,9 @@ class Guard:
             if token.kind not in ("word", "name", "number"):
                 continue
             qualified = index > 0 and found[index - 1].is_mark(".")
-            if token.value in self.vocabulary.views:
+            if token.value in self.allowlist.views:
                 self._view_call(found, index, text)
-            elif qualified or not (self.vocabulary.callable(token.folded) or token.folded in own):
+            elif qualified or not (self.allowlist.callable(token.folded) or token.folded in own):
                 raise self._unknown_call(token, text)
             elif token.folded == "merge":
                 _merge_call(found, index, text)
@@ -100,7 +100,7 @@ class Guard:
         for index, token in enumerate(found[:-1]):
             if not found[index + 1].is_mark(".") or (index > 0 and found[index - 1].is_mark(".")):
                 continue
-            if token.folded and (token.folded == "default" or token.folded in self.vocabulary.databases):
+            if token.folded and (token.folded == "default" or token.folded in self.allowlist.databases):
                 rule = f"database {token.value[:60]} is not open: leave the name out or write {DATABASE}.…"
                 if token.folded == "default":
                     rule = f"database default is empty: leave the name out or write {DATABASE}.…"
@@ -110,7 +110,7 @@ class Guard:
 
     def _identifiers(self, found: Sequence[Token], parameters: Mapping[str, str]) -> None:
         """Check parameters of type Identifier: each is a name as if written out, so it must be a plain one."""
-        closed = self.vocabulary.databases | {"system", "default"}
+        closed = self.allowlist.databases | {"system", "default"}
         for index, token in enumerate(found[:-3]):
             if not (
                 token.is_mark("{")
@@ -126,7 +126,7 @@ class Guard:
                 )
 
     def _unknown_call(self, token: Token, text: str) -> SqlError:
-        words = self.vocabulary
+        words = self.allowlist
         if token.folded in ENDLESS_FUNCTIONS:
             rule = f"{token.value}() is refused: its time grows with the product of its arguments, and no limit can stop it"
             return _refusal(rule, token, text, ACCESS_DENIED)
@@ -143,7 +143,7 @@ class Guard:
     def _view_call(self, found: Sequence[Token], index: int, text: str) -> None:
         """Check that a view gets all of its parameters and no others: ClickHouse ignores unknown ones."""
         name = found[index].value
-        known = self.vocabulary.views[name]
+        known = self.allowlist.views[name]
         given: list[str] = []
         depth = 0
         for position in range(index + 1, len(found)):
@@ -152,7 +152,7 @@ class Guard:
             if depth == 0:
                 break
             nested = position > index + 1 and found[position].is_mark("(")
-            if nested and found[position - 1].value in self.vocabulary.views:
+            if nested and found[position - 1].value in self.allowlist.views:
                 raise _refusal(
                     f"{name} takes values, and a view is not a value",
                     found[position - 1],

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.answer import native
-from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Vocabulary, harmless
+from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Allowlist, harmless
 from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.computed.given_rows import COMPUTED
 from retrospan.ingest.answer.failures import QUERY_TOO_LARGE
@@ -81,7 +81,7 @@ class Understanding:
                 "SELECT name FROM system.settings WHERE name IN {names:Array(String)}", {"names": [*HELPFUL]}
             )
             self._helpful = {str(name): HELPFUL[str(name)] for (name,) in known}
-            self._guard, self.version = Guard(Vocabulary.read(store)), version
+            self._guard, self.version = Guard(Allowlist.read(store)), version
 
     def prepare(self) -> None:
         """Learn where nothing was learned yet."""

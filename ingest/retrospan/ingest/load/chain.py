@@ -22,12 +22,12 @@ class Chains:
     """The heads of the chains, as the ledger has them. Safe to share between threads."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
         self._ledger = ledger
 
-    def turn(self) -> AbstractContextManager[object]:
+    def locked(self) -> AbstractContextManager[object]:
         """Return what is held by whoever writes into the ledger or inserts a batch: nobody else does meanwhile."""
-        return self._turn
+        return self._lock
 
     @property
     def epoch(self) -> int:
@@ -84,17 +84,17 @@ class Chains:
 
     def note_rechecked(self, epoch: int, differs: str) -> None:
         """Note what came of comparing the log with its hashes after an epoch was loaded."""
-        with self._turn:
+        with self._lock:
             self._ledger.note_rechecked(epoch, differs)
 
     def note_receipt(self, head: Head) -> None:
         """Note the last receipt that the log holds; returns once that is on disk."""
-        with self._turn:
+        with self._lock:
             self._ledger.note_receipt(head)
 
     def note_applied(self, number: int) -> None:
         """Note that what the receipts up to this number name is gone from the tables."""
-        with self._turn:
+        with self._lock:
             self._ledger.note_buried(number)
 
 

@@ -148,7 +148,7 @@ class Loader(Service):
             SchemaTooNew: a later release wrote the warehouse.
             WarehouseUnavailable, SqlError: the warehouse cannot be used.
         """
-        with self.chains.turn():
+        with self.chains.locked():
             store = self._connection()
             applied = Migrations(store).apply()
             if applied:
@@ -183,7 +183,7 @@ class Loader(Service):
         """
         is_all_loaded = super().stop(timeout)
         self._ahead.drop()
-        with self.chains.turn():
+        with self.chains.locked():
             if self._store is not None:
                 self._store.close()
                 self._store = None
@@ -201,7 +201,7 @@ class Loader(Service):
         What is in the tables stays, and is not doubled. Meanwhile the loader's thread does the work; `progress` is
         called in the caller's with (loaded, all).
         """
-        with self.chains.turn():
+        with self.chains.locked():
             self._ledger.begin_epoch()
             self.check = Check()
             target = self._log.durable_sequence
@@ -219,7 +219,7 @@ class Loader(Service):
 
     def missing_rows(self) -> dict[str, int]:
         """Compare the tables with the ledger now: rows that were loaded and are gone, by table; {} when none is."""
-        with self.chains.turn():
+        with self.chains.locked():
             self.check = self._checked(self._connection())
         return dict(self.check.missing)
 
@@ -232,7 +232,7 @@ class Loader(Service):
             return False
         if self._behind_since is None:
             self._behind_since = time.monotonic()
-        with self.chains.turn():
+        with self.chains.locked():
             batch = self._ledger.open_batch
             if batch is None:
                 content = self._ahead.take(self.loaded_sequence) or self._next_content(
@@ -358,7 +358,7 @@ class Loader(Service):
         cheap = self._counting_seconds <= since * _COUNTING_SHARE
         if not self._uncounted or not (cheap or at_any_price):
             return
-        with self.chains.turn():
+        with self.chains.locked():
             started = time.monotonic()
             found = self._checked(self._connection())
             # New rows must not hide that others are gone: that is reported until a rebuild has brought them back.
@@ -388,7 +388,7 @@ class Loader(Service):
 
     def _forget_connection(self) -> None:
         """Throw away a connection that failed; the next try opens a new one."""
-        with self.chains.turn():
+        with self.chains.locked():
             store, self._store = self._store, None
         if store is not None:
             store.close()

@@ -175,7 +175,7 @@ def decode(data: bytes) -> Record:
         ValueError: the checksum does not fit, or the bytes are not a record.
     """
     if not checksum_holds(data, 0, len(data)):
-        raise ValueError("the record's checksum does not fit its bytes")
+        raise ValueError("the record's checksum does not match its bytes")
     arrived_at = sequence = items = 0
     tenant = ""
     payload: dict[int, bytes] = {}

@@ -15,7 +15,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> int:
+def tighten(directory: Path, log_event: Callable[[str], None] = lambda line: None) -> int:
     """Take from everybody else what they may do with a data directory and with what lies in it.
 
     Returns how many entries were changed; `say` gets one line when there was anything to change, or when others can
@@ -33,15 +33,17 @@ def tighten(directory: Path, say: Callable[[str], None] = lambda line: None) -> 
         changed += _close_folder(entry.path) if entry.is_dir(follow_symlinks=False) else _close(entry.path)
     found = place.stat()
     if found.st_mode & OTHERS:
-        say(
+        log_event(
             f"{directory} is open to others (mode {mode:04o}) and this process cannot close it; files that it "
             "creates there are closed to them"
         )
     elif found.st_uid not in (0, os.geteuid()):
-        say(f"{directory} belongs to uid {found.st_uid}, who can make it accessible to others at any time")
+        log_event(
+            f"{directory} belongs to uid {found.st_uid}, who can make it accessible to others at any time"
+        )
     elif changed:
         what = f"was open to others (mode {mode:04o})" if mode & OTHERS else "contained files open to others"
-        say(f"{directory} {what}: {changed:,} files and directories are closed to them now")
+        log_event(f"{directory} {what}: {changed:,} files and directories are closed to them now")
     return changed
 
 

@@ -1,6 +1,6 @@
 """The fields of OTLP's messages as JSON names them, and how each JSON value becomes protobuf bytes.
 
-A `Field` is a tag and an encoder; a message is a table of fields by their lowerCamelCase name. An encoder raises
+A `JsonField` is a tag and an encoder; a message is a table of fields by their lowerCamelCase name. An encoder raises
 ValueError when a value does not fit, and the message on the way up says where: `attributes: value: intValue: …`.
 """
 
@@ -32,7 +32,7 @@ class Kind(NamedTuple):
     repeated: bool = False
 
 
-class Field(NamedTuple):
+class JsonField(NamedTuple):
     """A field of a message: its tag on the wire, and the rest of its kind."""
 
     tag: bytes
@@ -40,13 +40,13 @@ class Field(NamedTuple):
     repeated: bool
 
 
-Table: TypeAlias = Mapping[str, Field]
+Table: TypeAlias = Mapping[str, JsonField]
 
 
 def table(**fields: tuple[int, Kind]) -> Table:
     """Return a message's fields: JSON name = (number, kind)."""
     return {
-        name: Field(varint(number << 3 | kind.wire_type), kind.encode, kind.repeated)
+        name: JsonField(varint(number << 3 | kind.wire_type), kind.encode, kind.repeated)
         for name, (number, kind) in fields.items()
     }
 
@@ -240,7 +240,7 @@ class Codec:
         # Bytes that are not UTF-8 are there to be carried over, or not there at all.
         self.errors_of_bytes = "surrogateescape" if errors == "surrogateescape" else "strict"
         text = Kind(DELIMITED, self._text)
-        value: dict[str, Field] = {}  # an AnyValue holds AnyValues
+        value: dict[str, JsonField] = {}  # an AnyValue holds AnyValues
         any_value = _message(value)
         attributes = _many(_message(table(key=(1, text), value=(2, any_value))))
         value |= table(

@@ -92,14 +92,14 @@ class HttpReceiver:
         host_names: Sequence[str] = (),
         origins: Sequence[str] = (),
         pages: Pages | None = None,
-        say: Callable[[str], None] = log_event,
+        log_event: Callable[[str], None] = log_event,
     ) -> None:
         """Raise ConfigError when a file of `tls` cannot be used."""
         self._intake = intake
         self._address = address
         self._limit = (limits or intake.limits).request_bytes
         self._body_seconds = body_seconds
-        self._say = say
+        self._log_event = log_event
         self._said: set[str] = set()
         self._gate = gate or Gate()
         self._pool = FairExecutor(threads, "retrospan-http")
@@ -221,7 +221,7 @@ class HttpReceiver:
     def _hint(self, text: str) -> None:
         if text not in self._said and len(self._said) < 20:
             self._said.add(text)
-            self._say(f"hint: {text}")
+            self._log_event(f"hint: {text}")
 
     async def _body(self, receive: Receive, headers: dict[bytes, bytes], hold: Hold) -> bytes:
         """Return the whole body, in time and within the limits. What is over the limit is read and dropped, up

@@ -79,17 +79,17 @@ class Redactor:
         """Return an ExportLogsServiceRequest that has been read before."""
         return self._request(body, lean.LogsEnvelope, "resource_logs", "scope_logs", "log_records", self._log)
 
-    def spoken(self, say: Callable[[str], None]) -> Callable[[str], None]:
+    def redacting(self, log_event: Callable[[str], None]) -> Callable[[str], None]:
         """Return the same way of saying a line to a person, without secrets."""
 
-        def say_redacted(line: str) -> None:
+        def log_redacted(line: str) -> None:
             try:
                 line = self._matcher.text(line, "", Taken())
             except ValueError:
                 line = "a line that could not be searched for secrets is withheld"
-            say(line)
+            log_event(line)
 
-        return say_redacted
+        return log_redacted
 
     def _request(
         self,

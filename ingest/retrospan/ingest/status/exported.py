@@ -41,7 +41,7 @@ class ExportedMetrics:
         target: str,
         seconds: float,
         records: Callable[[], Records],
-        say: Callable[[str], None],
+        log_event: Callable[[str], None],
         release: str,
     ) -> None:
         """`target` is a URL; without a path `/v1/metrics` is added. `records` is called once per export."""
@@ -50,7 +50,7 @@ class ExportedMetrics:
         self._read: Records = {}
         self._read_at = float("-inf")
         self._ended = False
-        exporter = _Watched(endpoint(target), say)
+        exporter = _Watched(endpoint(target), log_event)
         reader = PeriodicExportingMetricReader(exporter, seconds * 1000, SEND_SECONDS * 1000)
         resource = Resource(
             {
@@ -92,11 +92,11 @@ class ExportedMetrics:
 class _Watched(MetricExporter):
     """The SDK's exporter, with what goes wrong said once."""
 
-    def __init__(self, url: str, say: Callable[[str], None]) -> None:
+    def __init__(self, url: str, log_event: Callable[[str], None]) -> None:
         self._exporter = OTLPMetricExporter(url, timeout=SEND_SECONDS)
         super().__init__(self._exporter._preferred_temporality, self._exporter._preferred_aggregation)
         self._url = url
-        self._say = say
+        self._log_event = log_event
         self._fails = False
         self._reason = _Reason()
         log = logging.getLogger(_SDK_LOG)
@@ -111,11 +111,11 @@ class _Watched(MetricExporter):
         fails = result is not MetricExportResult.SUCCESS
         if fails and not self._fails:
             why = self._reason.text or "no reason given"
-            self._say(
+            self._log_event(
                 f"metrics cannot be sent to {self._url}: {why}. Nothing else depends on it; it will be retried"
             )
         elif self._fails and not fails:
-            self._say(f"metrics are sent to {self._url} again")
+            self._log_event(f"metrics are sent to {self._url} again")
         self._fails = fails
         return result
 

@@ -18,7 +18,7 @@ from retrospan.ingest.verify.log_bytes import (
     content_hash,
     known_hashes,
 )
-from retrospan.ingest.verify.told import Part
+from retrospan.ingest.verify.report import VerifiedPart
 from retrospan.schemas.store import Store
 
 
@@ -52,7 +52,7 @@ def fault_of(
         if content_hash(segment) in (receipt.hash_before, receipt.hash_after):
             return ""
         return f"matches neither hash of receipt {receipt.number}: before or after the deletion"
-    part = Part("segment", lambda told: faults.append(f"{told['where']}: {told['wrong']}"))
+    part = VerifiedPart("segment", lambda told: faults.append(f"{told['where']}: {told['wrong']}"))
     faults: list[str] = []
     expected = list(
         known_hashes(hashes, part, lambda first, last: first <= segment.last and last >= segment.first)

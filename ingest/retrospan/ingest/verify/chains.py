@@ -41,7 +41,7 @@ class Checked:
 
 def verify(store: Store, chains: Chains, log_number: int) -> list[Checked]:
     """Check every chain in the warehouse. Reads only; a page at a time, and loading goes on meanwhile."""
-    with chains.turn():
+    with chains.locked():
         # No batch under way: the tables and the ledger speak of the same.
         own = {"batches": chains.batches, "receipts": chains.receipts}
         epoch = chains.epoch

@@ -21,9 +21,9 @@ from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.service.worker import Worker
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
+from retrospan.ingest.verify.report import MOST_NAMED, VerifiedPart
 from retrospan.ingest.verify.scratch import SCRATCH, Scratch
 from retrospan.ingest.verify.sql import load
-from retrospan.ingest.verify.told import MOST_NAMED, Part
 from retrospan.ingest.warehouse.rows import insert_encoded
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.sequences import LOG_SHIFT, Newest, newest_of
@@ -48,7 +48,7 @@ _OF_READING = ("generation", "through", "through_sequence")
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _Interpretation:
     """How a trace was read last, and what has arrived of it."""
 
     generation: int
@@ -68,7 +68,12 @@ class DerivedRows:
     """One verification of derived rows. Reads only, but for its scratch database."""
 
     def __init__(
-        self, store: Store, scratch: Scratch, part: Part, rules: Ruleset, owns: Callable[[str, str], bool]
+        self,
+        store: Store,
+        scratch: Scratch,
+        part: VerifiedPart,
+        rules: Ruleset,
+        owns: Callable[[str, str], bool],
     ) -> None:
         self._store = store
         self._scratch = scratch
@@ -104,7 +109,7 @@ class DerivedRows:
             self._reader.stop()
         if all_of_them:
             for owner, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
-                self._part.say_wrong(
+                self._part.report_wrong(
                     f"canon_runs, run {run_id}",
                     "is stored, but no stored span produces it",
                     tenant=owner,
@@ -137,7 +142,7 @@ class DerivedRows:
             self._compare(tenant, {**before, **others})
         self._scratch.clear(*TABLES.values())
 
-    def _fits(self, reading: _Reading) -> bool:
+    def _fits(self, reading: _Interpretation) -> bool:
         if reading.interpreted_by != version_with(self._rules):
             self._part.leave_out(
                 f"runs that version {reading.interpreted_by} interpreted: this version would read them differently"
@@ -166,7 +171,7 @@ class DerivedRows:
         self._part.count(runs=len(done.runs), spans=done.spans)
         self._see(tenant, [run.run_id for run in done.runs])
 
-    def _compare(self, tenant: str, before: Mapping[str, _Reading]) -> None:
+    def _compare(self, tenant: str, before: Mapping[str, _Interpretation]) -> None:
         for name, table in TABLES.items():
             of_trace = name in ("spans", "traces")
             statement = f"derived_{name}_differing" if of_trace else "derived_differing"
@@ -181,7 +186,7 @@ class DerivedRows:
                 return
             self._name(table, "trace_id" if of_trace else "run_id", rows)
 
-    def _has_moved(self, tenant: str, before: Mapping[str, _Reading]) -> bool:
+    def _has_moved(self, tenant: str, before: Mapping[str, _Interpretation]) -> bool:
         return self._read(tenant, list(before)) != before
 
     def _name(self, table: str, key: str, rows: Sequence[tuple[str, str, bool]]) -> None:
@@ -203,7 +208,7 @@ class DerivedRows:
                 )
             places = [f"{name} {row[name]}" for name in _IN_A_PLACE if row.get(name) not in (None, "")]
             subject = f"{'run' if key == 'run_id' else 'trace'} {row[key]}"
-            self._part.say_wrong(
+            self._part.report_wrong(
                 ", ".join([table, subject, *places[:3]]),
                 what,
                 table=table,
@@ -213,7 +218,7 @@ class DerivedRows:
         unnamed = max(len(missing) - len(wanted), len(extra) - len(found), 0)
         if unnamed:
             self._part.wrong += unnamed - 1
-            self._part.say_wrong(table, f"{unnamed:,} more rows are not what their spans produce")
+            self._part.report_wrong(table, f"{unnamed:,} more rows are not what their spans produce")
 
     def _rows_of(self, database: str, table: str, key: str, wanted: Sequence[tuple[str, str]]) -> list[Row]:
         if not wanted:
@@ -232,7 +237,7 @@ class DerivedRows:
         kept = [{name: value for name, value in row.items() if name not in _OF_READING} for row in rows]
         return list({json.dumps(row, sort_keys=True): row for row in kept}.values())
 
-    def _read(self, tenant: str, trace_ids: Sequence[str]) -> dict[str, _Reading]:
+    def _read(self, tenant: str, trace_ids: Sequence[str]) -> dict[str, _Interpretation]:
         if not trace_ids:
             return {}
         rows = typed_rows(
@@ -242,7 +247,9 @@ class DerivedRows:
             {"tenant": tenant, "trace_ids": trace_ids},
         )
         return {
-            trace_id: _Reading(generation, version, tuple(run_ids), newest_of(through), newest_of(arrived))
+            trace_id: _Interpretation(
+                generation, version, tuple(run_ids), newest_of(through), newest_of(arrived)
+            )
             for trace_id, generation, version, run_ids, through, arrived in rows
         }
 

@@ -17,8 +17,8 @@ from retrospan.ingest.log.archive import opened
 from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_reader import Chunk, read_frames
+from retrospan.ingest.verify.report import VerifiedPart
 from retrospan.ingest.verify.sql import load
-from retrospan.ingest.verify.told import Part
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_rows
@@ -79,7 +79,7 @@ class LogBytes:
         log: VerifiedLog,
         attested: Mapping[str, Attested],
         loaded: int,
-        part: Part,
+        part: VerifiedPart,
         go_on: Callable[[], None] = lambda: None,
     ) -> None:
         """`attested` are receipts by the name of their segment. `go_on` is called now and then; it may raise."""
@@ -101,7 +101,7 @@ class LogBytes:
                 if not receipt.hash_after:
                     self._vouched.append((receipt.first, receipt.last))
                 else:
-                    self._part.say_wrong(
+                    self._part.report_wrong(
                         f"log/archive/{name}",
                         f"is missing, but receipt {receipt.number} lists its content",
                         file=name,
@@ -117,7 +117,7 @@ class LogBytes:
                     "`retention apply` deletes it"
                 )
             else:
-                self._part.say_wrong(
+                self._part.report_wrong(
                     f"log/archive/{name}",
                     f"matches neither hash of receipt {receipt.number}: before or after the deletion",
                     file=name,
@@ -193,7 +193,7 @@ class LogBytes:
                 "hash covers the whole"
             )
         else:
-            self._part.say_wrong(
+            self._part.report_wrong(
                 f"{self._file(each)}, records {expected.first}-{expected.last}",
                 f"{_bytes(each)} do not match the hash of {expected.source}",
                 first_record=expected.first,
@@ -230,7 +230,9 @@ class _Ahead:
         return taken
 
 
-def known_hashes(hashes: KnownHashes, part: Part, wanted: Callable[[int, int], bool]) -> Iterator[Expected]:
+def known_hashes(
+    hashes: KnownHashes, part: VerifiedPart, wanted: Callable[[int, int], bool]
+) -> Iterator[Expected]:
     """Yield what the file beside the log says."""
     for line in hashes.read():
         if line.number == 1 and not line.records:
@@ -242,7 +244,7 @@ def known_hashes(hashes: KnownHashes, part: Part, wanted: Callable[[int, int], b
 
 
 def batch_hashes(
-    store: Store, log: int, part: Part, wanted: Callable[[int, int], bool]
+    store: Store, log: int, part: VerifiedPart, wanted: Callable[[int, int], bool]
 ) -> Iterator[Expected]:
     """Yield what the rows of the batches say, of every epoch; two of one epoch that hold the same record are wrong."""
     base, place = base_of(log), (0, 0, 0)
@@ -252,7 +254,7 @@ def batch_hashes(
         rows = typed_rows(store, tuple[int, int, str, int, int], load("batch_hashes"), asked)
         for first, last, digest, epoch, number in rows:
             if first <= ends.get(epoch, 0):
-                part.say_wrong(
+                part.report_wrong(
                     f"batches, number {number} of epoch {epoch}",
                     f"holds records from {first - base} on, but the previous one ends with {ends[epoch] - base}",
                 )

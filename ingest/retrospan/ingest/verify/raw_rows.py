@@ -16,9 +16,9 @@ from retrospan.ingest.log.record import items_at
 from retrospan.ingest.retention.deletion.archive_compaction import Deleted, cleanser_of
 from retrospan.ingest.retention.sql import load as load_of_retention
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
+from retrospan.ingest.verify.report import MOST_NAMED, VerifiedPart
 from retrospan.ingest.verify.scratch import SCRATCH, Scratch
 from retrospan.ingest.verify.sql import load
-from retrospan.ingest.verify.told import MOST_NAMED, Part
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.sequences import LOG_SHIFT, base_of
 from retrospan.schemas.store import Parameters, Store
@@ -60,7 +60,7 @@ class RawRows:
         store: Store,
         log: ReadableLog,
         scratch: Scratch,
-        part: Part,
+        part: VerifiedPart,
         *,
         log_number: int,
         waiting_receipts: bool,
@@ -96,7 +96,7 @@ class RawRows:
         stored = self._store.rows(load("stored_receipt_numbers"), {"log": self._log_number})
         for (number,) in stored:
             if number not in self._receipts:
-                self._part.say_wrong(
+                self._part.report_wrong(
                     f"receipts, number {number}", "is stored, but not in any record of the log"
                 )
 
@@ -187,7 +187,7 @@ class RawRows:
     def _check_quarantine(self, unreadable: set[int], first: int, last: int) -> None:
         noted = {sequence for sequence in self._quarantined if first <= sequence <= last}
         for sequence in sorted(noted - unreadable):
-            self._part.say_wrong(
+            self._part.report_wrong(
                 f"log/batches.jsonl, record {sequence}",
                 "is listed as unreadable, but can be read",
                 record=sequence,
@@ -211,7 +211,7 @@ class RawRows:
         unnamed = max(len(missing) - len(wanted), len(extra) - len(found), 0)
         if unnamed:
             self._part.wrong += unnamed - 1
-            self._part.say_wrong(
+            self._part.report_wrong(
                 f"{table.name}, records {first}-{last}",
                 f"{unnamed:,} more rows differ from the log",
             )
@@ -227,7 +227,7 @@ class RawRows:
         else:
             columns = differing_columns(sent, stored)
             what = f"{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} different in record {record} of the log"
-        self._part.say_wrong(
+        self._part.report_wrong(
             _where(table, row),
             what,
             table=table.name,
@@ -260,7 +260,7 @@ class RawRows:
         }
         for sequence in typed_column(self._scratch.store, int, load("outside"), asked):
             record = sequence - self._base
-            self._part.say_wrong(
+            self._part.report_wrong(
                 f"{table.name}, record {record}",
                 "is stored, but the log does not have this record",
                 table=table.name,
@@ -270,7 +270,7 @@ class RawRows:
     def _check_receipts(self) -> None:
         store = self._scratch.store
         for (number,) in store.rows(load("receipts_differing"), {"main": DATABASE, "log": self._log_number}):
-            self._part.say_wrong(
+            self._part.report_wrong(
                 f"receipts, number {number}", "is stored differently from the log", table="receipts"
             )
         self._receipts.update(typed_column(store, int, load("receipt_numbers")))

@@ -13,7 +13,7 @@ from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.priority import ARCHIVING
 from retrospan.ingest.service import Service
 from retrospan.ingest.verify.log_bytes import LogBytes, VerifiedLog, attested_segments, known_hashes
-from retrospan.ingest.verify.told import Part
+from retrospan.ingest.verify.report import VerifiedPart
 from retrospan.schemas.errors import RetrospanError
 from retrospan.schemas.store import Store
 
@@ -52,7 +52,7 @@ class Rechecking(Service):
             if told.get("wrong"):
                 found.append(f"{told['where']}: {told['wrong']}")
 
-        part = Part("log", hear)
+        part = VerifiedPart("log", hear)
         try:
             store = self._store()
             try:

@@ -28,7 +28,7 @@ class VerifyRequest:
         defaults = {field.name: field.default for field in fields(cls)}
         for name, value in arguments.items():
             if name not in defaults:
-                raise BadRequest(f"verify knows no '{name}'. Known: {', '.join(defaults)}.")
+                raise BadRequest(f"verify does not take '{name}'. It takes: {', '.join(defaults)}.")
             if type(value) is not type(defaults[name]) or (isinstance(value, str) and len(value) > 1000):
                 raise BadRequest(
                     f"verify: '{name}' is {str(value)[:80]!r}, which has the wrong type, or is too long."

@@ -30,11 +30,11 @@ from retrospan.ingest.verify.log_bytes import (
     known_hashes,
 )
 from retrospan.ingest.verify.raw_rows import RawRows
+from retrospan.ingest.verify.report import Report, VerifiedPart
 from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.sample import Ranges, choose_ranges, overlaps, sampled_traces
 from retrospan.ingest.verify.scratch import Scratch
 from retrospan.ingest.verify.sql import load
-from retrospan.ingest.verify.told import Part, Report
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, WarehouseUnavailable
 from retrospan.schemas.sequences import base_of
@@ -111,10 +111,10 @@ class Verification:
     def _check_head(self, store: Store, asked: VerifyRequest, report: Report) -> bool:
         if not asked.expect:
             return False
-        part = Part("expected head", report)
+        part = VerifiedPart("expected head", report)
         wrong = fault_of(asked.expect, store, self._log_number, self._chains.hashes)
         if wrong:
-            part.say_wrong("the expected head", wrong)
+            part.report_wrong("the expected head", wrong)
         else:
             part.count(heads=1)
         part.end(0)
@@ -132,7 +132,7 @@ class Verification:
                 }
             )
         chains = self._chains
-        with chains.turn():
+        with chains.locked():
             named = {"log": self._log_number, "epoch": chains.epoch}
             (last,) = typed_column(store, int, load("last_batch"), named)
             asked_of = {"log": self._log_number, "buried": chains.applied}
@@ -144,20 +144,20 @@ class Verification:
                 bool(waiting),
                 max(0, last - base_of(self._log_number)),
             )
-        part, began = Part("ledger", report), time.monotonic()
+        part, began = VerifiedPart("ledger", report), time.monotonic()
         part.count(loaded_records=state.loaded)
         if state.ended != state.loaded:
-            part.say_wrong(
+            part.report_wrong(
                 "log/batches.jsonl",
                 f"says that records up to {state.loaded} are loaded, but the last batch of epoch {state.epoch} ends with "
                 f"record {state.ended}",
             )
         if chains.hashes.last < state.loaded:
-            part.say_wrong(
+            part.report_wrong(
                 "log/hashes", f"ends with record {chains.hashes.last}, but {state.loaded} are loaded"
             )
         for name in () if proven else chains.lost:
-            part.say_wrong(
+            part.report_wrong(
                 f"log/{name}",
                 "was missing when the collector started, though records had been loaded: what they held before that "
                 "start can only be compared with a head that was kept elsewhere (--expect)",
@@ -168,7 +168,7 @@ class Verification:
     def _check_log(
         self, store: Store, state: _State, ranges: Ranges | None, how: str, report: Report
     ) -> None:
-        part, began = Part("log", report), time.monotonic()
+        part, began = VerifiedPart("log", report), time.monotonic()
         hashes = self._chains.hashes
         end = max(state.loaded, hashes.last)
         wanted = overlaps(ranges)
@@ -196,14 +196,14 @@ class Verification:
             )
         part.end(time.monotonic() - began)
 
-    def _contiguous(self, batches: Iterator[Expected], part: Part | None) -> Iterator[Expected]:
+    def _contiguous(self, batches: Iterator[Expected], part: VerifiedPart | None) -> Iterator[Expected]:
         """Yield the same, but say which records of the log no batch of any epoch holds."""
         last = 0
         for batch in batches:
             if part is not None and batch.first > last + 1:
                 found = self._log.read(last, max_bytes=1, until=batch.first - 1)
                 if found is not None:
-                    part.say_wrong(
+                    part.report_wrong(
                         f"records {found.first_sequence}-{batch.first - 1}",
                         "are in the log, but not in any batch",
                     )
@@ -220,7 +220,7 @@ class Verification:
         traces: Sequence[TraceKey],
         report: Report,
     ) -> None:
-        part, began = Part("raw rows", report), time.monotonic()
+        part, began = VerifiedPart("raw rows", report), time.monotonic()
         rows = RawRows(
             store,
             self._log,
@@ -265,7 +265,7 @@ class Verification:
         how: str,
         report: Report,
     ) -> None:
-        part, began = Part("derived rows", report), time.monotonic()
+        part, began = VerifiedPart("derived rows", report), time.monotonic()
         derived = DerivedRows(store, scratch, part, self._rules(), lambda tenant, run_id: True)
         derived.check(
             traces,

@@ -5,24 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.assembly.tree import Nearest
+from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 #: What tells a version of a model from the name by which it is asked for.
 VERSION = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4})\Z")
 
 
-def complete_asked(requests: Sequence[NormalizedSpan], around: Nearest) -> None:
-    """Name the models that were asked for, in place; `around` is the model span around a call, if there is one.
+def is_version(model: str | None, name: str | None) -> bool:
+    """Tell whether a model is a version of what is asked for by a name."""
+    return bool(model and name) and VERSION.sub("", model or "") == name != model
+
+
+def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
+    """Name the models that were asked for, in place.
 
     The span around several requests tells of one of them; another that the same version answered asked for the same name.
     A version that no span calls the model asked for is the one that answered, if the same agent asks for it by its name
     elsewhere.
     """
+    around: Nearest | None = None
     names = {(span.agent_name, span.sent.scope, span.request_model) for span in requests}
     for span in requests:
-        outer = around.get(span)
         if span.request_model is None:
+            around = tree.nearest(_is_request) if around is None else around
+            outer = around.get(span)
             if outer is not None and span.response_model and span.response_model == outer.response_model:
                 span.request_model = outer.request_model
             continue
@@ -33,3 +40,7 @@ def complete_asked(requests: Sequence[NormalizedSpan], around: Nearest) -> None:
         is_labelled = span.fields.text(*span.names.request_models) is not None
         if (span.agent_name, span.sent.scope, name) in names and not is_labelled:
             span.request_model = name
+
+
+def _is_request(span: NormalizedSpan) -> bool:
+    return span.operation == "inference"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrospan.ingest.interpret.assembly.asked_models import is_version
 from retrospan.ingest.interpret.assembly.same_request import without_doubles
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
@@ -143,6 +144,8 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
     if agree(outer.output, inner.output):
         outer.input = _fuller(outer.input, inner.input)
         outer.output = _fuller(outer.output, inner.output)
+    if is_version(outer.request_model, inner.request_model) and outer.request_model == outer.response_model:
+        outer.request_model = inner.request_model  # the outer one names what answered
     outer.stores_history = outer.stores_history or inner.stores_history
     outer.failed = outer.failed or inner.failed
     outer.tokens = outer.tokens.completed(inner.tokens)

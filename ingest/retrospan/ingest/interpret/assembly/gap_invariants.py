@@ -54,3 +54,14 @@ def calls_without_end(run: AssembledRun) -> Iterator[ParseIssue]:
             asking = run.calls.models[tool.asked.by - 1].span.sent.span_id
             reason = "asked for, and nothing shows whether it was executed: executions have no spans here"
             yield issue(asking, "tool_calls", tool.call_id or tool.name, reason)
+
+
+def agents_without_models(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the agent of a run that executed tools and answered, without a model that asked for them."""
+    if run.calls.models or not run.calls.tools:
+        return
+    for span in run.tree.spans:
+        if span.operation == "agent" and (span.output or isinstance(span.framework_output, str)):
+            reason = "an agent executed tools and answered, and no model call is read"
+            yield issue(span.sent.span_id, "model_calls", run.calls.tools[0].name, reason)
+            return

@@ -17,7 +17,11 @@ from retrospan.ingest.interpret.assembly.act_invariants import (
     unread_answers,
 )
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
-from retrospan.ingest.interpret.assembly.gap_invariants import calls_without_end, gaps_between_calls
+from retrospan.ingest.interpret.assembly.gap_invariants import (
+    agents_without_models,
+    calls_without_end,
+    gaps_between_calls,
+)
 from retrospan.ingest.interpret.assembly.prompt_invariants import (
     orphaned_results,
     printed_objects,
@@ -64,6 +68,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     agent_names,
     gaps_between_calls,
     calls_without_end,
+    agents_without_models,
 )
 
 

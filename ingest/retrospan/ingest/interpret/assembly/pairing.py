@@ -41,7 +41,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     calls = Calls()
     requests = with_retold_calls(tree, single_requests(tree))
     complete_models(tree, requests)
-    complete_asked(requests, tree.nearest(lambda span: span.operation == "inference"))
+    complete_asked(tree, requests)
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
@@ -179,7 +179,9 @@ def _execution(
         tool.result, tool.result_source = span.result, "span"
     elif said is not None and not span.interrupted:
         tool.result, tool.result_source = said.get("response"), "message"
-    failed = span.failed or "is_error" in (said or ()) or error_of(tool.result) is not None
+    # What only a message tells is told as it would be without a span.
+    told = told_error if tool.result_source == "message" else error_of
+    failed = span.failed or "is_error" in (said or ()) or told(tool.result) is not None
     is_cut = span.interrupted or (span.is_unfinished and tool.result_source is None)
     tool.status = "incomplete" if is_cut else "error" if failed else "ok"
     return tool

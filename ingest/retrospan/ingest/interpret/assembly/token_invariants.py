@@ -42,7 +42,7 @@ class _Sum:
 
 
 def token_sums(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield totals of agents that are no sum of the model calls inside: not of all, nor of those that are their own.
+    """Yield totals of agents that are not the sum of the model calls inside: neither of all, nor of their own.
 
     Frameworks also state the tokens of the last call, those without what came from a cache, or, where the conversation
     had begun before, the sum since its beginning.

@@ -22,7 +22,7 @@ from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
-from retrospan.ingest.interpret.spans.unflatten import missing_indexes, unflatten
+from retrospan.ingest.interpret.spans.unflatten import leaves_of, missing_indexes
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.json_text import Unreadable, read_json, read_value, write_json
 from retrospan.schemas import semconv
@@ -53,10 +53,10 @@ def read_content(
     span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
     is_whole = True
     if not span.input:
-        span.input, is_whole = _indexed(sent, places, names.indexed_prompts, "user", problems)
+        span.input, is_whole = _indexed(sent, places, names.indexed_prompts, "user", problems, growing)
     span.output = _messages(places, semconv.OUTPUT_MESSAGES, "assistant", span, problems, growing)
     if not span.output:
-        span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems)
+        span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems, growing)
     if not span.input and not span.output:
         said = list(_event_messages(sent, names))
         span.input = [message for is_answer, message in said if not is_answer]
@@ -113,16 +113,22 @@ def _system(system: object, span: NormalizedSpan, problems: ParseIssues) -> list
 
 
 def _indexed(
-    sent: Span, places: SpanFields, prefixes: tuple[str, ...], role: str, problems: ParseIssues
+    sent: Span,
+    places: SpanFields,
+    prefixes: tuple[str, ...],
+    role: str,
+    problems: ParseIssues,
+    growing: PrefixCache,
 ) -> tuple[list[Message], bool]:
     """Return the messages under the first prefix that has some, and whether none of them was there but for its content."""
     for prefix in filter(places.indexed.__contains__, prefixes):
-        missing = missing_indexes(sent.attributes, prefix)
+        elements = leaves_of(sent.attributes, prefix)
+        missing = missing_indexes(elements)
         if missing:
             problems.add(
                 sent.span_id, prefix, f"missing: {missing}", "indexes have gaps: these never arrived"
             )
-        read = [_element(element, role) for element in unflatten(sent.attributes, prefix)]
+        read = [growing.indexed(leaves, role, _element) for leaves in elements.values()]
         said = [message for message in read if message is not None]
         if said:
             return said, len(said) == len(read)

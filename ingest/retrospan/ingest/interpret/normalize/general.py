@@ -7,6 +7,7 @@ OpenInference's, these before vendors' own. An unknown framework is read by thes
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.documents import read_query
@@ -14,7 +15,7 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import read_request
-from retrospan.ingest.interpret.normalize.toolspan import read_tool
+from retrospan.ingest.interpret.normalize.toolspan import name_beside_method, read_tool
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
@@ -51,6 +52,13 @@ _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CONTENT_OPERATIONS = ("inference", "agent", "workflow", "retrieval", "embedding", "rerank", "plan")
 
+#: What tells the step of a task.
+_OF_TASK = (STEP_INDEX, STEP_NAME, STEP_TOTAL)
+
+#: How values of JSON begin.
+_JSON_BEGINS = frozenset('"[{-0123456789')
+_JSON_WORDS = ("true", "false", "null")
+
 
 def read_span(
     sent: Span,
@@ -74,7 +82,7 @@ def read_span(
     span.agent_name = places.text(*names.agents)
     if span.operation == "agent" and span.agent_name is None:
         node = places.text(*names.agent_nodes)
-        span.agent_name = node if node is None or not _HEX.fullmatch(node) else None
+        span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
     if span.operation == "workflow" and span.agent_name is None:
         named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
         span.agent_name = places.text(semconv.WORKFLOW_NAME) or named
@@ -101,7 +109,7 @@ def read_span(
             setattr(span, name, _object(sent, key, problems))
     span.states = (
         sent.is_placeholder
-        or any(key in sent.attributes for key in _STATING)
+        or not sent.attributes.keys().isdisjoint(_STATING)
         or any(event.name.startswith(CONVENTIONS) for event in sent.events)
         or semconv.EVALUATION_NAME in sent.attributes
         or names_any(sent, (EVALUATION_RESULT,))
@@ -114,12 +122,19 @@ def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
     inner = read_value(attributes.get(places.names.metadata))
     found = dict(inner) if isinstance(inner, dict) else {}
-    for prefix in places.names.metadata_prefixes:
-        if f"\n{prefix}" in places.listed:
+    listed = places.listed
+    for prefix, mark in _marks(places.names.metadata_prefixes):
+        if mark in listed:
             for key, value in attributes.items():
                 if key.startswith(prefix):
                     found.setdefault(key[len(prefix) :], value)
     return found
+
+
+@cache
+def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return each prefix, and how an attribute that begins with it is listed."""
+    return tuple((prefix, f"\n{prefix}") for prefix in prefixes)
 
 
 def _named(metadata: dict[str, object], *names: str) -> str | None:
@@ -137,6 +152,8 @@ def _node(metadata: dict[str, object]) -> FrameworkNode | None:
 
 
 def _task(attributes: Attributes) -> Task | None:
+    if attributes.keys().isdisjoint(_OF_TASK):
+        return None
     task = Task(
         whole_number(attributes.get(STEP_INDEX)),
         text_of_attribute(attributes.get(STEP_NAME)),
@@ -159,12 +176,23 @@ def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | 
 
 def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
     for given, returned in places.names.given_and_returned:
-        before, after = places.value(given), places.value(returned)
+        before, after = (_unquoted(places.value(key), places) for key in (given, returned))
         if before is not None or after is not None:
             span.framework_input = _inside(before, "inputs")
             span.framework_output = _inside(after, "outputs")
             break
     span.framework_input = places.text(*places.names.asked) or span.framework_input
+
+
+def _unquoted(value: object, places: SpanFields) -> object:
+    """Return a text without the quotes of JSON, where everything that its span says is JSON."""
+    if not isinstance(value, str) or len(value) < 2 or value[0] != '"' or value[-1] != '"':
+        return None if value == "null" else value
+    texts = (text for text in places.all[0].values() if isinstance(text, str))
+    if not all(text[:1] in _JSON_BEGINS or text in _JSON_WORDS for text in texts):
+        return value
+    read = read_json(value)
+    return read if isinstance(read, str) else value
 
 
 def _inside(value: object, key: str) -> object:
@@ -175,7 +203,8 @@ def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
     last = last_exception(sent)
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
-    span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
+    if kind or message or said or sent.status_message:
+        span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
     is_marked = any(sent.attributes.get(key) == level for key, level in names.error_levels)
     failed = sent.status == "error" or is_marked or (isinstance(said, str) and said not in ("", "_OK"))
     span.failed = failed and not span.interrupted

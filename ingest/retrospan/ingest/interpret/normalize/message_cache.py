@@ -7,10 +7,12 @@ of 50,000 spans would else hold each message some twenty times.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from hashlib import blake2b
 
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.spans.unflatten import Leaves, nested
 from retrospan.ingest.json_text import Unreadable, read_json
 
 #: Histories kept per attribute: agents that work side by side take turns.
@@ -30,6 +32,7 @@ class PrefixCache:
     def __init__(self) -> None:
         self._read: dict[str, list[tuple[str, list[Message]]]] = {}
         self._known: dict[bytes, Message | None] = {}
+        self._indexed: dict[tuple[object, ...], Message | None] = {}
 
     def read(self, key: str, text: str, role: str) -> list[Message] | Unreadable:
         """Return the messages in the text of an attribute, or why it cannot be read."""
@@ -51,6 +54,19 @@ class PrefixCache:
             kept.append((text, found))
             del kept[:-KEPT]
         return [*found]
+
+    def indexed(
+        self, leaves: Leaves, role: str, read: Callable[[dict[str, object], str], Message | None]
+    ) -> Message | None:
+        """Return what `read` makes of a message that travels as one attribute per leaf; equal messages are one object."""
+        if not all(type(value) is str for _, value in leaves):
+            return read(nested(leaves), role)  # 1 and true are equal keys, and other values
+        key = (role, *leaves)
+        if key not in self._indexed:
+            if len(self._indexed) >= KNOWN:
+                self._indexed.pop(next(iter(self._indexed)))
+            self._indexed[key] = read(nested(leaves), role)
+        return self._indexed[key]
 
     def _messages(self, value: object, role: str) -> list[Message]:
         """Return what `read_messages` does; equal messages are one object."""

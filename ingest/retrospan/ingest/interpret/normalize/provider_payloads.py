@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages, read_part
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
@@ -14,7 +15,19 @@ from retrospan.ingest.json_text import Unreadable, read_value
 
 _MESSAGES = ("messages", "contents", "chat_history", "input", "prompt", "msgs")
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
-_ASKED = ("task", "query", "question", "user_input", "user_message", "user_msg", "input_text", "text")
+_ASKED = (
+    "task",
+    "query",
+    "question",
+    "user_input",
+    "user_message",
+    "user_msg",
+    "user_prompt",
+    "input_text",
+    "text",
+)
+#: A longer text is not kept once it is read.
+_SHORT = 4_000
 _ANSWERS = (
     "generations",
     "choices",
@@ -85,8 +98,14 @@ def parse_request(value: object) -> ProviderRequest:
 
 
 def parse_question(value: object, depth: int = 2) -> list[Message]:
-    """Return what a root was asked: its messages, the text under one of the usual names, or either of them further inside."""
-    value = _opened(value)
+    """Return what a root was asked: its messages, the text under one of the usual names, or either of them further inside;
+    or its only argument, if that is a text."""
+    read = read_value(value)
+    if isinstance(read, dict) and read.keys() == {"args", "kwargs"} and not read["kwargs"]:
+        given = read["args"]
+        is_text = isinstance(given, list) and len(given) == 1 and isinstance(given[0], str)
+        return _read(given[0]) if is_text else []
+    value = _opened(read)
     if isinstance(value, dict):
         said = parse_request(value).messages
         if said:
@@ -99,9 +118,14 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
     return _read(value)
 
 
+def _some(value: object) -> object:
+    """Return a value read; JSON's null as a text is none: there was no request, or no response."""
+    return None if value == "null" else read_value(value)
+
+
 def _opened(value: object) -> object:
     """Return the value inside `{"inputs": …}` and `{"kwargs": …}`; a request that Python printed is read."""
-    value = read_value(value)
+    value = _some(value)
     if isinstance(value, str) and value.startswith("{") and ("'messages'" in value or "'contents'" in value):
         printed = read_repr(value)
         value = value if isinstance(printed, Unreadable) else printed
@@ -114,13 +138,19 @@ def _opened(value: object) -> object:
 def _read(value: object, role: str = "user") -> list[Message]:
     """Read messages, also those printed by Python, one by one."""
     value = read_value(value)
+    value = by_role(value) or value
     if isinstance(value, list):
         return [message for item in value for message in _read(item, role)]
     if isinstance(value, str) and value.endswith(")"):
-        printed = read_repr(value)
-        if not isinstance(printed, Unreadable):
-            return read_messages(printed, role)
+        return [*(_read_printed if len(value) <= _SHORT else _read_printed.__wrapped__)(value, role)]
     return read_messages(value, role)
+
+
+@lru_cache(maxsize=512)
+def _read_printed(text: str, role: str) -> tuple[Message, ...]:
+    """Read a message that Python printed: each prompt prints those of the one before again."""
+    printed = read_repr(text)
+    return tuple(read_messages(text if isinstance(printed, Unreadable) else printed, role))
 
 
 def _system(places: list[dict[str, object]]) -> list[Part]:
@@ -136,7 +166,7 @@ def _system(places: list[dict[str, object]]) -> list[Part]:
 
 def parse_answer(value: object) -> list[Message]:
     """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
-    value = read_value(value)
+    value = _some(value)
     if isinstance(value, str):
         printed = read_repr(value) if value.endswith(")") else value
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")

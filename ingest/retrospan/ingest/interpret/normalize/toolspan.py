@@ -6,7 +6,6 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.exchange import is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
@@ -18,6 +17,9 @@ from retrospan.schemas import semconv
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
 
+#: What is called after the code of a framework, not after the tool or agent that it runs.
+_METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
+
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
 
@@ -25,7 +27,7 @@ _FUNCTION_RESPONSE = {"id", "name", "response"}
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     sent, names = span.sent, places.names
-    span.tool_name = places.text(*names.tools) or _name_in(sent)
+    span.tool_name = places.text(*names.tools) or name_beside_method(sent) or _CALLED.sub("", sent.name)
     span.tool_call_id = places.text(*names.call_ids)
     arguments = places.any(*names.arguments)
     if arguments is None:
@@ -39,12 +41,10 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     read_result(places, span)
 
 
-def _name_in(sent: Span) -> str:
-    """Return the name in that of the span: what is beside it there belongs to the framework if `name` says so."""
-    name = _CALLED.sub("", sent.name)
-    said = sent.attributes.get("name")
-    said = said.strip('"') if isinstance(said, str) else ""
-    return said if said and is_same_tool(name, said) else name
+def name_beside_method(sent: Span) -> str | None:
+    """Return the `name` of what a span ran, where it is called after a method of a framework's class."""
+    said = sent.attributes.get("name") if _METHOD.match(sent.name) else None
+    return (said.strip('"') or None) if isinstance(said, str) else None
 
 
 def read_result(places: SpanFields, span: NormalizedSpan) -> None:

@@ -101,7 +101,7 @@ class Interpreter(Service):
         )
         self._lanes = Lanes(self._runner, self._writer, self._long, self._backlog)
         self._long_began = 0.0
-        self._turn = threading.Lock()  # held while runs are read and their rows written
+        self._lock = threading.Lock()  # held while runs are read and their rows written
 
     def start(self) -> None:
         """Begin, with every trace that the last process left unread; the warehouse need not answer yet."""
@@ -141,7 +141,7 @@ class Interpreter(Service):
     @contextmanager
     def deleting(self, tenant: str, trace_ids: Iterable[str]) -> Iterator[None]:
         """Write no rows of runs meanwhile; of these traces rows go, and what is being read of them is read anew."""
-        with self._turn:
+        with self._lock:
             yield
             self._lanes.forget(tenant, trace_ids)
 
@@ -192,7 +192,7 @@ class Interpreter(Service):
         """Write what the other process has under way."""
         try:
             if self._store is not None:
-                with self._turn:
+                with self._lock:
                     self._lanes.advance(self._store, None)
                 self._disconnect()
         except RetrospanError as error:
@@ -231,9 +231,9 @@ class Interpreter(Service):
         batches += self._lanes.again()
         worked = bool(batches) or self._lanes.is_busy
         for batch in batches or (None,):
-            with self._turn:
+            with self._lock:
                 self._lanes.advance(store, batch)
-        with self._turn:
+        with self._lock:
             worked |= self._long.advance(store, self._long_may_begin())
         self._superseded.collect(store, self._warehouse.form)
         return worked

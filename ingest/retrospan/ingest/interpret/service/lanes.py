@@ -26,7 +26,7 @@ _LOG = logging.getLogger("retrospan.interpret")
 
 
 class Lanes:
-    """Belongs to the interpreter's thread, which holds the turn whenever it asks something of this."""
+    """Belongs to the interpreter's thread, which holds its lock whenever it asks something of this."""
 
     def __init__(
         self,

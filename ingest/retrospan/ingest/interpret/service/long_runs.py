@@ -36,7 +36,7 @@ PAUSE_SECONDS = 10.0
 
 
 @dataclass(slots=True)
-class _Reading:
+class _LongRun:
     """The run that is being read. `began` by the monotonic clock; `members` are the traces that were read so far."""
 
     batch: TraceBatch
@@ -65,7 +65,7 @@ class LongRuns:
         self._waiting: dict[TraceKey, TraceBatch] = {}
         self._not_before: dict[TraceKey, float] = {}
         self._tries: dict[TraceKey, int] = {}
-        self._now: _Reading | None = None
+        self._now: _LongRun | None = None
 
     def __len__(self) -> int:
         return len(self._waiting) + (self._now is not None)
@@ -156,7 +156,7 @@ class LongRuns:
             return False
         batch = self._waiting.pop(trace)
         self._not_before.pop(trace, None)
-        self._now = _Reading(batch, moment, {*batch.newest})
+        self._now = _LongRun(batch, moment, {*batch.newest})
         try:
             self._worker.send(self._runner.asking_job(store, batch))
         except (OutOfMemory, WorkerGone) as error:
@@ -165,7 +165,7 @@ class LongRuns:
             self._give_up(store, batch, f"{type(error).__name__}: {error}")
         return True
 
-    def _take(self, store: Store, now: _Reading, message: object) -> None:
+    def _take(self, store: Store, now: _LongRun, message: object) -> None:
         batch = now.batch
         if isinstance(message, StoreQuery):
             members = message.parameters.get("trace_ids")

@@ -116,7 +116,7 @@ class PartitionLease(Service):
         self._rest = self._lease / (20 if self._wanted else 5)
 
     def failed(self, error: Exception) -> None:
-        """Have the next turn connect anew."""
+        """Have the next pass connect anew."""
         self._disconnect()
 
     def end(self) -> None:

@@ -37,7 +37,7 @@ class Selection:
         defaults = {field.name: field.default for field in fields(cls)}
         for name, value in arguments.items():
             if name not in defaults:
-                raise BadRequest(f"rebuild knows no '{name}'. Known: {', '.join(defaults)}.")
+                raise BadRequest(f"rebuild does not take '{name}'. It takes: {', '.join(defaults)}.")
             if type(value) is not type(defaults[name]) or (isinstance(value, int) and value < 0):
                 kind = "a text" if isinstance(defaults[name], str) else "Unix nanoseconds"
                 raise BadRequest(f"rebuild: '{name}' is {value!r}: give {kind}.")

@@ -119,7 +119,7 @@ class Worker:
             if self._answers is None:
                 raise EOFError("it has no job")
             if not self._answers.poll(self._patience):
-                raise EOFError(f"it said nothing for {self._patience:.0f} s")
+                raise EOFError(f"it was silent for {self._patience:.0f} s")
             answer: object = pickle.loads(self._answers.recv_bytes())
         if isinstance(answer, BaseException):
             self._is_answering = False

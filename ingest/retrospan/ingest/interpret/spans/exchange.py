@@ -151,7 +151,7 @@ def _role(message: object) -> str:
     role = message.get("role")
     if role is None and message.get("type") in _TYPES and ("content" in message or "data" in message):
         role = message["type"]
-    told = message.keys() & {"content", "parts", "tool_calls", "contents", "text"}
+    told = message.keys() & {"content", "parts", "tool_calls", "contents", "text", "blocks"}
     return role.lower() if isinstance(role, str) and told else ""
 
 

@@ -14,7 +14,7 @@ class Key(TypedDict):
 
 
 def text_of_attribute(value: object) -> str | None:
-    """Return the text of an attribute; None when it is empty, missing or no text."""
+    """Return the text of an attribute; None when it is empty, missing or not text."""
     return value if isinstance(value, str) and value else None
 
 

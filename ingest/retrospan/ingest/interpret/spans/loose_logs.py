@@ -5,7 +5,6 @@ An evaluator that no longer knows the span of an answer names the answer by its 
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Collection, Iterable, Sequence
 
 from retrospan.ingest.interpret.spans.decode import log_record
@@ -13,7 +12,7 @@ from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT
 from retrospan.ingest.interpret.spans.sent_as_logs import is_own
 from retrospan.ingest.interpret.spans.span import LogRecord, Span
 from retrospan.schemas.raw import RawLog
-from retrospan.schemas.semconv import RESPONSE_ID
+from retrospan.schemas.semconv import EVENT_NAME, RESPONSE_ID
 
 
 def place_loose(spans: Sequence[Span], raw_logs: Iterable[RawLog], response_ids: Collection[str]) -> None:
@@ -24,29 +23,34 @@ def place_loose(spans: Sequence[Span], raw_logs: Iterable[RawLog], response_ids:
     """
     known = {span.span_id: span for span in spans}
     waiting: list[LogRecord] = []
+    changed: dict[int, list[LogRecord]] = {}
     for raw in raw_logs:
         span = known.get(raw.span_id)
-        if span is not None and not span.is_unfinished:
-            continue
-        record = log_record(raw)
-        if span is not None and not is_own(record.event):
-            insort(span.logs, record, key=_order)
-        elif span is None and record.event == EVALUATION_RESULT:
-            waiting.append(record)
-    if not waiting or not spans:
-        return
-    ordered = sorted(spans, key=lambda span: span.order)
-    answers = {
-        said: span
-        for span in reversed(ordered)
-        for name in response_ids
-        if isinstance(said := span.attributes.get(name), str)
-    }
-    for record in waiting:
-        response_id = record.attributes.get(RESPONSE_ID)
-        answer = answers.get(response_id) if isinstance(response_id, str) and response_id else None
-        insort(ordered[0].loose if answer is None else answer.logs, record, key=_order)
+        name = _event_name(raw)
+        if span is None and name == EVALUATION_RESULT:
+            waiting.append(log_record(raw))
+        elif span is not None and span.is_unfinished and not is_own(name):
+            span.logs.append(log_record(raw))
+            changed[id(span.logs)] = span.logs
+    if waiting and spans:
+        ordered = sorted(spans, key=lambda span: span.order)
+        answers = {
+            said: span
+            for span in reversed(ordered)
+            for name in response_ids
+            if isinstance(said := span.attributes.get(name), str) and said
+        }
+        for record in waiting:
+            response_id = record.attributes.get(RESPONSE_ID)
+            answer = answers.get(response_id) if isinstance(response_id, str) else None
+            place = ordered[0].loose if answer is None else answer.logs
+            place.append(record)
+            changed[id(place)] = place
+    for place in changed.values():
+        place.sort(key=lambda record: record.order)
 
 
-def _order(record: LogRecord) -> tuple[int, int, str]:
-    return record.order
+def _event_name(raw: RawLog) -> str:
+    """Return the name of the event that a record is, without decoding what it holds."""
+    named = (text for key, _, text in reversed(raw.attributes) if key == EVENT_NAME)
+    return raw.event_name or next(named, "")

@@ -5,30 +5,42 @@ Indexes are compared as numbers, holes are kept as holes, and a leaf that is als
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.json_text import MAX_DEPTH
 
+#: The attributes of one element: the rest of each key, and its value.
+Leaves = Sequence[tuple[str, object]]
+
+
+def leaves_of(attributes: Mapping[str, object], prefix: str) -> dict[int, Leaves]:
+    """Return what lies under `prefix.N.` by N, in order of N; elements that are missing are left out."""
+    start = prefix + "."
+    found: dict[int, list[tuple[str, object]]] = {}
+    for key, value in attributes.items():
+        if key.startswith(start):
+            index, _, path = key[len(start) :].partition(".")
+            if index.isdecimal() and len(index) < 10:
+                found.setdefault(int(index), []).append((path, value))
+    return {index: found[index] for index in sorted(found)}
+
+
+def nested(leaves: Leaves) -> dict[str, object]:
+    """Return an element as a nested object."""
+    whole: dict[str, object] = {}
+    for path, value in leaves:
+        _put(whole, path.split(".", MAX_DEPTH) if path else [""], value)
+    return _listed(whole)
+
 
 def unflatten(attributes: Mapping[str, object], prefix: str) -> list[dict[str, object]]:
     """Return the elements under `prefix.N.`, in order of N, each as a nested object; elements that are missing are left out."""
-    start = prefix + "."
-    found: dict[int, dict[str, object]] = {}
-    for key, value in attributes.items():
-        if not key.startswith(start):
-            continue
-        index, _, path = key[len(start) :].partition(".")
-        if index.isdecimal() and len(index) < 10:
-            _put(found.setdefault(int(index), {}), path.split(".", MAX_DEPTH) if path else [""], value)
-    return [_listed(found[index]) for index in sorted(found)]
+    return [nested(leaves) for leaves in leaves_of(attributes, prefix).values()]
 
 
-def missing_indexes(attributes: Mapping[str, object], prefix: str) -> str:
-    """Return the indexes below the highest that no attribute has, as `0-35, 40`; '' when there is no hole."""
-    start = prefix + "."
-    indexes = {key[len(start) :].partition(".")[0] for key in attributes if key.startswith(start)}
-    present = sorted(int(index) for index in indexes if index.isdecimal() and len(index) < 10)
+def missing_indexes(present: Iterable[int]) -> str:
+    """Return the indexes below the highest that are not among those in order, as `0-35, 40`; '' when there is no hole."""
     holes = [
         (last + 1, following - 1) for last, following in pairwise([-1, *present]) if following > last + 1
     ]

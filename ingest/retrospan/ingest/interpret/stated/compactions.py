@@ -103,7 +103,9 @@ def _is_flagged(span: NormalizedSpan, problems: ParseIssues) -> bool:
     places = [sent.attributes]
     if sent.events or sent.logs:
         places += places_named(sent, DETAILS_EVENT)
-    flags = [Fields(place, sent.span_id, problems).flag(name) for place in places if name in place]
+    # Sorted, for the forms in which details come have an order each.
+    said = {repr(place[name]): place[name] for place in places if name in place}
+    flags = [Fields({name: said[each]}, sent.span_id, problems).flag(name) for each in sorted(said)]
     return any(flags)
 
 

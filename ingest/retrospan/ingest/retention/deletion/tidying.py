@@ -24,7 +24,7 @@ _AT_ONCE = 1000
 def drop_empty_partitions(store: Store, chains: Chains) -> int:
     """Drop the days of which no row is left; returns how many. The loader fills none meanwhile."""
     dropped = 0
-    with chains.turn():
+    with chains.locked():
         for table in SENT:
             asked = {"database": DATABASE, "table": table, "source": table}
             for partition in typed_column(store, str, load("parts_without_rows"), asked):

@@ -111,7 +111,7 @@ class Marks:
         if not owners:
             raise NotFound(f"there is no run {run_id!r}.")
         if len(owners) > 1:
-            raise BadRequest(f"{len(owners)} tenants have a run {run_id!r}: say whose ('tenant').")
+            raise BadRequest(f"{len(owners)} tenants have a run {run_id!r}: name the tenant ('tenant').")
         tenant, aliases = owners[0]
         return [run_id, *aliases], tenant
 
@@ -128,7 +128,7 @@ def _read(command: str, arguments: Mapping[str, object]) -> dict[str, object]:
     known = _KNOWN[command]
     for name, value in arguments.items():
         if name not in known:
-            raise BadRequest(f"{command} knows no '{name}'. Known: {', '.join(known)}.")
+            raise BadRequest(f"{command} does not take '{name}'. It takes: {', '.join(known)}.")
         if type(value) is not known[name] or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
             raise BadRequest(f"{command}: '{name}' is {str(value)[:80]!r}: give {_WORDS[known[name]]}.")
     if not arguments.get("run"):

@@ -1,4 +1,4 @@
-"""Segments in the words that two processes exchange: plain values of JSON."""
+"""Segments as two processes tell each other of them: plain values of JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from retrospan.ingest.log.segment import Segment
 
 
-def segment_told(segment: Segment, directory: Path) -> dict[str, object]:
+def segment_message(segment: Segment, directory: Path) -> dict[str, object]:
     """Return a segment of a log's directory, for the other process."""
     return {
         "path": str(segment.path.relative_to(directory)),
@@ -22,7 +22,7 @@ def segment_told(segment: Segment, directory: Path) -> dict[str, object]:
 
 
 def segments_of(told: Sequence[Mapping[str, Any]], directory: Path) -> list[Segment]:
-    """Return the segments that the process that writes has told of."""
+    """Return the segments that the writing process told of."""
     return [
         Segment(
             path=directory / each["path"],

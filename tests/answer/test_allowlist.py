@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.answer.allowlist import SYSTEM_TABLES, TABLE_FUNCTIONS, Vocabulary, harmless
+from retrospan.ingest.answer.allowlist import SYSTEM_TABLES, TABLE_FUNCTIONS, Allowlist, harmless
 from retrospan.ingest.answer.guard import Guard
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import SqlError
@@ -26,7 +26,7 @@ def shipped(folder: str) -> list[Path]:
 def guard(engine: EmbeddedWarehouse) -> Guard:
     """The guard as the port has it, with the shipped views as if installed."""
     store = engine.connect()
-    read = Vocabulary.read(store)
+    read = Allowlist.read(store)
     store.close()
     views = {
         file.stem: tuple(
@@ -100,7 +100,7 @@ def test_functions_that_reach_out_are_refused(guard: Guard, engine: EmbeddedWare
     )
     store.close()
     assert len(reaching) > 40
-    passed = [str(row[0]) for row in reaching if guard.vocabulary.callable(str(row[0]).casefold())]
+    passed = [str(row[0]) for row in reaching if guard.allowlist.callable(str(row[0]).casefold())]
     assert passed == []
 
 

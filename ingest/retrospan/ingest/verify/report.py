@@ -11,7 +11,7 @@ MOST_NAMED = 100
 
 
 @dataclass(slots=True)
-class Part:
+class VerifiedPart:
     """One thing that was verified. `covered` counts what was compared, `not_covered` says what was not, and why."""
 
     name: str
@@ -26,18 +26,18 @@ class Part:
             self.covered[name] = self.covered.get(name, 0) + number
 
     def leave_out(self, why: str) -> None:
-        """Say once what was not compared."""
+        """List once what was not compared."""
         if why not in self.not_covered:
             self.not_covered.append(why)
 
-    def say_wrong(self, where: str, what: str, **place: object) -> None:
-        """Name a place. `place` says the same for machines."""
+    def report_wrong(self, where: str, what: str, **place: object) -> None:
+        """Report a wrong place. `place` holds the same for machines."""
         self.wrong += 1
         if self.wrong <= MOST_NAMED:
             self.report({"part": self.name, "where": where, "wrong": what, **place})
 
     def end(self, seconds: float) -> None:
-        """Say what was covered."""
+        """Report what was covered."""
         self.report(
             {
                 "part": self.name,
