@@ -10,6 +10,7 @@ import pytest
 from story import Ask
 
 from retrospan.ingest.answer.inlining import inlined
+from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries.catalogue import install
 
@@ -25,7 +26,7 @@ def ask(views: EmbeddedStore) -> Ask:
     """Run a SELECT with parameters, as the SQL port would; its rows as dictionaries."""
 
     def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
-        found = views.query(inlined(statement), parameters, output_format="JSONEachRow")
+        found = views.query(narrowed(inlined(statement), parameters), parameters, output_format="JSONEachRow")
         return [json.loads(line) for line in found.splitlines()]
 
     return rows

@@ -64,6 +64,8 @@ def test_a_replicated_database_takes_no_cluster_and_no_path() -> None:
 @pytest.mark.parametrize("name", ["cluster", "sharded"])
 def test_on_a_cluster_every_statement_reaches_every_node(name: str) -> None:
     for statement in made(FORMS[name]):
+        if re.search(r"^INSERT INTO", statement, re.MULTILINE):
+            continue  # rows go where they belong by themselves
         head = next(line for line in statement.splitlines() if line.startswith(("CREATE", "ALTER")))
         assert head.count(" ON CLUSTER `main`") == 1, head
 
@@ -122,6 +124,11 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_steps",
         "canon_runs_local",
         "canon_runs",
+        "raw_spans_local",
+        "raw_spans_local",
+        "raw_spans_local",
+        "raw_spans",
+        "raw_spans_local",
     ], "settings and indexes are those of the rows' own table"
 
 

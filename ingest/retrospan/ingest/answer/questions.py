@@ -1,6 +1,7 @@
 """A request to the SQL port: one statement that may be executed, and everything that it is executed with.
 
-The engine gets exactly what the guard checked last: views are inlined first, and the guard checks the statement again.
+The engine gets exactly what the guard checked last: views are inlined and conditions narrowed first, and the guard
+checks the statement again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from retrospan.ingest.answer.formats import checked_format
 from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import inlined, own_functions
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
@@ -119,7 +121,7 @@ class Understanding:
     def _executed(self, sql: str, parameters: Mapping[str, str]) -> CheckedStatement:
         """Return the statement as the engine gets it: what the guard let through last, views put in place before."""
         statement = self._checked(sql, parameters)
-        text = inlined(statement.sql)
+        text = narrowed(inlined(statement.sql), parameters)
         if text == statement.sql:
             return statement
         return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)

@@ -20,7 +20,7 @@ from retrospan.schemas.store import Parameters, Settings, Store
 SCRATCH = "retrospan_verify"
 #: Tables that the views fill from the log.
 SENT = ("raw_spans", "raw_logs", "raw_rejects", "arrivals", "run_marks", "receipts")
-_VIEW = "CREATE MATERIALIZED VIEW"
+_VIEW, _FROM_LANDING = "CREATE MATERIALIZED VIEW", "_from_landing_view"
 _EXACT: Settings = {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0}
 
 
@@ -46,8 +46,8 @@ class Scratch:
             self.store.command(load("create_landing"), {"main": DATABASE})
             for table in SENT:
                 self.copy_table(table)
-            for _, _, statement in shipped():
-                if _VIEW in statement:
+            for _, name, statement in shipped():
+                if _VIEW in statement and name.endswith(_FROM_LANDING):
                     self.store.command(statement)
             for name in (
                 "create_stored",
