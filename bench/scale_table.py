@@ -49,6 +49,8 @@ def ask_all(
     for question in questions:
         found[question.name] = _ask(served, question, facts, repetitions, idle)
         answered = found[question.name]
+        if answered.failure:
+            _wait_until_it_answers(served)
         tell(
             f"{question.name:55} {answered.cpu_ms:9.1f} ms cpu {answered.wall_ms:9.1f} ms {answered.failure[:80]}"
         )
@@ -77,11 +79,23 @@ def _ask(served: Served, question: Question, facts: Facts, repetitions: int, idl
                 each = max(1, min(_MOST_ASKED, round(_ENOUGH_MS / max(one, 1.0))))
             if time.monotonic() - began > _PATIENCE_SECONDS:
                 break
-    except BenchError as error:
-        said = str(error).partition("\n")[2]
-        spent = (busy_seconds(served.process.pid) - before) * 1e3
+    except (BenchError, OSError) as error:
+        said = str(error).partition("\n")[2] or type(error).__name__
+        spent = max(0.0, busy_seconds(served.process.pid) - before) * 1e3
         return Answered(spent, (time.monotonic() - at) * 1e3, _kind(said))
     return Answered(statistics.median(cpu), min(wall))
+
+
+def _wait_until_it_answers(served: Served) -> None:
+    """After a failure the process of the warehouse may have been started again."""
+    deadline = time.monotonic() + 300.0
+    while time.monotonic() < deadline:
+        try:
+            served.rows("SELECT count() FROM runs")
+        except (BenchError, OSError):
+            time.sleep(1.0)
+        else:
+            return
 
 
 def _kind(said: str) -> str:

@@ -43,7 +43,9 @@ PAIRS: list[tuple[type, str]] = [
 @pytest.mark.parametrize(("row", "table"), PAIRS, ids=[table for _, table in PAIRS])
 def test_fields_are_the_columns_in_order(store: EmbeddedStore, row: type, table: str) -> None:
     described = store.rows("DESCRIBE TABLE {table:Identifier}", {"table": table})
-    assert [field.name for field in fields(row)] == [column[0] for column in described]
+    # What the engine computes from other columns is nobody's to write or to read as a row.
+    stored = [column[0] for column in described if column[2] != "MATERIALIZED"]
+    assert [field.name for field in fields(row)] == stored
 
 
 def test_every_canonical_class_has_its_table() -> None:

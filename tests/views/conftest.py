@@ -11,6 +11,8 @@ from story import Ask
 
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.inlining import inlined, placed
+from retrospan.ingest.answer.lean_views import lean
+from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries.catalogue import install
 
@@ -25,7 +27,7 @@ def views(store: EmbeddedStore) -> Iterator[EmbeddedStore]:
 def ask(views: EmbeddedStore) -> Ask:
     """Run a SELECT with parameters, as the SQL port would; its rows as dictionaries.
 
-    What the port computes must be what the view itself says.
+    What the port rewrites must say what the statement itself says, and what it computes what the view says.
     """
 
     def read(statement: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -34,6 +36,9 @@ def ask(views: EmbeddedStore) -> Ask:
 
     def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
         found = read(inlined(statement), parameters)
+        less = narrowed(inlined(lean(statement)), parameters)
+        if less != inlined(statement):
+            assert in_any_order(read(less, parameters)) == in_any_order(found)
         with_places, calls = placed(statement, COMPUTED)
         if calls:
             given = given_rows(views, calls, parameters)

@@ -83,7 +83,8 @@ def test_a_trace_filter_reaches_the_keys_of_spans(told: EmbeddedStore) -> None:
     )
     reads = _reads(told, "SELECT * FROM spans WHERE trace_id = 't'")
     assert {table for table, _ in reads} >= {"raw_spans"}
-    assert [read for read in reads if "trace_id" not in read[1]] == []
+    # The traces in which a span came again are few: they are read as a whole.
+    assert [read for read in reads if "trace_id" not in read[1] and read[0] != "raw_resent"] == []
 
 
 @pytest.mark.parametrize(

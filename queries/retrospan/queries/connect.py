@@ -114,6 +114,13 @@ class Views(Generic[Frame]):
         filters = {"run_id": run_id, "trace_id": trace_id, "span_id": span_id}
         return self._list("SELECT * FROM spans", filters, "ORDER BY started_at, span_id", limit)
 
+    def spans_as_sent(
+        self, *, trace_id: str | None = None, span_id: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Return spans without what interpretation adds, by start."""
+        filters = {"trace_id": trace_id, "span_id": span_id}
+        return self._list("SELECT * FROM spans_as_sent", filters, "ORDER BY started_at, span_id", limit)
+
     def model_calls(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
         """Return model calls, in order within their run."""
         return self._list("SELECT * FROM model_calls", {"run_id": run_id}, "ORDER BY run_id, ordinal", limit)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 WINDOW_SECONDS = 604_800
 
 #: By which columns the rows of a table are spread. What merges with FINAL must lie on one shard.
-_BY_TRACE = frozenset({"raw_spans", "raw_logs", "arrivals", "canon_traces", "canon_spans"})
+_BY_TRACE = frozenset({"raw_spans", "raw_logs", "raw_resent", "arrivals", "canon_traces", "canon_spans"})
 _BY_RECORD = frozenset({"raw_rejects"})
 _BY_NUMBER = frozenset({"receipts", "loaded_batches"})
 #: Small and read as a whole: every node has all of it.
@@ -34,6 +34,8 @@ _HEAD = re.compile(
     r"|ALTER TABLE \w+|DROP TABLE IF EXISTS \w+)",
     re.MULTILINE,
 )
+#: What an ALTER changes only where the rows themselves are.
+_OF_ROWS = ("MODIFY SETTING", "ADD INDEX", "MATERIALIZE INDEX", "MATERIALIZE COLUMN")
 _ALTER = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)
 _WINDOW = re.compile(r"non_replicated_deduplication_window = (\d+)")
 _DELETE = re.compile(r"^DELETE FROM (\{table:Identifier\})", re.MULTILINE)
@@ -114,7 +116,7 @@ class Form:
             return [self._on_cluster(statement)]
         local = self._on_cluster(_ALTER.sub(f"ALTER TABLE {self.local(altered[1])}", statement, count=1))
         # The table over it has no settings and no indexes of its own.
-        of_rows = "MODIFY SETTING" in statement or "ADD INDEX" in statement
+        of_rows = any(what in statement for what in _OF_ROWS)
         return [local] if of_rows else [local, self._on_cluster(statement)]
 
     def _on_cluster(self, statement: str) -> str:

@@ -1,6 +1,7 @@
 """A request to the SQL port: one statement that may be executed, and everything that it is executed with.
 
-The engine gets exactly what the guard checked last: views are inlined first, and the guard checks the statement again.
+The engine gets exactly what the guard checked last: views are inlined and conditions narrowed first, and the guard
+checks the statement again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, C
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.answer.readers import BLOCK_ROWS, HELPFUL, READERS
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
@@ -150,6 +152,7 @@ class Understanding:
         self, statement: CheckedStatement, text: str, parameters: Mapping[str, str]
     ) -> CheckedStatement:
         """Return the statement as the engine gets it: what the guard let through last, views put in place before."""
+        text = narrowed(text, parameters)
         if text == statement.sql:
             return statement
         return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)

@@ -22,7 +22,7 @@ SCRATCH = "retrospan_verify"
 SENT = ("raw_spans", "raw_logs", "raw_rejects", "arrivals", "run_marks", "receipts")
 #: Tables that are filled as well, and say nothing that the others do not.
 _FILLED = ("processes",)
-_VIEW = "CREATE MATERIALIZED VIEW"
+_VIEW, _FROM_LANDING = "CREATE MATERIALIZED VIEW", "_from_landing_view"
 _EXACT: Settings = {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0}
 
 
@@ -48,8 +48,8 @@ class Scratch:
             self.store.command(load("create_landing"), {"main": DATABASE})
             for table in (*SENT, *_FILLED):
                 self.copy_table(table)
-            for _, _, statement in shipped():
-                if _VIEW in statement:
+            for _, name, statement in shipped():
+                if _VIEW in statement and name.endswith(_FROM_LANDING):
                     self.store.command(statement)
             for name in (
                 "create_stored",

@@ -30,6 +30,7 @@ TABLES = (
     "raw_spans",
     "raw_logs",
     "raw_rejects",
+    "raw_resent",
     "arrivals",
     "run_marks",
     "processes",

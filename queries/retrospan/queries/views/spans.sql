@@ -45,7 +45,7 @@ SELECT
     ) AS kind,
     c.operation AS operation,
     c.dialect AS dialect,
-    nullIf(arrayLast(a -> a.key = 'service.name', r.resource_attributes).value, '') AS service_name,
+    nullIf(toString(r.service_name), '') AS service_name,
     toString(r.scope_name) AS scope_name,
     -- DateTime64(9) ends in 2262 where Int64 nanoseconds end.
     fromUnixTimestamp64Nano(toInt64(least(r.started_ns, 9223372036854775807)), 'UTC') AS started_at,
@@ -117,8 +117,33 @@ SELECT
     r.arrived_at AS ingested_at
 FROM
 (
-    -- Grouping is exact whether or not equal rows have merged yet, so no FINAL is needed: with FINAL a run's spans
-    -- would read the payload of every span. Columns that a query does not ask for are not read.
+    -- Almost every span lies in one row, which is read as it is, so conditions reach the table. Where a trace has spans
+    -- that came again, rows are grouped: exact whether or not equal rows have merged yet, so no FINAL is needed.
+    SELECT
+        tenant,
+        trace_id,
+        span_id,
+        parent_span_id,
+        arrived_at,
+        name,
+        kind,
+        started_ns,
+        ended_ns,
+        status_code,
+        status_message,
+        attributes,
+        dropped_attributes,
+        events,
+        dropped_events,
+        links,
+        dropped_links,
+        resource_attributes,
+        service_name,
+        scope_name,
+        toUInt16(1) AS variants
+    FROM raw_spans
+    WHERE trace_id NOT IN (SELECT trace_id FROM raw_resent)
+    UNION ALL
     SELECT
         w.tenant AS tenant,
         w.trace_id AS trace_id,
@@ -138,9 +163,11 @@ FROM
         argMax(w.links, (w.sequence, w.content_hash)) AS links,
         argMax(w.dropped_links, (w.sequence, w.content_hash)) AS dropped_links,
         argMax(w.resource_attributes, (w.sequence, w.content_hash)) AS resource_attributes,
+        argMax(w.service_name, (w.sequence, w.content_hash)) AS service_name,
         argMax(w.scope_name, (w.sequence, w.content_hash)) AS scope_name,
         toUInt16(least(uniqExact(w.content_hash), 65535)) AS variants
     FROM raw_spans AS w
+    WHERE w.trace_id IN (SELECT trace_id FROM raw_resent)
     GROUP BY w.tenant, w.trace_id, w.span_id
 ) AS r
 LEFT JOIN

@@ -24,7 +24,7 @@ from retrospan.schemas.store import Settings, Store
 from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 #: Tables of what was sent, by trace.
-SENT = ("raw_spans", "raw_logs", "arrivals")
+SENT = ("raw_spans", "raw_logs", "raw_resent", "arrivals")
 _WITH_PAYLOADS = {"raw_spans": "insert_bare_spans", "raw_logs": "insert_bare_logs"}
 #: The same rows may be put back after a rebuild, and histories are long: no block is skipped, and blocks are small.
 _PUT: Settings = {"insert_deduplicate": 0, "max_block_size": 256, "min_insert_block_size_bytes": 32 << 20}

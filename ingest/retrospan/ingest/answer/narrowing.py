@@ -1,0 +1,190 @@
+"""Statements over the view `spans` written so that the engine reads less, with the same rows.
+
+Two things no view can do by itself. A condition on one attribute, run or span also names the traces that may fulfil it,
+which indexes find. And a statement that names no column that interpretation gave needs no interpreted rows. Whatever is
+not surely the same is left as it was: this reads tokens, not meanings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from retrospan.ingest.answer.allowlist import DATABASE, word_set
+from retrospan.ingest.answer.lexer import Token, tokens, written
+from retrospan.schemas.errors import SqlError
+
+_VIEW, _AS_SENT = "spans", "spans_as_sent"
+#: Columns of `spans` that interpretation gives, or that show what it rendered.
+_INTERPRETED = word_set("run_id operation dialect attributes resource")
+#: What brings columns into a statement that it does not name.
+_UNNAMED = word_set("columns apply except replace natural")
+#: What makes it unsure which table a column belongs to.
+_SEVERAL = word_set("join with union intersect except array global using between")
+#: What may stand before a condition, and what after it.
+_BEFORE = word_set("where prewhere having and or not when")
+_AFTER = word_set("and or group order limit offset settings format having then union window qualify")
+#: The longest value that the index tells from others: it holds this much of each, in bytes.
+_INDEXED_BYTES = 200
+#: How numbers that JSON does not have, and missing values, are shown; in the table they are written otherwise.
+_WORDS = frozenset({"NaN", "Infinity", "-Infinity", "null"})
+
+
+def narrowed(sql: str, parameters: Mapping[str, str] | None = None) -> str:
+    """Return the statement as it reads less, or as it is. `sql` is one that the guard let through."""
+    if _VIEW not in sql:
+        return sql
+    found = tokens(sql)
+    words = [token for token in found if token.kind != "blank"]
+    if not words or not words[0].is_word("select"):
+        return sql
+    try:
+        return written(_by_traces(_as_sent(found), parameters or {}))
+    except SqlError:
+        return sql  # tokens that touch: the statement is good as it is
+
+
+def _as_sent(found: Sequence[Token]) -> list[Token]:
+    """Put the view without interpretation in place of `spans` where no column of it is named."""
+    words = [place for place, token in enumerate(found) if token.kind != "blank"]
+    for at, place in enumerate(words):
+        token = found[place]
+        if token.folded in _INTERPRETED or token.is_word(*_UNNAMED):
+            return list(found)
+        counted = at > 0 and found[words[at - 1]].is_mark("(")
+        if token.is_mark("*") and not counted:
+            return list(found)
+        if token.value == _VIEW and at > 0 and _is_inside_a_name(found, words, at):
+            return list(found)
+    made: list[Token] = []
+    end = 0
+    for at, place in enumerate(words):
+        if _is_view(found, words, at):
+            after = found[words[at + 1]] if at + 1 < len(words) else None
+            named = after is not None and (after.is_word("as") or after.kind == "name")
+            alias = "" if named or (after is not None and _is_alias(after)) else f" AS {_VIEW}"
+            made += [*found[end:place], *tokens(f"{_AS_SENT}{alias}")]
+            end = place + 1
+    return [*made, *found[end:]]
+
+
+def _is_inside_a_name(found: Sequence[Token], words: Sequence[int], at: int) -> bool:
+    """Return whether points surround it: a column named with its database."""
+    return found[words[at - 1]].is_mark(".") and at + 1 < len(words) and found[words[at + 1]].is_mark(".")
+
+
+def _is_alias(token: Token) -> bool:
+    """Return whether a word after a table is a name for it. What may be either is taken for one: nothing is lost."""
+    return token.kind == "word" and token.folded not in _AFTER | word_set(
+        "where prewhere final sample join inner left right full cross any all semi anti asof on array global except "
+        "intersect"
+    )
+
+
+def _is_view(found: Sequence[Token], words: Sequence[int], at: int) -> bool:
+    """Return whether this is the view `spans` in a FROM or a JOIN."""
+    token = found[words[at]]
+    if token.kind not in ("word", "name") or token.value != _VIEW or at == 0:
+        return False
+    before = found[words[at - 1]]
+    if before.is_mark(".") and at > 2 and found[words[at - 2]].value == DATABASE:
+        before = found[words[at - 3]]
+    return before.is_word("from", "join")
+
+
+def _by_traces(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Token]:
+    """Join conditions on one attribute, run or span with the traces that may fulfil them."""
+    words = [place for place, token in enumerate(found) if token.kind != "blank"]
+    kept = [found[place] for place in words]
+    if sum(token.is_word("from") for token in kept) != 1 or any(token.is_word(*_SEVERAL) for token in kept):
+        return list(found)
+    views = [at for at in range(len(words)) if _is_view(found, words, at) or kept[at].value == _AS_SENT]
+    if len(views) != 1 or _goes_on(kept, views[0]) or _renames(kept):
+        return list(found)
+    pieces: list[Token] = []
+    end = 0
+    for at in range(1, len(kept)):
+        condition = _condition(kept, at, parameters) if words[at] >= end else None
+        if condition is None:
+            continue
+        size, traces = condition
+        begin, last = words[at], words[at + size - 1]
+        pieces += [*found[end:begin], *tokens("(")]
+        pieces += [*found[begin : last + 1], *tokens(f" AND trace_id IN ({traces}))")]
+        end = last + 1
+    return [*pieces, *found[end:]]
+
+
+def _goes_on(kept: Sequence[Token], view: int) -> bool:
+    """Return whether another table follows the view, after a comma."""
+    for token in kept[view + 1 :]:
+        if token.is_mark(","):
+            return True
+        if not (token.is_word("as", "final") or token.kind == "name" or _is_alias(token)):
+            return False
+    return False
+
+
+def _renames(kept: Sequence[Token]) -> bool:
+    """Return whether a column that conditions are joined by might be something else here."""
+    used = word_set("trace_id span_id run_id attributes")
+    return any(
+        (token.is_word("as") and after.folded in used) or (token.folded in used and after.is_mark("-"))
+        for token, after in pairwise(kept)
+    )
+
+
+def _condition(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return how many tokens a condition has that begins here, and the SELECT of the traces; None for no such."""
+    if not (kept[at - 1].is_word(*_BEFORE) or kept[at - 1].is_mark("(")):
+        return None
+    column = kept[at].value if kept[at].kind in ("word", "name") else ""
+    if column in ("run_id", "span_id"):
+        place = at + 1
+    elif column == "attributes" and _is_key(kept, at):
+        place = at + 4
+    else:
+        return None
+    if place + 1 >= len(kept) or not kept[place].is_mark("="):
+        return None
+    value = _value(kept, place + 1, parameters)
+    if value is None:
+        return None
+    size, text, told = value
+    after = kept[place + 1 + size] if place + 1 + size < len(kept) else None
+    if not (after is None or after.is_mark(")") or after.is_word(*_AFTER)) or not told:
+        return None
+    if column == "attributes":
+        if told in _WORDS or told[0] in "[{" or len(told.encode()) > _INDEXED_BYTES or "\\" in told:
+            return None
+        return place + 1 + size - at, _traces_of_attribute(kept[at + 2].text, text, told)
+    table = "canon_spans" if column == "run_id" else "raw_spans"
+    return place + 1 + size - at, f"SELECT trace_id FROM {DATABASE}.{table} WHERE {column} = {text}"
+
+
+def _is_key(kept: Sequence[Token], at: int) -> bool:
+    key = kept[at + 1 : at + 4]
+    return len(key) == 3 and key[0].is_mark("[") and key[1].kind == "string" and key[2].is_mark("]")
+
+
+def _value(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str, str] | None:
+    """Return the number of tokens, their text and what it says; None when it is not one text."""
+    if kept[at].kind == "string":
+        return 1, kept[at].text, kept[at].value
+    mark = kept[at : at + 5]
+    if len(mark) == 5 and mark[0].is_mark("{") and mark[2].is_mark(":") and mark[4].is_mark("}"):
+        told = parameters.get(mark[1].value)
+        if told is not None and mark[3].value == "String":
+            return 5, "".join(token.text for token in mark), told
+    return None
+
+
+def _traces_of_attribute(key: str, value: str, told: str) -> str:
+    """Return the SELECT of the traces that may hold the attribute, by the index `by_attribute` of raw_spans."""
+    texts = [value]
+    if told.endswith(".0"):
+        # A double that is a whole number has its point only where it is shown.
+        texts.append(f"substring({value}, 1, {len(told.encode()) - 2})")
+    hashes = "arrayMap((k, v) -> sipHash64(k, substring(v, 1, 200)), attributes.key, attributes.value)"
+    found = " OR ".join(f"has({hashes}, sipHash64({key}, {text}))" for text in texts)
+    return f"SELECT trace_id FROM {DATABASE}.raw_spans WHERE {found}"

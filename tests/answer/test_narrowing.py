@@ -1,0 +1,80 @@
+"""Statements over `spans` written so that they read less: the same rows, and only where that is sure."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrospan.ingest.answer.narrowing import narrowed
+
+KEY = "arrayMap((k, v) -> sipHash64(k, substring(v, 1, 200)), attributes.key, attributes.value)"
+TRACES = f"trace_id IN (SELECT trace_id FROM retrospan.raw_spans WHERE has({KEY}, sipHash64('user.id', 'x'))"
+
+
+def test_a_condition_on_an_attribute_names_its_traces() -> None:
+    found = narrowed("SELECT trace_id FROM spans WHERE attributes['user.id'] = 'x' ORDER BY trace_id")
+    assert found == (
+        f"SELECT trace_id FROM spans WHERE (attributes['user.id'] = 'x' AND {TRACES})) ORDER BY trace_id"
+    )
+
+
+def test_every_condition_is_found_and_a_parameter_stays_one() -> None:
+    found = narrowed(
+        "SELECT attributes FROM retrospan.spans AS s WHERE (attributes['a'] = {v:String} OR NOT run_id = 'r') "
+        "AND span_id = 'f'",
+        {"v": "3.0"},
+    )
+    assert (
+        f"has({KEY}, sipHash64('a', {{v:String}})) OR has({KEY}, sipHash64('a', substring({{v:String}}, 1, 1)))"
+        in found
+    )
+    assert (
+        "NOT (run_id = 'r' AND trace_id IN (SELECT trace_id FROM retrospan.canon_spans WHERE run_id = 'r'))"
+        in found
+    )
+    assert found.endswith(
+        "(span_id = 'f' AND trace_id IN (SELECT trace_id FROM retrospan.raw_spans WHERE span_id = 'f'))"
+    )
+
+
+def test_what_interpretation_gave_is_left_out_where_nobody_names_it() -> None:
+    found = narrowed("SELECT name, count(*) FROM spans WHERE spans.started_at > now() GROUP BY name")
+    assert "FROM spans_as_sent AS spans WHERE spans.started_at" in found
+    assert "FROM retrospan.spans_as_sent AS s" in narrowed("SELECT count() FROM retrospan.spans AS s")
+    assert "FROM spans_as_sent s WHERE" in narrowed("SELECT count() FROM spans s WHERE s.name = ''")
+    inside = narrowed("SELECT n FROM (SELECT count() AS n FROM spans) AS k")
+    assert inside == "SELECT n FROM (SELECT count() AS n FROM spans_as_sent AS spans) AS k"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1",
+        "SELECT * FROM runs WHERE run_id = 'r'",
+        "SELECT * FROM spans",
+        "SELECT spans.* FROM spans",
+        "SELECT COLUMNS('run') FROM spans",
+        "SELECT count() FROM spans WHERE operation = 'tool'",
+        "SELECT retrospan.spans.name FROM retrospan.spans",
+        "SELECT attributes FROM spans WHERE attributes['a'] = ''",
+        "SELECT attributes FROM spans WHERE attributes['a'] = 'NaN'",
+        "SELECT attributes FROM spans WHERE attributes['a'] = '[1]'",
+        "SELECT attributes FROM spans WHERE attributes['a'] = 'it\\'s'",
+        "SELECT attributes FROM spans WHERE attributes['a'] = 'x' || 'y'",
+        "SELECT attributes FROM spans WHERE attributes['a'] != 'x'",
+        "SELECT attributes FROM spans WHERE attributes[name] = 'x'",
+        "SELECT attributes FROM spans WHERE lower(attributes['a']) = 'x'",
+        "SELECT attributes FROM spans WHERE 1 - attributes['a'] = 'x'",
+        "SELECT attributes FROM spans WHERE attributes['a'] = {v:String}",
+        f"SELECT attributes FROM spans WHERE attributes['a'] = '{'x' * 201}'",
+        "SELECT attributes FROM spans, runs WHERE attributes['a'] = 'x'",
+        "SELECT attributes FROM spans AS s, runs WHERE attributes['a'] = 'x'",
+        "SELECT attributes FROM spans INNER JOIN runs USING (run_id) WHERE attributes['a'] = 'x'",
+        "SELECT attributes, name AS trace_id FROM spans WHERE attributes['a'] = 'x'",
+        "SELECT arrayFilter(run_id -> run_id = 'x', []) , attributes FROM spans",
+        "SELECT attributes FROM spans WHERE s.run_id = 'x'",
+        "EXPLAIN SELECT name FROM spans",
+        "DESCRIBE spans",
+    ],
+)
+def test_all_else_is_left_as_it_is(query: str) -> None:
+    assert narrowed(query) == query
