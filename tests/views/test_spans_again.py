@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from typing import Any
 
 import pytest
 from story import SECOND, START, Ask
 
 from retrospan.ingest.answer.narrowing import narrowed
-from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.queries import catalogue
+from retrospan.schemas.engines import choosing_everywhere
 
 _DAY = 86_400 * SECOND
 _KINDS = [
@@ -48,7 +51,7 @@ def _row(trace: str, span: str, content: int, sequence: int, day: int = 0, **fie
     }
 
 
-def _insert(store: EmbeddedStore, *rows: dict[str, Any]) -> None:
+def _insert(store: EmbeddedStore, *rows: dict[str, Any], **settings: str | int) -> None:
     store.insert(
         "INSERT INTO raw_spans",
         b"\n".join(json.dumps(row).encode() for row in rows),
@@ -57,6 +60,7 @@ def _insert(store: EmbeddedStore, *rows: dict[str, Any]) -> None:
             "input_format_json_named_tuples_as_objects": 0,
             "insert_deduplicate": 0,
             "max_partitions_per_insert_block": 0,
+            **settings,
         },
     )
 
@@ -79,6 +83,56 @@ def test_a_trace_is_noted_when_a_span_comes_again_and_not_before(views: Embedded
     assert _again(views) == ["a", "b", "e"], "both at once"
     _insert(views, _row("d", "1", 1, 4))
     assert _again(views) == ["a", "b", "d", "e"], "the very same row"
+
+
+def test_an_insert_that_is_repeated_after_a_crash_notes_what_the_first_one_did_not(
+    views: EmbeddedStore,
+) -> None:
+    _insert(views, _row("a", "1", 1, 1), insert_deduplicate=1, insert_deduplication_token="first")
+    again: dict[str, str | int] = {"insert_deduplicate": 1, "insert_deduplication_token": "second"}
+    _insert(views, _row("a", "1", 2, 2), **again)
+    # As if the process had died after the spans were stored and before the trace was noted.
+    views.command("TRUNCATE TABLE raw_resent")
+    _insert(views, _row("a", "1", 2, 2), **again)
+    assert _again(views) == ["a"]
+    assert views.rows("SELECT name, variants FROM spans") == [["2", 2]]
+
+
+def test_an_insert_of_many_blocks_sees_its_own_earlier_ones(views: EmbeddedStore) -> None:
+    rows = [_row("abcdef"[n % 6], "1", n, n, day=n % 5) for n in range(60)]
+    blocks = {"max_insert_block_size": 5, "min_insert_block_size_rows": 5, "min_insert_block_size_bytes": 0}
+    _insert(views, *rows, **blocks, max_block_size=5, input_format_parallel_parsing=0)
+    assert views.rows("SELECT count() > 20 FROM system.parts WHERE table = 'raw_spans' AND rows <= 5") == [[1]]
+    assert _again(views) == ["a", "b", "c", "d", "e", "f"]
+    assert views.rows("SELECT count(), min(variants) FROM spans") == [[6, 10]]
+
+
+def test_of_inserts_at_the_same_time_one_sees_the_other(
+    views: EmbeddedStore, warehouse: EmbeddedWarehouse
+) -> None:
+    rounds, senders = 40, 4
+    stores = [warehouse.connect() for _ in range(senders)]
+    start = threading.Barrier(senders)
+
+    def send(sender: int) -> None:
+        for turn in range(rounds):
+            others = [
+                {**_row("0", "1", 1, 1), "trace_id": f"{turn:08x}{sender + 1:024x}", "span_id": f"{n:016x}"}
+                for n in range(50)
+            ]
+            start.wait(60)
+            same = {**_row("0", "1", sender, 1000 * sender + turn), "trace_id": f"{turn:032x}"}
+            _insert(stores[sender], same, *others)
+
+    threads = [threading.Thread(target=send, args=(sender,)) for sender in range(senders)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    for store in stores:
+        store.close()
+    assert views.rows("SELECT uniqExact(trace_id) FROM raw_resent") == [[rounds]]
+    assert views.rows("SELECT count() FROM spans WHERE variants > 1") == [[rounds]]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -107,6 +161,8 @@ def test_in_any_order_the_last_to_arrive_is_shown_and_contents_are_counted(
         for view in ("spans", "spans_as_sent"):
             shown = f"SELECT trace_id, span_id, name, variants, ingested_at FROM {view} ORDER BY trace_id, span_id"
             assert views.rows(shown) == expected
+            everywhere = f"({choosing_everywhere(catalogue.load(view).statement)})"
+            assert views.rows(shown.replace(f"FROM {view} ", f"FROM {everywhere} ")) == expected
     finally:
         views.command("SYSTEM START MERGES raw_spans")
 

@@ -4,7 +4,8 @@ The files define tables for one embedded engine. From them the other forms are d
 
     plain                  as written: embedded
     server                 the same, but no table that is there is laid out anew: others may write to it meanwhile
-    replicated database    Replicated engines without a path; the database itself spreads every statement
+    replicated database    Replicated engines without a path; the database itself spreads every statement; views over
+                           spans choose among the rows of every span, for what one replica has, another may not yet
     cluster, one shard     ON CLUSTER, and Replicated engines with a path: each node has every row
     cluster, more shards   the same under the name `<table>_local`, and a Distributed table over it under the name;
                            rows are spread by the hash of trace or run, so that what merges lies together
@@ -41,6 +42,10 @@ _WINDOW = re.compile(r"non_replicated_deduplication_window = (\d+)")
 _DELETE = re.compile(r"^DELETE FROM (\{table:Identifier\})", re.MULTILINE)
 
 
+#: What fills the table of traces in which a span came again.
+_NOTES_AGAIN = re.compile(r"^(CREATE MATERIALIZED VIEW IF NOT EXISTS raw_resent_|INSERT INTO raw_resent )", re.MULTILINE)
+_LIES_ONCE = "trace_id NOT IN (SELECT trace_id FROM raw_resent)"
+_LIES_AGAIN = "w.trace_id IN (SELECT trace_id FROM raw_resent)"
 #: Statements that lay out a table anew and copy its rows.
 _ANEW = re.compile(r"^CREATE OR REPLACE TABLE \w+", re.MULTILINE)
 _CANONICAL = re.compile(r"^CREATE TABLE IF NOT EXISTS canon_", re.MULTILINE)
@@ -65,6 +70,9 @@ class Form:
             statement = _laid_out(statement)
         if not self.replicated:
             return [statement]
+        if _NOTES_AGAIN.search(statement):
+            return []
+        statement = choosing_everywhere(statement)
         found = _TABLE.search(statement)
         if found is None:
             return self._of_both(statement)
@@ -153,6 +161,14 @@ def cluster(name: str, *, shards: int = 1) -> Form:
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
         raise ValueError(f"{name!r} is not a cluster name")
     return Form(cluster=name, shards=shards, replicated=True, shared=True)
+
+
+def choosing_everywhere(statement: str) -> str:
+    """Return a view over spans that chooses among the rows of every span, not only where one is known to have come again.
+
+    That is known only where an insert sees whatever was stored before it: one replica may lag behind another.
+    """
+    return statement.replace(_LIES_ONCE, "false").replace(_LIES_AGAIN, "true")
 
 
 def _laid_out(statement: str) -> str:

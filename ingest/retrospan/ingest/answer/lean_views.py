@@ -78,7 +78,7 @@ def _in_selects(words: Sequence[Token]) -> list[bool]:
 def _asks_for_any_column(words: Sequence[Token]) -> bool:
     """Return whether columns may be meant that are not named. `count(*)` means none."""
     for place, token in enumerate(words):
-        if token.is_word("with", "columns", "identifier", "final"):
+        if token.is_word("with", "columns", "identifier", "final", "natural"):
             return True
         if token.is_mark("*"):
             around = words[max(place - 2, 0) : place + 2]

@@ -17,13 +17,21 @@ from retrospan.schemas.errors import SqlError
 _VIEW, _AS_SENT = "spans", "spans_as_sent"
 #: Columns of `spans` that interpretation gives, or that show what it rendered.
 _INTERPRETED = word_set("run_id operation dialect attributes resource")
-#: What brings columns into a statement that it does not name.
-_UNNAMED = word_set("columns apply except replace natural")
+#: What brings columns into a statement that it does not name, or another table under the view's name.
+_UNNAMED = word_set("columns apply except replace natural identifier with")
 #: What makes it unsure which table a column belongs to.
 _SEVERAL = word_set("join with union intersect except array global using between")
 #: What may stand before a condition, and what after it.
-_BEFORE = word_set("where prewhere having and or not when")
-_AFTER = word_set("and or group order limit offset settings format having then union window qualify")
+_BEFORE = word_set("where prewhere and or not")
+_AFTER = word_set("and or group order limit offset settings format having union window qualify")
+#: What begins a part of a statement. Conditions are joined in one part alone, where rows are chosen: elsewhere they
+#: give columns their names, or may not name a trace.
+_PARTS = word_set("select from where prewhere group having order limit offset settings window qualify")
+#: After what a column's name is not an alias.
+_NOT_OPERANDS = word_set(
+    "select distinct all where prewhere having qualify by and or not xor on in like ilike is then when else case end "
+    "between div mod partition using interval over as"
+)
 #: The longest value that the index tells from others: it holds this much of each, in bytes.
 _INDEXED_BYTES = 200
 #: How numbers that JSON does not have, and missing values, are shown; in the table they are written otherwise.
@@ -51,8 +59,7 @@ def _as_sent(found: Sequence[Token]) -> list[Token]:
         token = found[place]
         if token.folded in _INTERPRETED or token.is_word(*_UNNAMED):
             return list(found)
-        counted = at > 0 and found[words[at - 1]].is_mark("(")
-        if token.is_mark("*") and not counted:
+        if token.is_mark("*") and not _is_counted(found, words, at):
             return list(found)
         if token.value == _VIEW and at > 0 and _is_inside_a_name(found, words, at):
             return list(found)
@@ -61,11 +68,21 @@ def _as_sent(found: Sequence[Token]) -> list[Token]:
     for at, place in enumerate(words):
         if _is_view(found, words, at):
             after = found[words[at + 1]] if at + 1 < len(words) else None
+            if after is not None and (after.is_mark(".") or after.is_mark("(")):
+                return list(found)
             named = after is not None and (after.is_word("as") or after.kind == "name")
             alias = "" if named or (after is not None and _is_alias(after)) else f" AS {_VIEW}"
             made += [*found[end:place], *tokens(f"{_AS_SENT}{alias}")]
             end = place + 1
     return [*made, *found[end:]]
+
+
+def _is_counted(found: Sequence[Token], words: Sequence[int], at: int) -> bool:
+    """Return whether an asterisk means no column: that of `count(*)`."""
+    around = [found[place] for place in words[max(at - 2, 0) : at + 2]]
+    return (
+        len(around) == 4 and around[0].is_word("count") and around[1].is_mark("(") and around[3].is_mark(")")
+    )
 
 
 def _is_inside_a_name(found: Sequence[Token], words: Sequence[int], at: int) -> bool:
@@ -96,15 +113,22 @@ def _by_traces(found: Sequence[Token], parameters: Mapping[str, str]) -> list[To
     """Join conditions on one attribute, run or span with the traces that may fulfil them."""
     words = [place for place, token in enumerate(found) if token.kind != "blank"]
     kept = [found[place] for place in words]
-    if sum(token.is_word("from") for token in kept) != 1 or any(token.is_word(*_SEVERAL) for token in kept):
+    if any(sum(token.is_word(part) for token in kept) != 1 for part in ("select", "from")):
+        return list(found)
+    if any(token.is_word(*_SEVERAL) for token in kept):
         return list(found)
     views = [at for at in range(len(words)) if _is_view(found, words, at) or kept[at].value == _AS_SENT]
     if len(views) != 1 or _goes_on(kept, views[0]) or _renames(kept):
         return list(found)
     pieces: list[Token] = []
     end = 0
+    part = ""
     for at in range(1, len(kept)):
-        condition = _condition(kept, at, parameters) if words[at] >= end else None
+        if kept[at].is_word(*_PARTS):
+            follows = part in ("from", "prewhere") or not kept[at].is_word("where", "prewhere")
+            part = kept[at].folded if follows else ""
+        chooses = part in ("where", "prewhere") and words[at] >= end
+        condition = _condition(kept, at, parameters) if chooses else None
         if condition is None:
             continue
         size, traces = condition
@@ -126,12 +150,17 @@ def _goes_on(kept: Sequence[Token], view: int) -> bool:
 
 
 def _renames(kept: Sequence[Token]) -> bool:
-    """Return whether a column that conditions are joined by might be something else here."""
+    """Return whether a column that conditions are joined by might be something else here: an alias, or a variable."""
     used = word_set("trace_id span_id run_id attributes")
-    return any(
-        (token.is_word("as") and after.folded in used) or (token.folded in used and after.is_mark("-"))
-        for token, after in pairwise(kept)
-    )
+    for token, after in pairwise(kept):
+        if token.is_mark("-") and after.is_mark(">"):
+            return True
+        if after.folded not in used or token.is_mark("."):
+            continue
+        ends = token.kind in ("string", "number", "name") or any(token.is_mark(mark) for mark in ")]}*")
+        if token.is_word("as") or ends or (token.kind == "word" and token.folded not in _NOT_OPERANDS):
+            return True
+    return False
 
 
 def _condition(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
