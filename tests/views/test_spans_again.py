@@ -102,7 +102,9 @@ def test_an_insert_of_many_blocks_sees_its_own_earlier_ones(views: EmbeddedStore
     rows = [_row("abcdef"[n % 6], "1", n, n, day=n % 5) for n in range(60)]
     blocks = {"max_insert_block_size": 5, "min_insert_block_size_rows": 5, "min_insert_block_size_bytes": 0}
     _insert(views, *rows, **blocks, max_block_size=5, input_format_parallel_parsing=0)
-    assert views.rows("SELECT count() > 20 FROM system.parts WHERE table = 'raw_spans' AND rows <= 5") == [[1]]
+    assert views.rows("SELECT count() > 20 FROM system.parts WHERE table = 'raw_spans' AND rows <= 5") == [
+        [1]
+    ]
     assert _again(views) == ["a", "b", "c", "d", "e", "f"]
     assert views.rows("SELECT count(), min(variants) FROM spans") == [[6, 10]]
 
