@@ -43,7 +43,9 @@ _DELETE = re.compile(r"^DELETE FROM (\{table:Identifier\})", re.MULTILINE)
 
 
 #: What fills the table of traces in which a span came again.
-_NOTES_AGAIN = re.compile(r"^(CREATE MATERIALIZED VIEW IF NOT EXISTS raw_resent_|INSERT INTO raw_resent )", re.MULTILINE)
+_NOTES_AGAIN = re.compile(
+    r"^(CREATE MATERIALIZED VIEW IF NOT EXISTS raw_resent_|INSERT INTO raw_resent )", re.MULTILINE
+)
 _LIES_ONCE = "trace_id NOT IN (SELECT trace_id FROM raw_resent)"
 _LIES_AGAIN = "w.trace_id IN (SELECT trace_id FROM raw_resent)"
 #: Statements that lay out a table anew and copy its rows.
