@@ -87,6 +87,13 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT 'FROM spans' AS told, name FROM spans ORDER BY ALL", True),
     ("SELECT name FROM spans -- , run_id\n ORDER BY ALL", True),
     ("SELECT name FROM spans.x", False),
+    ("SELECT 'spans_as_sent' AS told, step FROM steps WHERE run_id = 'r' AND `state_after` = '' ORDER BY ALL", False),
+    ("SELECT run_id AS spans_as_sent FROM runs WHERE run_id = 'r' ORDER BY ALL", False),
+    ("SELECT name FROM spans_as_sent WHERE span_id = '1111111111111111' ORDER BY ALL", True),
+    ("SELECT extract(YEAR FROM spans) FROM (SELECT toDate('2020-01-02') AS spans)", False),
+    ("SELECT trim(BOTH 'x' FROM spans) FROM (SELECT 'xyx' AS spans)", False),
+    ("SELECT name FROM (SELECT ['a', 'b'] AS spans, 1 AS name) ARRAY JOIN spans", False),
+    ("SELECT steps FROM (SELECT ['a', 'b'] AS steps) ARRAY JOIN steps ORDER BY ALL", False),
     # Payload of runs.
     ("SELECT step FROM steps ORDER BY ALL", True),
     ("SELECT step FROM steps /* state_after */ ORDER BY ALL", True),

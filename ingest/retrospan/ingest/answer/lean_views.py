@@ -35,7 +35,8 @@ def lean(sql: str) -> str:
     if _asks_for_any_column([found[place] for place in words]):
         return sql
     named = {token.value for token in found if token.kind in ("word", "name")}
-    of_selects = _in_selects([found[place] for place in words])
+    of_selects = in_selects([found[place] for place in words])
+    arrays = array_joins(found, words)
     instead: dict[int, list[Token]] = {}
     for of_select, before, place, after in zip(
         of_selects[1:], words, words[1:], [*words[2:], None], strict=False
@@ -43,6 +44,8 @@ def lean(sql: str) -> str:
         token, follows = found[place], found[after] if after is not None else None
         view = read.get(token.value) if token.kind in ("word", "name") else None
         if view is None or not of_select or not found[before].is_word("from", "join"):
+            continue
+        if place in arrays:
             continue
         if view.payload & named:
             continue
@@ -63,7 +66,16 @@ class _LeanView:
     """Its SELECT in brackets."""
 
 
-def _in_selects(words: Sequence[Token]) -> list[bool]:
+def array_joins(found: Sequence[Token], words: Sequence[int]) -> set[int]:
+    """Return the places of what follows ARRAY JOIN: an array, and no table. `words` are the places that are not blank."""
+    return {
+        place
+        for array, join, place in zip(words, words[1:], words[2:], strict=False)
+        if found[array].is_word("array") and found[join].is_word("join")
+    }
+
+
+def in_selects(words: Sequence[Token]) -> list[bool]:
     """Return of each word whether the brackets around it hold a SELECT: `extract(YEAR FROM steps)` reads no table."""
     around, found = [True], list[bool]()
     for place, token in enumerate(words):

@@ -7,10 +7,11 @@ not surely the same is left as it was: this reads tokens, not meanings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.answer.allowlist import DATABASE, word_set
+from retrospan.ingest.answer.lean_views import array_joins, in_selects
 from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.schemas.errors import SqlError
 
@@ -65,8 +66,9 @@ def _as_sent(found: Sequence[Token]) -> list[Token]:
             return list(found)
     made: list[Token] = []
     end = 0
+    of_selects, arrays = in_selects([found[place] for place in words]), array_joins(found, words)
     for at, place in enumerate(words):
-        if _is_view(found, words, at):
+        if of_selects[at] and place not in arrays and _is_view(found, words, at, (_VIEW,)):
             after = found[words[at + 1]] if at + 1 < len(words) else None
             if after is not None and (after.is_mark(".") or after.is_mark("(")):
                 return list(found)
@@ -98,10 +100,10 @@ def _is_alias(token: Token) -> bool:
     )
 
 
-def _is_view(found: Sequence[Token], words: Sequence[int], at: int) -> bool:
-    """Return whether this is the view `spans` in a FROM or a JOIN."""
+def _is_view(found: Sequence[Token], words: Sequence[int], at: int, names: Container[str]) -> bool:
+    """Return whether this is one of these views in a FROM or a JOIN."""
     token = found[words[at]]
-    if token.kind not in ("word", "name") or token.value != _VIEW or at == 0:
+    if token.kind not in ("word", "name") or token.value not in names or at == 0:
         return False
     before = found[words[at - 1]]
     if before.is_mark(".") and at > 2 and found[words[at - 2]].value == DATABASE:
@@ -117,7 +119,7 @@ def _by_traces(found: Sequence[Token], parameters: Mapping[str, str]) -> list[To
         return list(found)
     if any(token.is_word(*_SEVERAL) for token in kept):
         return list(found)
-    views = [at for at in range(len(words)) if _is_view(found, words, at) or kept[at].value == _AS_SENT]
+    views = [at for at in range(len(words)) if _is_view(found, words, at, (_VIEW, _AS_SENT))]
     if len(views) != 1 or _goes_on(kept, views[0]) or _renames(kept):
         return list(found)
     pieces: list[Token] = []
