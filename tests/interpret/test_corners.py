@@ -166,10 +166,24 @@ def test_events_of_messages_are_in_the_order_of_their_times() -> None:
     assert [text_of(message) for message in step.span.input] == ["How is Oslo?", "And in Bergen?"]
 
 
-def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once() -> None:
-    apart = [said("assistant", "I look."), said("assistant", asks("look", {}, "c1"))]
+def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once_where_each_message_is_an_event() -> None:
+    def event(name: str, **fields: object) -> Event:
+        return Event(
+            name=f"gen_ai.{name}", time_ns=1, attributes={"gen_ai.event.content": json.dumps(fields)}
+        )
+
+    asked = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     first = chat(1, [said("user", "Hi")], "I look.", asks("look", {}, "c1"))
-    again = chat(3, [said("user", "Hi"), *apart, returned("c1", "snow")], "Snow.")
+    again = replace(
+        act("chat", 3),
+        events=[
+            event("user.message", content="Hi"),
+            event("assistant.message", content="I look."),
+            event("assistant.message", tool_calls=[asked]),
+            event("tool.message", id="c1", content="snow"),
+            event("choice", message={"content": "Snow."}, index=0),
+        ],
+    )
     (_, call) = rows(agent(), first, again).model_calls
     assert len(call.input_values) == 3
 
