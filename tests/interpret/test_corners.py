@@ -11,10 +11,12 @@ from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from spans import read_run
 
 from retrospan.ingest.interpret.assembly.grouping import joined_trace
+from retrospan.ingest.interpret.assembly.retelling import _with_text
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.lineage.value_lineage import LEAST_NUMBER, _values_in
 from retrospan.ingest.interpret.normalize.documents import _document
-from retrospan.ingest.interpret.normalize.message import text_of
+from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
+from retrospan.ingest.interpret.normalize.message import parts_of, text_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_messages, read_part, response_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
@@ -132,6 +134,39 @@ def test_a_call_s_id_has_many_names() -> None:
         "arguments": {"a": 1},
     }
     assert read_part({"tool_name": "look", "tool_kwargs": {}, "id": "8"}).get("id") == "8"
+
+
+@pytest.mark.parametrize("key", ["response", "result", "content", "output"])
+def test_what_a_function_gave_back_has_many_names(key: str) -> None:
+    assert read_part({"functionResponse": {"id": "7", key: "snow"}}).get("response") == "snow"
+
+
+def test_a_result_that_names_the_call_it_came_from_is_read() -> None:
+    assert read_part({"origin": {"id": "7"}, "result": "snow"}) == {
+        "type": "tool_call_response",
+        "id": "7",
+        "response": "snow",
+    }
+    assert read_part({"origin": {"id": "7"}, "rest": "snow"}).get("type") == "unknown"
+
+
+def test_a_part_of_a_kind_that_is_not_known_is_the_model_s() -> None:
+    (message,) = by_role({"parts": [{"part_kind": "sketch", "content": "a map"}]}) or []
+    assert message == {
+        "role": "assistant",
+        "parts": [{"part_kind": "sketch", "content": "a map", "type": "sketch"}],
+    }
+
+
+def test_a_text_that_is_told_later_stands_before_the_first_of_several_messages_of_calls() -> None:
+    calls = [asks(name, {}, name) for name in ("look", "read")]
+    answer = read_messages([said("assistant", call) for call in calls])
+    whole = _with_text(answer, read_messages([said("assistant", "I look.", *calls)]))
+    assert [text_of(message) for message in whole] == ["I look.", ""]
+    assert [[part.get("id") for part in parts_of(message, "tool_call")] for message in whole] == [
+        ["look"],
+        ["read"],
+    ]
 
 
 def test_the_role_of_an_event_is_the_message_s_own_where_it_says_one() -> None:
