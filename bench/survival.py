@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from bench.survival_agent import PER_STEP
 GRACE_SECONDS = 0.1
 #: How long an agent takes for its 847 observations, and how long it may take to start.
 AGENT_SECONDS, START_SECONDS = 2.0, 60.0
-ARRIVE_SECONDS = 120.0
+ARRIVE_SECONDS = 60.0
 WAYS = ("spool", "moved spool", "collector later", "no spool")
 
 
@@ -114,7 +115,7 @@ def examine(served: Served, story: Story, grace: float, outcomes: set[str]) -> t
     wanted = story.before("observation", grace)
     if story.began_at > story.killed_at - int(grace * 1e9):
         return 0, 0, []  # not even the run had to be there
-    _wait(lambda: _settled(served, run, wanted))
+    wait_until(lambda: _settled(served, run, wanted))
     broken: list[str] = []
 
     def hold(what: str, found: Any, right: bool) -> None:
@@ -181,7 +182,7 @@ def _effects(served: Served, story: Story, run: str, grace: float) -> list[str]:
     return broken
 
 
-def _wait(holds: Callable[[], bool]) -> None:
+def wait_until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + ARRIVE_SECONDS
     while not holds() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -190,20 +191,16 @@ def _wait(holds: Callable[[], bool]) -> None:
 def survive(
     way: str, kills: int, chance: random.Random, served: Served, folder: Path, grace: float
 ) -> Survival:
-    """Kill so many agents in one way and examine each."""
+    """Kill so many agents in one way and examine each, while the next one lives."""
     survival = Survival(way)
     endpoint = f"http://{served.ports['http']}"
-    for number in range(kills):
-        run_id = f"{way.replace(' ', '-')}-{number}" if number % 2 else "-"
-        spool = None if way == "no spool" else folder / f"spool-{way.replace(' ', '-')}-{number}"
-        # A port where nobody listens is a collector that is not there yet.
-        now = "http://127.0.0.1:9" if way == "collector later" else endpoint
-        story = kill_agent(now, run_id, spool, chance.uniform(0, AGENT_SECONDS * 1.1))
+    outcomes = {"running", "lost"} if way == "no spool" else {"killed"}
+
+    def follow(story: Story, spool: Path | None) -> None:
         if spool is not None:
             if way == "moved spool":
                 spool = spool.rename(spool.with_name(f"{spool.name}-moved"))
             deliver(spool, endpoint)
-        outcomes = {"killed"} if spool is not None else {"running", "lost"}
         wanted, found, broken = examine(served, story, grace, outcomes)
         survival.kills += 1
         survival.early += not story.said
@@ -211,7 +208,19 @@ def survive(
         survival.found += found
         survival.broken += broken
         if sys.stderr.isatty():
-            print(f"\r{way}: {number + 1}/{kills}", end="", file=sys.stderr)
+            print(f"\r{way}: {survival.kills}/{kills}", end="", file=sys.stderr)
+
+    with ThreadPoolExecutor(1) as behind:
+        following: list[Future[None]] = []
+        for number in range(kills):
+            run_id = f"{way.replace(' ', '-')}-{number}" if number % 2 else "-"
+            spool = None if way == "no spool" else folder / f"spool-{way.replace(' ', '-')}-{number}"
+            # A port where nobody listens is a collector that is not there yet.
+            now = "http://127.0.0.1:9" if way == "collector later" else endpoint
+            story = kill_agent(now, run_id, spool, chance.uniform(0, AGENT_SECONDS * 1.1))
+            following.append(behind.submit(follow, story, spool))
+    for each in following:
+        each.result()
     return survival
 
 

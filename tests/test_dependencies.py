@@ -42,7 +42,10 @@ WITHOUT_IMPORT = {
 }
 
 #: Each is run in an environment of its own, with the framework that it drives.
-DRIVERS = TOP / "tests/recordings/record/drivers"
+DRIVERS = {
+    *(TOP / "tests/recordings/record/drivers").iterdir(),
+    TOP / "bench/survival_framework_agent.py",
+}
 
 PACKAGES = packages_distributions()
 
@@ -64,7 +67,7 @@ def imports(*folders: str) -> set[str]:
         distribution
         for folder in folders
         for file in sorted((TOP / folder).rglob("*.py"))
-        if DRIVERS not in file.parents
+        if file not in DRIVERS
         for module in modules(file)
         if (distribution := distribution_of(module))
     }

@@ -11,10 +11,12 @@ from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from spans import read_run
 
 from retrospan.ingest.interpret.assembly.grouping import joined_trace
+from retrospan.ingest.interpret.assembly.retelling import _with_text
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.lineage.value_lineage import LEAST_NUMBER, _values_in
 from retrospan.ingest.interpret.normalize.documents import _document
-from retrospan.ingest.interpret.normalize.message import text_of
+from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
+from retrospan.ingest.interpret.normalize.message import parts_of, text_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_messages, read_part, response_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
@@ -134,6 +136,39 @@ def test_a_call_s_id_has_many_names() -> None:
     assert read_part({"tool_name": "look", "tool_kwargs": {}, "id": "8"}).get("id") == "8"
 
 
+@pytest.mark.parametrize("key", ["response", "result", "content", "output"])
+def test_what_a_function_gave_back_has_many_names(key: str) -> None:
+    assert read_part({"functionResponse": {"id": "7", key: "snow"}}).get("response") == "snow"
+
+
+def test_a_result_that_names_the_call_it_came_from_is_read() -> None:
+    assert read_part({"origin": {"id": "7"}, "result": "snow"}) == {
+        "type": "tool_call_response",
+        "id": "7",
+        "response": "snow",
+    }
+    assert read_part({"origin": {"id": "7"}, "rest": "snow"}).get("type") == "unknown"
+
+
+def test_a_part_of_a_kind_that_is_not_known_is_the_model_s() -> None:
+    (message,) = by_role({"parts": [{"part_kind": "sketch", "content": "a map"}]}) or []
+    assert message == {
+        "role": "assistant",
+        "parts": [{"part_kind": "sketch", "content": "a map", "type": "sketch"}],
+    }
+
+
+def test_a_text_that_is_told_later_stands_before_the_first_of_several_messages_of_calls() -> None:
+    calls = [asks(name, {}, name) for name in ("look", "read")]
+    answer = read_messages([said("assistant", call) for call in calls])
+    whole = _with_text(answer, read_messages([said("assistant", "I look.", *calls)]))
+    assert [text_of(message) for message in whole] == ["I look.", ""]
+    assert [[part.get("id") for part in parts_of(message, "tool_call")] for message in whole] == [
+        ["look"],
+        ["read"],
+    ]
+
+
 def test_the_role_of_an_event_is_the_message_s_own_where_it_says_one() -> None:
     def event(name: str, **held: object) -> Event:
         return Event(name=name, time_ns=1, attributes={"gen_ai.event.content": json.dumps(held)})
@@ -166,10 +201,24 @@ def test_events_of_messages_are_in_the_order_of_their_times() -> None:
     assert [text_of(message) for message in step.span.input] == ["How is Oslo?", "And in Bergen?"]
 
 
-def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once() -> None:
-    apart = [said("assistant", "I look."), said("assistant", asks("look", {}, "c1"))]
+def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once_where_each_message_is_an_event() -> None:
+    def event(name: str, **fields: object) -> Event:
+        return Event(
+            name=f"gen_ai.{name}", time_ns=1, attributes={"gen_ai.event.content": json.dumps(fields)}
+        )
+
+    asked = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     first = chat(1, [said("user", "Hi")], "I look.", asks("look", {}, "c1"))
-    again = chat(3, [said("user", "Hi"), *apart, returned("c1", "snow")], "Snow.")
+    again = replace(
+        act("chat", 3),
+        events=[
+            event("user.message", content="Hi"),
+            event("assistant.message", content="I look."),
+            event("assistant.message", tool_calls=[asked]),
+            event("tool.message", id="c1", content="snow"),
+            event("choice", message={"content": "Snow."}, index=0),
+        ],
+    )
     (_, call) = rows(agent(), first, again).model_calls
     assert len(call.input_values) == 3
 

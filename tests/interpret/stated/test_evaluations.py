@@ -117,6 +117,11 @@ def test_a_tool_is_judged_by_its_step_and_an_agent_by_its_span() -> None:
     assert one(span(1, "invoke_agent", events=[event(name="safe")])).judged == f"span:{TRACE}/{1:016x}"
 
 
+def test_a_span_inside_a_model_call_that_is_not_the_call_itself_is_judged_as_that_span() -> None:
+    inside = span(3, None, 2, events=[event(name="safe")])
+    assert one(span(1, "invoke_agent"), chat(2), inside).judged == f"span:{TRACE}/{3:016x}"
+
+
 def test_what_an_evaluator_judged_is_told_by_its_link_and_never_by_its_parent() -> None:
     judge = span(
         3, "evaluate", 2, events=[event(name="x", score=1)], attributes={"gen_ai.agent.name": "Judge"}

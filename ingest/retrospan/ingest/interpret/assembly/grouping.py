@@ -37,6 +37,20 @@ class Trace:
         return not (self.joins or self.claims or self.goes_on_from or self.ends_with)
 
 
+@dataclass(frozen=True, slots=True)
+class TraceGroup:
+    """Traces that belong together, the run by which they are given to one interpreter, and the spans of each run."""
+
+    traces: dict[str, Trace]
+    key: str
+    runs: dict[str, list[NormalizedSpan]]
+
+
+def read_groups(traces: Mapping[str, Trace]) -> list[TraceGroup]:
+    """Return traces in groups that belong together: by what they say, and by the history they go on from."""
+    return [TraceGroup(group, key_of(group), runs_of(group)) for group in groups_of(join_turns(traces))]
+
+
 def is_run(spans: Iterable[NormalizedSpan]) -> bool:
     """Tell whether there is at least one GenAI operation, or a span that tells of state: other traces hold no run.
 

@@ -30,17 +30,14 @@ class Turn(Protocol):
     failed: bool
 
 
-def histories_of(spans: Iterable[NormalizedSpan]) -> tuple[str, str]:
+def histories_of(spans: Sequence[NormalizedSpan]) -> tuple[str, str]:
     """Return the hashes of the history that a trace goes on from, and of the one it ends with; '' for none.
 
-    What has an agent or a workflow of its own is a whole turn.
+    The spans are in the order in which they began. What has an agent or a workflow of its own is a whole turn.
     """
-    spans = list(spans)
     if any(span.operation in _AROUND for span in spans):
         return "", ""
-    calls = sorted(
-        (span for span in spans if span.operation == "inference"), key=lambda span: span.sent.order
-    )
+    calls = [span for span in spans if span.operation == "inference"]
     if not calls:
         return "", ""
     first, last = calls[0], calls[-1]

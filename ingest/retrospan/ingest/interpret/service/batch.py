@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.grouping import (
     Trace,
-    groups_of,
-    join_turns,
-    key_of,
-    runs_of,
+    TraceGroup,
+    read_groups,
     trace_of,
 )
 from retrospan.ingest.interpret.conversations import Conversations, Past
@@ -20,7 +18,8 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.placeholders import broken_run
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans, version_with
-from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces, DeepLog
+from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
+from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.json_text import TOO_DEEP
@@ -77,22 +76,24 @@ def interpret_traces(
         {
             history
             for group in groups
-            for trace in group.values()
+            for trace in group.traces.values()
             for history in (trace.goes_on_from, trace.ends_with)
             if history
         }
     )
-    if conversations is None and not all(trace.is_alone for group in groups for trace in group.values()):
+    if conversations is None and not all(
+        trace.is_alone for group in groups for trace in group.traces.values()
+    ):
         batch.needs_warehouse = True
         return batch
     for group in groups:
-        if not owns(key := key_of(group)):
-            batch.foreign.update(dict.fromkeys(group, key))
+        if not owns(group.key):
+            batch.foreign.update(dict.fromkeys(group.traces, group.key))
             continue
         began = time.perf_counter()
         generation = next_generation()
         homes = _interpret_group(batch, tenant, generation, group, problems, conversations)
-        for trace_id, trace in group.items():
+        for trace_id, trace in group.traces.items():
             seen = list(newest[trace_id])
             if at_once:
                 seen += given.sequences[trace_id]
@@ -124,7 +125,7 @@ def interpret_traces(
                 homes.get(trace_id, {}),
             )
             batch.spans += given.rows[trace_id]
-            batch.effort[trace_id] = (time.perf_counter() - began) / len(group)
+            batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
     return batch
 
 
@@ -134,7 +135,7 @@ def _groups(
     batch: InterpretedTraces,
     tenant: str,
     next_generation: Callable[[], int],
-) -> list[dict[str, Trace]]:
+) -> list[TraceGroup]:
     """Return the traces in groups that belong together, earliest first."""
     traces: dict[str, Trace] = {}
     for trace_id, own in spans.items():
@@ -146,11 +147,11 @@ def _groups(
             normalized = []
         traces[trace_id] = trace_of(trace_id, own, normalized)
 
-    def began(group: dict[str, Trace]) -> tuple[int, str]:
-        starts = [span.started_at for trace_id in group for span in spans[trace_id]]
-        return (min(starts, default=0), min(group))
+    def began(group: TraceGroup) -> tuple[int, str]:
+        starts = [span.started_at for trace_id in group.traces for span in spans[trace_id]]
+        return (min(starts, default=0), min(group.traces))
 
-    return sorted(groups_of(join_turns(traces)), key=began)
+    return sorted(read_groups(traces), key=began)
 
 
 def _note_depth(given: DecodedTraces, problems: Mapping[str, ParseIssues]) -> None:
@@ -166,13 +167,13 @@ def _interpret_group(
     batch: InterpretedTraces,
     tenant: str,
     generation: int,
-    group: Mapping[str, Trace],
+    group: TraceGroup,
     problems: Mapping[str, ParseIssues],
     conversations: Conversations | None,
 ) -> dict[str, dict[str, str]]:
     """Add the rows of a group's runs to the batch; return the run of each span, by trace and span id."""
     homes: dict[str, dict[str, str]] = {}
-    for run_id, spans in sorted(runs_of(group).items()):
+    for run_id, spans in sorted(group.runs.items()):
         found = ParseIssues()
         for trace_id in {span.sent.trace_id for span in spans}:
             found.found.update(problems[trace_id].found)

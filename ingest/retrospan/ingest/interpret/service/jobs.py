@@ -82,13 +82,14 @@ class BatchResult:
 
 def interpret_job(job: Job) -> BatchResult | None:
     """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages."""
+    raw_logs = parse_logs(job.logs)
     raw_spans: list[RawSpan] = []
     pages = 0
     for page in job.pages:
         raw_spans += parse_spans(page)
         pages += 1
-    given = decode_traces(job.newest, raw_spans, parse_logs(job.logs), EVERY_FAMILY.response_ids)
-    del raw_spans  # of a long run they take as much as all the rest
+    given = decode_traces(job.newest, raw_spans, raw_logs, EVERY_FAMILY.response_ids)
+    del raw_logs, raw_spans  # of a long run they take as much as all the rest
     generations = count(job.generation + 1)
     batch = interpret_traces(
         job.tenant,

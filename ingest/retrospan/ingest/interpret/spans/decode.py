@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
-from retrospan.ingest.json_text import bounded, write_json
+from retrospan.ingest.json_text import bounded
 from retrospan.ingest.load.attributes import value_of
 from retrospan.schemas import semconv
 from retrospan.schemas.raw import RawLog, RawSpan
@@ -17,7 +17,15 @@ _STATUS = {1: "ok", 2: "error"}
 
 
 def spans_of(raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> list[Span]:
-    """Return one span per identity, with its log records in their order. Of several variants the last to arrive counts.
+    """Return one span per identity, as `decode_spans` does."""
+    return decode_spans(raw_spans, raw_logs)[0]
+
+
+def decode_spans(
+    raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]
+) -> tuple[list[Span], list[tuple[str, LogRecord]]]:
+    """Return one span per identity, with its log records in their order, and what is left: log records by the id of a
+    span that has not ended or is not known. Of several variants the last to arrive counts.
 
     Log records of our own conventions are events of their span. A span that only they name has begun and not ended, or has
     not come: it is among them.
@@ -30,17 +38,20 @@ def spans_of(raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> list[S
             shown[key] = raw
     spans = {key: _span(raw) for key, raw in shown.items()}
     own: dict[tuple[str, str], list[OwnRecord]] = {}
+    left: list[tuple[str, LogRecord]] = []
     for raw_log in raw_logs:
         key = (raw_log.trace_id, raw_log.span_id)
-        log = log_record(raw_log)
+        log = _log_record(raw_log)
         if is_own(log.event):
             own.setdefault(key, []).append(_own(raw_log, log))
         elif key in spans:
             spans[key].logs.append(log)
+        else:
+            left.append((raw_log.span_id, log))
     for span in spans.values():
         span.logs.sort(key=lambda record: record.order)
     attach(spans, own)
-    return list(spans.values())
+    return list(spans.values()), left
 
 
 def _freshness(raw: RawSpan) -> tuple[int, int, int]:
@@ -81,7 +92,7 @@ def _span(raw: RawSpan) -> Span:
     )
 
 
-def log_record(raw: RawLog) -> LogRecord:
+def _log_record(raw: RawLog) -> LogRecord:
     """Return a log record as it was sent, under its event's name."""
     attributes = decode(raw.attributes)
     named = attributes.get(semconv.EVENT_NAME)
@@ -104,18 +115,3 @@ def _own(raw: RawLog, log: LogRecord) -> OwnRecord:
         sequence=raw.sequence,
         arrived_at=raw.arrived_at,
     )
-
-
-def render_deep(raw: RawSpan | RawLog) -> dict[str, str]:
-    """Return the JSON of the attributes that are nested deeper than SQL decodes, by key."""
-    return {key: _rendered(kind, text) for key, kind, text in raw.attributes if kind.endswith("*")}
-
-
-def render_body(raw: RawLog) -> str:
-    """Return the JSON of a body that is nested deeper than SQL decodes, '' for any other."""
-    kind, text = raw.body
-    return _rendered(kind, text) if kind.endswith("*") else ""
-
-
-def _rendered(kind: str, text: str) -> str:
-    return write_json(bounded(value_of(kind, text)))

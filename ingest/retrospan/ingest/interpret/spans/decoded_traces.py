@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.spans.decode import render_body, render_deep, spans_of
+from retrospan.ingest.interpret.spans.decode import decode_spans
+from retrospan.ingest.interpret.spans.deep_values import DeepLog, deep_attributes, deep_logs
 from retrospan.ingest.interpret.spans.loose_logs import place_loose
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.schemas.raw import RawLog, RawSpan
-
-
-@dataclass(frozen=True, slots=True)
-class DeepLog:
-    """What of a log record SQL does not decode, as JSON: its body, where it is that, and attributes by key."""
-
-    span_id: str
-    record: str
-    body: str
-    attributes: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +40,18 @@ def decode_traces(
         raws[raw.trace_id].append(raw)
     for log in raw_logs:
         logs[log.trace_id].append(log)
-    spans = {trace_id: spans_of(own, logs[trace_id]) for trace_id, own in raws.items()}
-    for trace_id, own_logs in logs.items():
-        if own_logs:
-            place_loose(spans[trace_id], own_logs, response_ids)
+    spans: dict[str, list[Span]] = {}
+    for trace_id, own in raws.items():
+        spans[trace_id], left = decode_spans(own, logs[trace_id])
+        if left:
+            place_loose(spans[trace_id], left, response_ids)
     return DecodedTraces(
         spans,
-        {
-            trace_id: {raw.span_id: deep for raw in own if (deep := render_deep(raw))}
-            for trace_id, own in raws.items()
-        },
-        {trace_id: list(_deep_logs(own)) for trace_id, own in logs.items()},
+        {trace_id: deep_attributes(own) for trace_id, own in raws.items()},
+        {trace_id: list(deep_logs(own)) for trace_id, own in logs.items()},
         {
             trace_id: [raw.sequence for raw in own] + [log.sequence for log in logs[trace_id]]
             for trace_id, own in raws.items()
         },
         {trace_id: len(own) for trace_id, own in raws.items()},
     )
-
-
-def _deep_logs(raw_logs: Iterable[RawLog]) -> Iterator[DeepLog]:
-    for raw in raw_logs:
-        body, attributes = render_body(raw), render_deep(raw)
-        if body or attributes:
-            yield DeepLog(raw.span_id, str(raw.content_hash), body, attributes)

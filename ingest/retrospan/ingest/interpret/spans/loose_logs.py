@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from retrospan.ingest.interpret.spans.decode import log_record
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT
-from retrospan.ingest.interpret.spans.sent_as_logs import is_own
 from retrospan.ingest.interpret.spans.span import LogRecord, Span
-from retrospan.schemas.raw import RawLog
-from retrospan.schemas.semconv import EVENT_NAME, RESPONSE_ID
+from retrospan.schemas.semconv import RESPONSE_ID
 
 
-def place_loose(spans: Sequence[Span], raw_logs: Iterable[RawLog], response_ids: Collection[str]) -> None:
-    """Give the spans of one trace the log records that belong to them and that they have not, in place.
+def place_loose(
+    spans: Sequence[Span], left: Iterable[tuple[str, LogRecord]], response_ids: Collection[str]
+) -> None:
+    """Give the spans of one trace the log records that no ended span took in, in place; each with the span id it names.
 
     `response_ids` are the names of attributes that hold the id of an answer. What no span holds stays with the first span
     of the trace, as what was said of no span.
@@ -24,13 +23,12 @@ def place_loose(spans: Sequence[Span], raw_logs: Iterable[RawLog], response_ids:
     known = {span.span_id: span for span in spans}
     waiting: list[LogRecord] = []
     changed: dict[int, list[LogRecord]] = {}
-    for raw in raw_logs:
-        span = known.get(raw.span_id)
-        name = _event_name(raw)
-        if span is None and name == EVALUATION_RESULT:
-            waiting.append(log_record(raw))
-        elif span is not None and span.is_unfinished and not is_own(name):
-            span.logs.append(log_record(raw))
+    for span_id, record in left:
+        span = known.get(span_id)
+        if span is None and record.event == EVALUATION_RESULT:
+            waiting.append(record)
+        elif span is not None:
+            span.logs.append(record)
             changed[id(span.logs)] = span.logs
     if waiting and spans:
         ordered = sorted(spans, key=lambda span: span.order)
@@ -48,9 +46,3 @@ def place_loose(spans: Sequence[Span], raw_logs: Iterable[RawLog], response_ids:
             changed[id(place)] = place
     for place in changed.values():
         place.sort(key=lambda record: record.order)
-
-
-def _event_name(raw: RawLog) -> str:
-    """Return the name of the event that a record is, without decoding what it holds."""
-    named = (text for key, _, text in reversed(raw.attributes) if key == EVENT_NAME)
-    return raw.event_name or next(named, "")
