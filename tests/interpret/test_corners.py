@@ -169,9 +169,13 @@ def test_events_of_messages_are_in_the_order_of_their_times() -> None:
 def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once() -> None:
     apart = [said("assistant", "I look."), said("assistant", asks("look", {}, "c1"))]
     first = chat(1, [said("user", "Hi")], "I look.", asks("look", {}, "c1"))
-    again = chat(3, [said("user", "Hi"), *apart, returned("c1", "snow")], "Snow.")
+    told = [said("user", "Hi"), *apart, returned("c1", "snow")]
+    again = chat(3, (), "Snow.", input__value=json.dumps({"messages": told}))
     (_, call) = rows(agent(), first, again).model_calls
     assert len(call.input_values) == 3
+    # The list of messages itself says of each all that was sent.
+    (_, call) = rows(agent(), first, chat(3, told, "Snow.")).model_calls
+    assert len(call.input_values) == 4
 
 
 def test_a_call_may_be_asked_for_again_by_the_answer_that_was_given_its_result() -> None:
