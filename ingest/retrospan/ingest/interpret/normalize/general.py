@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import read_request
-from retrospan.ingest.interpret.normalize.toolspan import name_beside_method, read_tool
+from retrospan.ingest.interpret.normalize.toolspan import is_call, name_beside_method, read_tool, unquoted
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
@@ -177,6 +177,8 @@ def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | 
 def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
     for given, returned in places.names.given_and_returned:
         before, after = (_unquoted(places.value(key), places) for key in (given, returned))
+        if is_call(before):
+            after = unquoted(after)
         if before is not None or after is not None:
             span.framework_input = _inside(before, "inputs")
             span.framework_output = _inside(after, "outputs")
@@ -186,13 +188,13 @@ def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
 
 def _unquoted(value: object, places: SpanFields) -> object:
     """Return a text without the quotes of JSON, where everything that its span says is JSON."""
-    if not isinstance(value, str) or len(value) < 2 or value[0] != '"' or value[-1] != '"':
-        return None if value == "null" else value
-    texts = (text for text in places.all[0].values() if isinstance(text, str))
-    if not all(text[:1] in _JSON_BEGINS or text in _JSON_WORDS for text in texts):
+    if value == "null":
+        return None
+    if unquoted(value) is value:
         return value
-    read = read_json(value)
-    return read if isinstance(read, str) else value
+    texts = (text for text in places.all[0].values() if isinstance(text, str))
+    is_json = all(text[:1] in _JSON_BEGINS or text in _JSON_WORDS for text in texts)
+    return unquoted(value) if is_json else value
 
 
 def _inside(value: object, key: str) -> object:
