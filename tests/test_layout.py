@@ -53,7 +53,8 @@ COMPOSERS = {
 #: Which folder of `retrospan.ingest` imports which. A new arrow is a decision, and stands here first; none leads back.
 FOLDERS = {
     "access": set[str](),
-    "answer": {"access", "http", "status", "warehouse"},
+    "answer": {"access", "answer/encodings", "http", "status", "warehouse"},
+    "answer/encodings": {"http", "receive"},
     "cli": {"cli/terminal"},
     "cli/client": {"cli/terminal"},
     "cli/commands": {
