@@ -94,7 +94,7 @@ def _lz4_frames(body: bytes, limit: int) -> bytes:
         room -= len(part)
         if not stream.eof and room > 0:
             raise ValueError("it ends in the middle of its lz4 frame")
-        body = stream.unused_data or b"" if stream.eof else b""
+        body = bytes(stream.unused_data or b"") if stream.eof else b""
     return b"".join(parts)
 
 
