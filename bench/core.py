@@ -1,0 +1,147 @@
+"""`python -m bench.core [--against CHECKOUT]`: spans a second of the pure core, over all recordings.
+
+Timed is one thread's processor time from the decoded spans of a recording to the rows of its runs, as the tests of the
+pure core read them. Against another checkout, both read the same bytes, which are the recordings of that checkout; each
+in a process of its own, pass by pass in turn, so that what else the machine does concerns both. Writes no page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import gzip
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOTS = ("ingest", "schemas", "queries", "exporter", "tests")
+PASSES = 9
+#: Requests as they were received: of traces, and of logs.
+Export = tuple[list[bytes], list[bytes]]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.core", description=__doc__)
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout of this repository")
+    parser.add_argument("--passes", type=int, default=PASSES, help=f"{PASSES} by default; the best counts")
+    parser.add_argument("--part", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args(words)
+    if arguments.part:
+        _answer()
+        return 0
+    other: Path | None = arguments.against and arguments.against.resolve()
+    exports = recorded(other or HERE.parent)
+    checkouts = [HERE.parent, other] if other else [HERE.parent]
+    spans, seconds = compare(checkouts, exports, arguments.passes)
+    print(f"{len(exports):,} recordings, {spans:,} spans, best of {arguments.passes} passes")
+    for checkout, took in zip(checkouts, seconds, strict=True):
+        print(f"{spans / took:>9,.0f} spans/s  {checkout}")
+    if other:
+        print(f"{seconds[1] / seconds[0]:>9.2f} times as fast as the other")
+    return 0
+
+
+def recorded(checkout: Path) -> list[Export]:
+    """Return the requests of every recording that the checkout's main manifest lists, by name."""
+    folder = checkout / "tests" / "recordings"
+    listed = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))["recordings"]
+    listed.sort(key=lambda entry: (entry["framework"], entry["scenario"]))
+    return [
+        (_requests(folder, entry["files"].get("traces")), _requests(folder, entry["files"].get("logs")))
+        for entry in listed
+    ]
+
+
+def _requests(folder: Path, file: str | None) -> list[bytes]:
+    """Return the requests of a file, each of which stands behind its length as a varint."""
+    data = gzip.decompress((folder / file).read_bytes()) if file else b""
+    found: list[bytes] = []
+    at = 0
+    while at < len(data):
+        size = shift = 0
+        while data[at] & 128:
+            size |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+        size |= data[at] << shift
+        found.append(data[at + 1 : at + 1 + size])
+        at += 1 + size
+    return found
+
+
+def compare(
+    checkouts: Sequence[Path], exports: Sequence[Export], passes: int = PASSES
+) -> tuple[int, list[float]]:
+    """Return the number of spans and, of each checkout, the seconds of its best pass; the checkouts take turns."""
+    with contextlib.ExitStack() as stack:
+        parts = [stack.enter_context(_part(checkout, exports)) for checkout in checkouts]
+        counts = [int(_ask(part)) for part in parts]
+        if len(set(counts)) != 1:
+            raise SystemExit(f"the checkouts read different numbers of spans: {counts}")
+        took = [[_ask(part) for part in parts] for _ in range(passes)]
+    return counts[0], [min(each) for each in zip(*took, strict=True)]
+
+
+@contextlib.contextmanager
+def _part(checkout: Path, exports: Sequence[Export]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that reads the exports with the modules of a checkout, once for each line it is sent."""
+    from retrospan.ingest.interpret.service.worker import CONTAINERS
+
+    path = os.pathsep.join(str(checkout / root) for root in ROOTS)
+    part = subprocess.Popen(
+        [sys.executable, "-m", "bench.core", "--part"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=HERE.parent,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    try:
+        assert part.stdin is not None
+        # Both look for cycles as often as this checkout's interpreting process does.
+        pickle.dump((str(checkout), CONTAINERS, list(exports)), part.stdin)
+        yield part
+    finally:
+        part.kill()
+        part.communicate()
+
+
+def _ask(part: subprocess.Popen[bytes]) -> float:
+    assert part.stdin is not None and part.stdout is not None
+    part.stdin.write(b"\n")
+    part.stdin.flush()
+    answer = part.stdout.readline()
+    if not answer:
+        raise SystemExit("a process that measures has ended: see what it printed")
+    return float(answer)
+
+
+def _answer() -> None:
+    """Print the number of spans for the first line of standard input, and the seconds of a pass for each that follows."""
+    checkout, containers, exports = pickle.load(sys.stdin.buffer)
+    core = importlib.import_module("spans")
+    if not str(core.interpret.__code__.co_filename).startswith(checkout):
+        raise SystemExit(f"{core.interpret.__code__.co_filename} is not of {checkout}")
+    gc.set_threshold(containers)
+    sys.stdin.buffer.readline()
+    print(sum(len(core.spans_of_requests(*export)) for export in exports), flush=True)
+    while sys.stdin.buffer.readline():
+        took = 0.0
+        for export in exports:
+            spans = core.spans_of_requests(*export)
+            began = time.thread_time()
+            for run in core.read_runs(spans):
+                core.rows_of(run, "default", 1, None)
+            took += time.thread_time() - began
+        print(took, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
