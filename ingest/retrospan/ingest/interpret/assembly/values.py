@@ -36,6 +36,7 @@ class Values:
         self._messages: dict[str, int] = {}
         self._seen: dict[int, tuple[Message, int]] = {}
         self._others: dict[str, int] = {}
+        self._numbered: dict[int, tuple[object, int]] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
 
@@ -63,8 +64,19 @@ class Values:
 
     def other(self, value: object) -> int:
         """Return the number of any other JSON value; lists are stored element by element."""
+        known = self._numbered.get(id(value))
+        if known is not None:
+            return known[1]
         if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            return self.list([self.other(item) for item in value])
+            number = self.list([self.other(item) for item in value])
+        else:
+            number = self._other(value)
+        if isinstance(value, dict | list):
+            # Kept with its object, as messages are: definitions of tools come with every call.
+            self._numbered[id(value)] = (value, number)
+        return number
+
+    def _other(self, value: object) -> int:
         text = write_json(value)
         number = self._others.get(text)
         if number is None:
