@@ -49,7 +49,7 @@ def read_content(
     names = places.names
     system = places.any(semconv.SYSTEM_INSTRUCTIONS)
     if system is not None:
-        span.system = _system(system, span, problems)
+        span.system = _system(system, places, span, problems)
     span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
     is_whole = True
     if not span.input:
@@ -70,14 +70,19 @@ def read_content(
         span.system = leading
     if not span.system and span.operation == "inference":
         span.system = next(
-            (found for value in places.each(*names.requests) if (found := parse_request(value).system)), []
+            (
+                found
+                for value in places.each(*names.requests)
+                if (found := parse_request(places.read(value)).system)
+            ),
+            [],
         ) or _instructions_in(places)
 
 
 def _instructions_in(places: SpanFields) -> list[Part]:
     """Return the instructions that a response of OpenAI's Responses API repeats."""
     for value in places.each(*places.names.responses):
-        said = read_value(value)
+        said = places.read(value)
         if isinstance(said, dict) and "output" in said and isinstance(said.get("instructions"), str):
             return parse_request(said).system
     return []
@@ -101,9 +106,11 @@ def _messages(
     return read
 
 
-def _system(system: object, span: NormalizedSpan, problems: ParseIssues) -> list[Part]:
+def _system(
+    system: object, places: SpanFields, span: NormalizedSpan, problems: ParseIssues
+) -> list[Part]:
     """Return the parts of system instructions; a plain text is one, half a list of parts is not one."""
-    value = read_value(system)
+    value = places.read(system)
     if isinstance(value, str) and value.startswith(("[{", '{"')):
         why = read_json(value)
         reason = why.reason if isinstance(why, Unreadable) else "not a list of parts"
@@ -174,7 +181,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
     if span.operation == "inference" and (not span.input or sent.dropped_attributes):
         # Many attributes for many messages: the limit on attributes may have eaten the oldest.
         for value in places.each(*names.prompts, *names.requests):
-            request = parse_request(value)
+            request = parse_request(places.read(value))
             if len(request.messages) > len(span.input):
                 span.input = request.messages
                 span.tool_definitions = span.tool_definitions or request.tools
@@ -182,18 +189,18 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
         gaps = not is_whole or has_gaps(span.input)
         for value in places.each(*names.prompts, *names.requests) if gaps or has_results(span.input) else ():
             if gaps or may_tell_failures(value):
-                other = parse_request(value).messages
+                other = parse_request(places.read(value)).messages
                 span.input = other if is_fuller(other, span.input) else completed(span.input, other)
     if has_gaps(span.output):
         for value in places.each(*names.responses):
-            span.output = completed(span.output, parse_answer(value))
+            span.output = completed(span.output, parse_answer(places.read(value)))
     if not span.output and not span.failed:
         text = places.text(names.answer_text)
         parts = [*([{"type": "text", "text": text}] if text else []), *_calls_apart(places)]
         answer = read_message({"role": "assistant", "content": parts})
         span.output = [answer] if answer else []
     if span.operation == "inference" and not span.output and not span.failed:
-        returned = list(places.each(*names.responses))
+        returned = [places.read(value) for value in places.each(*names.responses)]
         answers = (parse_answer(value) for value in returned if not asks(value))
         span.output = next((said for said in answers if said), [])
         if not span.output and any(map(asks, returned)):

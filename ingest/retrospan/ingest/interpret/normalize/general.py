@@ -23,7 +23,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
-from retrospan.ingest.json_text import Unreadable, read_json, read_value
+from retrospan.ingest.json_text import Unreadable, read_json
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import (
     CONVENTIONS,
@@ -71,7 +71,7 @@ def read_span(
 
     `names` are those that are known; `operation` is what other spans show it to be, where its own attributes do not.
     """
-    places = SpanFields(sent, names)
+    places = SpanFields(sent, names, growing.texts)
     if operation is None:
         check_kinds(sent, names, problems)
         for unread in sent.unread:
@@ -120,7 +120,7 @@ def read_span(
 
 def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
-    inner = read_value(attributes.get(places.names.metadata))
+    inner = places.read(attributes.get(places.names.metadata))
     found = dict(inner) if isinstance(inner, dict) else {}
     listed = places.listed
     for prefix, mark in _marks(places.names.metadata_prefixes):

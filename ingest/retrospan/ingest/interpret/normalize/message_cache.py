@@ -12,6 +12,7 @@ from hashlib import blake2b
 
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.unflatten import Leaves, nested
 from retrospan.ingest.json_text import Unreadable, read_json
 
@@ -30,6 +31,7 @@ class PrefixCache:
     """
 
     def __init__(self) -> None:
+        self.texts = JsonTexts()
         self._read: dict[str, list[tuple[str, list[Message]]]] = {}
         self._known: dict[bytes, Message | None] = {}
         self._indexed: dict[tuple[object, ...], Message | None] = {}

@@ -9,7 +9,6 @@ from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL, usage_by_sh
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
-from retrospan.ingest.json_text import read_value
 from retrospan.schemas import semconv
 
 _NO_PARAMETERS = {
@@ -87,7 +86,9 @@ def _read_models(
         # In a whole exchange the response's model stands over the one that was asked for.
         whole = places.any(*names.requests)
         known = places.exchange
-        model = known.get(REQUEST_MODEL) if known and whole is known else parse_request(whole).model
+        model = (
+            known.get(REQUEST_MODEL) if known and whole is known else parse_request(places.read(whole)).model
+        )
         span.request_model = model if isinstance(model, str) and model else named
     if span.provider and (span.request_model or "").startswith(f"{span.provider}/"):
         # A gateway is told the provider by the model's name.
@@ -129,7 +130,7 @@ def _read_parameters(places: SpanFields, invocation: dict[str, object], span: No
 def _read_definitions(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     names = places.names
     definitions = places.any(*names.definitions)
-    tools = read_value(definitions)
+    tools = places.read(definitions)
     if isinstance(tools, str):
         problems.add(span.sent.span_id, semconv.TOOL_DEFINITIONS, definitions, "not JSON")
         tools = None
@@ -137,7 +138,7 @@ def _read_definitions(places: SpanFields, span: NormalizedSpan, problems: ParseI
         listed = [tool.get("tool") for tool in _indexed(places, names.indexed_schemas)]
         tools = [tool.get("json_schema") for tool in listed if isinstance(tool, dict)]
         tools = tools or _indexed(places, names.indexed_functions) or None
-    span.tool_definitions = [read_value(tool) for tool in tools] if isinstance(tools, list) else tools
+    span.tool_definitions = [places.read(tool) for tool in tools] if isinstance(tools, list) else tools
 
 
 def _indexed(places: SpanFields, prefix: str) -> list[dict[str, object]]:
@@ -162,13 +163,13 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     names = places.names
     said = places.value(*names.usage)
     usage = (
-        parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.any(*names.responses))
+        parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.value(*names.responses))
     )
     if usage.input is None and usage.output is None and span.tokens.input is None:
-        by_shape = usage_by_shape(span.sent.attributes)
+        by_shape = usage_by_shape(span.sent.attributes, places.read)
         usage = parse_usage({"usage": by_shape}) if by_shape is not None else usage
     if usage.model is None and isinstance(said, dict):
-        usage.model = parse_usage(places.any(*names.responses)).model
+        usage.model = parse_usage(places.value(*names.responses)).model
     tokens = span.tokens
     if tokens.input is None and tokens.output is None:
         tokens.input, tokens.output = usage.input, usage.output

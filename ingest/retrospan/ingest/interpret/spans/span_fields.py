@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.spans.exchange import (
     request_by_shape,
     response_by_shape,
 )
+from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.vocabulary import (
@@ -25,7 +26,6 @@ from retrospan.ingest.interpret.spans.vocabulary import (
     RESPONSE,
     Vocabulary,
 )
-from retrospan.ingest.json_text import read_value
 
 #: Found by their shape, and only where no key says more.
 _BY_SHAPE = (INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE)
@@ -42,8 +42,9 @@ _UNREAD = object()
 class SpanFields:
     """The attribute maps of one span, in order of precedence."""
 
-    def __init__(self, span: Span, names: Vocabulary) -> None:
+    def __init__(self, span: Span, names: Vocabulary, texts: JsonTexts | None = None) -> None:
         self.names = names
+        self.read = (texts or JsonTexts()).value  # JSON text read, what is known of it only once
         self.all: list[Attributes] = [span.attributes]
         if span.logs or span.events:
             self.all += [record.attributes for record in span.logs if record.event == DETAILS_EVENT]
@@ -99,27 +100,27 @@ class SpanFields:
         if self._exchange is _UNREAD:
             # A second look only where a name may be that of an answer.
             may = ".choices" in self.listed or ".candidates" in self.listed
-            self._exchange = exchange_by_keys(self.all[0]) if may else None
+            self._exchange = exchange_by_keys(self.all[0], self.read) if may else None
         return cast("dict[str, object] | None", self._exchange)
 
     @property
     def request(self) -> object:
         """What the model was asked, as a value shows by its shape."""
         if self._request is _UNREAD:
-            self._request = request_by_shape(self.all[0])
+            self._request = request_by_shape(self.all[0], self.read)
         return self._request
 
     @property
     def response(self) -> object:
         """What the model answered, as a value shows by its shape."""
         if self._response is _UNREAD:
-            self._response = response_by_shape(self.all[0])
+            self._response = response_by_shape(self.all[0], self.read)
         return self._response
 
     def holds_exchange(self) -> bool:
         """Tell whether there is an exchange, also one that only its values show: to be asked where no name tells more."""
         if self.exchange is None:
-            self._exchange = exchange_by_values(self.all[0])
+            self._exchange = exchange_by_values(self.all[0], self.read)
         return self._exchange is not None
 
     def _worded(self, shape: str) -> object:
@@ -195,7 +196,7 @@ class SpanFields:
 
     def value(self, *keys: str) -> object:
         """Return the first value, JSON text read."""
-        return read_value(self.any(*keys))
+        return self.read(self.any(*keys))
 
     def under(self, prefix: str) -> Iterator[tuple[str, object]]:
         """Yield (rest of the key, value) of the attributes whose key starts so."""
