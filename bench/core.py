@@ -1,8 +1,9 @@
 """`python -m bench.core [--against CHECKOUT]`: spans a second of the pure core, over all recordings.
 
 Timed is one thread's processor time from the decoded spans of a recording to the rows of its runs, as the tests of the
-pure core read them. Against another checkout, both read the same bytes, which are the recordings of that checkout; each
-in a process of its own, pass by pass in turn, so that what else the machine does concerns both. Writes no page.
+pure core read them; of several passes the best of each recording counts. Against another checkout, both read the same
+bytes, which are the recordings of that checkout; each in a process of its own, pass by pass in turn, so that what else
+the machine does concerns both. Writes no page.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.core", description=__doc__)
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout of this repository")
-    parser.add_argument("--passes", type=int, default=PASSES, help=f"{PASSES} by default; the best counts")
+    parser.add_argument("--passes", type=int, default=PASSES, help=f"{PASSES} by default")
     parser.add_argument("--part", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
     if arguments.part:
@@ -80,14 +81,15 @@ def _requests(folder: Path, file: str | None) -> list[bytes]:
 def compare(
     checkouts: Sequence[Path], exports: Sequence[Export], passes: int = PASSES
 ) -> tuple[int, list[float]]:
-    """Return the number of spans and, of each checkout, the seconds of its best pass; the checkouts take turns."""
+    """Return the number of spans and, of each checkout, the seconds at best; the checkouts take turns."""
     with contextlib.ExitStack() as stack:
         parts = [stack.enter_context(_part(checkout, exports)) for checkout in checkouts]
-        counts = [int(_ask(part)) for part in parts]
-        if len(set(counts)) != 1:
-            raise SystemExit(f"the checkouts read different numbers of spans: {counts}")
+        counts = [_ask(part) for part in parts]
+        if any(each != counts[0] for each in counts):
+            raise SystemExit("the checkouts read different numbers of spans")
         took = [[_ask(part) for part in parts] for _ in range(passes)]
-    return counts[0], [min(each) for each in zip(*took, strict=True)]
+    best = [map(min, zip(*of_part, strict=True)) for of_part in zip(*took, strict=True)]
+    return round(sum(counts[0])), [sum(each) for each in best]
 
 
 @contextlib.contextmanager
@@ -113,33 +115,33 @@ def _part(checkout: Path, exports: Sequence[Export]) -> Iterator[subprocess.Pope
         part.communicate()
 
 
-def _ask(part: subprocess.Popen[bytes]) -> float:
+def _ask(part: subprocess.Popen[bytes]) -> list[float]:
     assert part.stdin is not None and part.stdout is not None
     part.stdin.write(b"\n")
     part.stdin.flush()
     answer = part.stdout.readline()
     if not answer:
         raise SystemExit("a process that measures has ended: see what it printed")
-    return float(answer)
+    return [float(number) for number in json.loads(answer)]
 
 
 def _answer() -> None:
-    """Print the number of spans for the first line of standard input, and the seconds of a pass for each that follows."""
+    """Print the spans of each export for the first line of standard input, and the seconds of a pass for each further one."""
     checkout, containers, exports = pickle.load(sys.stdin.buffer)
     core = importlib.import_module("spans")
     if not str(core.interpret.__code__.co_filename).startswith(checkout):
         raise SystemExit(f"{core.interpret.__code__.co_filename} is not of {checkout}")
     gc.set_threshold(containers)
     sys.stdin.buffer.readline()
-    print(sum(len(core.spans_of_requests(*export)) for export in exports), flush=True)
+    print([len(core.spans_of_requests(*export)) for export in exports], flush=True)
     while sys.stdin.buffer.readline():
-        took = 0.0
+        took: list[float] = []
         for export in exports:
             spans = core.spans_of_requests(*export)
             began = time.thread_time()
             for run in core.read_runs(spans):
                 core.rows_of(run, "default", 1, None)
-            took += time.thread_time() - began
+            took.append(time.thread_time() - began)
         print(took, flush=True)
 
 

@@ -49,7 +49,7 @@ class Values:
         if seen is not None:
             number = seen[1]
         else:
-            compared = hash_of(self.comparable(message))
+            compared = hash_of(message if _is_plain(message) else self.comparable(message))
             number = self._messages.get(compared) or self._put_message(message, compared, call)
             # Kept with its object: an id is only good as long as that lives.
             self._seen[id(message)] = (message, number)
@@ -118,6 +118,14 @@ class Values:
     def _put(self, value: Value) -> int:
         self.all.append(value)
         return len(self.all)
+
+
+def _is_plain(message: Message) -> bool:
+    """Tell whether a message says nothing but texts: it is compared as it is."""
+    return all(
+        part["type"] in ("text", "reasoning") and len(part) == 2 and type(part.get("content")) is str
+        for part in message["parts"]
+    )
 
 
 def _is_framework_message(value: dict[str, object]) -> bool:

@@ -58,7 +58,7 @@ def read_content(
     if not span.output:
         span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems, growing)
     if not span.input and not span.output:
-        said = list(_event_messages(sent, names))
+        said = list(_event_messages(sent, names)) if sent.logs or sent.events else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     _complete(sent, places, span, is_whole=is_whole)

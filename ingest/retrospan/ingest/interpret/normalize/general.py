@@ -138,6 +138,8 @@ def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _named(metadata: dict[str, object], *names: str) -> str | None:
+    if not metadata:
+        return None
     return next((value for name in names if isinstance(value := metadata.get(name), str) and value), None)
 
 

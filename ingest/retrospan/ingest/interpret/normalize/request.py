@@ -160,7 +160,11 @@ def _first_chunk_ms(places: SpanFields) -> float | None:
 
 def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     """Complete a model call from the whole response, where attributes of their own say nothing."""
-    names = places.names
+    names, tokens = places.names, span.tokens
+    lacks_tokens = tokens.input is None and tokens.output is None
+    lacks_model = not span.failed and span.response_model in (None, span.request_model)
+    if not (lacks_tokens or lacks_model):
+        return
     said = places.value(*names.usage)
     usage = (
         parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.value(*names.responses))
@@ -170,11 +174,10 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
         usage = parse_usage({"usage": by_shape}) if by_shape is not None else usage
     if usage.model is None and isinstance(said, dict):
         usage.model = parse_usage(places.value(*names.responses)).model
-    tokens = span.tokens
-    if tokens.input is None and tokens.output is None:
+    if lacks_tokens:
         tokens.input, tokens.output = usage.input, usage.output
         tokens.cached = tokens.cached if tokens.cached is not None else usage.cached
         tokens.written = tokens.written if tokens.written is not None else usage.written
         tokens.reasoning = tokens.reasoning if tokens.reasoning is not None else usage.reasoning
-    if not span.failed and usage.model and span.response_model in (None, span.request_model):
+    if lacks_model and usage.model:
         span.response_model = usage.model
