@@ -1,9 +1,10 @@
-"""`python -m bench.core [--against CHECKOUT]`: spans a second of the pure core, over all recordings.
+"""`python -m bench.core [--against CHECKOUT]`: spans a second of the pure core.
 
-Timed is one thread's processor time from the decoded spans of a recording to the rows of its runs, as the tests of the
-pure core read them; of several passes the best of each recording counts. Against another checkout, both read the same
-bytes, which are the recordings of that checkout; each in a process of its own, pass by pass in turn, so that what else
-the machine does concerns both. Writes no page.
+Over all recordings, over made runs of medium spans, and over one run of 300 chats that repeats its whole history in each.
+Timed is one thread's processor time from the decoded spans to the rows of their runs, as the tests of the pure core read
+them; of several passes the best of each recording counts. Against another checkout, both read the same bytes, among them
+the recordings of that checkout; each in a process of its own, pass by pass in turn, so that what else the machine does
+concerns both. Writes no page.
 """
 
 from __future__ import annotations
@@ -22,9 +23,16 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from bench.agents import Agents, Style
+from bench.load import SHAPES, style_of
+
 HERE = Path(__file__).resolve().parent
 ROOTS = ("ingest", "schemas", "queries", "exporter", "tests")
 PASSES = 9
+MEDIUM_RUNS, CHATS = 100, 300
 #: Requests as they were received: of traces, and of logs.
 Export = tuple[list[bytes], list[bytes]]
 
@@ -32,7 +40,9 @@ Export = tuple[list[bytes], list[bytes]]
 def main(words: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.core", description=__doc__)
-    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout of this repository")
+    parser.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="another checkout of this repository"
+    )
     parser.add_argument("--passes", type=int, default=PASSES, help=f"{PASSES} by default")
     parser.add_argument("--part", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
@@ -40,15 +50,20 @@ def main(words: Sequence[str] | None = None) -> int:
         _answer()
         return 0
     other: Path | None = arguments.against and arguments.against.resolve()
-    exports = recorded(other or HERE.parent)
     checkouts = [HERE.parent, other] if other else [HERE.parent]
-    spans, seconds = compare(checkouts, exports, arguments.passes)
-    print(f"{len(exports):,} recordings, {spans:,} spans, best of {arguments.passes} passes")
-    for checkout, took in zip(checkouts, seconds, strict=True):
-        print(f"{spans / took:>9,.0f} spans/s  {checkout}")
-    if other:
-        print(f"{seconds[1] / seconds[0]:>9.2f} times as fast as the other")
+    loads = {"recordings": recorded(checkouts[-1]), "medium spans": medium(), "300 chats": growing()}
+    print(f"{'':14} {'spans':>7} {'spans/s':>9}" + (f" {'the other':>11} {'ratio':>6}" if other else ""))
+    for name, exports in loads.items():
+        spans, seconds = compare(checkouts, exports, arguments.passes)
+        print(line(name, spans, seconds))
     return 0
+
+
+def line(name: str, spans: int, seconds: Sequence[float]) -> str:
+    """Return what is printed of a load: spans a second, and those of the other checkout with the ratio to them."""
+    own, *others = (spans / took for took in seconds)
+    compared = (f" {rate:>11,.0f} {own / rate:>6.2f}" for rate in others)
+    return f"{name:14} {spans:>7,} {own:>9,.0f}" + "".join(compared)
 
 
 def recorded(checkout: Path) -> list[Export]:
@@ -60,6 +75,24 @@ def recorded(checkout: Path) -> list[Export]:
         (_requests(folder, entry["files"].get("traces")), _requests(folder, entry["files"].get("logs")))
         for entry in listed
     ]
+
+
+def medium() -> list[Export]:
+    """Return made runs of spans as large as those of the benchmark's medium load, one request each."""
+    shape = next(shape for shape in SHAPES if shape.name == "medium")
+    agents = Agents(5, style_of(shape))
+    return [_export(agents.run()) for _ in range(MEDIUM_RUNS)]
+
+
+def growing() -> list[Export]:
+    """Return one run of many chats, each of which repeats all that was said before."""
+    return [_export(Agents(5, Style((CHATS, CHATS), 600)).run())]
+
+
+def _export(spans: Sequence[Span]) -> Export:
+    request = ExportTraceServiceRequest()
+    request.resource_spans.add().scope_spans.add().spans.extend(spans)
+    return ([request.SerializeToString()], [])
 
 
 def _requests(folder: Path, file: str | None) -> list[bytes]:
