@@ -7,6 +7,7 @@ the strings 'NaN', 'Infinity' and '-Infinity', and text that is not valid Unicod
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from hashlib import sha256
 
 from retrospan.schemas.json_encoding import json_encoder
@@ -35,6 +36,12 @@ def hash_of(value: object) -> str:
     return sha256(canonical_json(value)).hexdigest()[:32]
 
 
+def hash_of_hashes(hashes: Iterable[str]) -> str:
+    """Return what `hash_of` does of a list of hashes: of these it is known how they are written."""
+    text = '","'.join(hashes)
+    return sha256(f'["{text}"]'.encode() if text else b"[]").hexdigest()[:32]
+
+
 def _is_plain(value: object) -> bool:
     """Tell whether json's own encoder already writes the canonical form: no floats, no keys that sort differently.
 
@@ -52,7 +59,10 @@ def _is_plain(value: object) -> bool:
                 return False
         return True
     if isinstance(value, (list, tuple)):
-        return all(type(item) is str or _is_plain(item) for item in value)
+        for item in value:
+            if type(item) is not str and not _is_plain(item):
+                return False
+        return True
     return not isinstance(value, float)
 
 

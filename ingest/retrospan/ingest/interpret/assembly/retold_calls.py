@@ -45,13 +45,16 @@ def with_retold_calls(tree: Tree, requests: Sequence[NormalizedSpan]) -> list[No
 
 def _drop_stale(span: NormalizedSpan) -> None:
     """Take the calls out of an answer that its own prompt holds the results of: they are left over from an earlier one."""
+    asked = {call_id for message in span.output for call_id in _asked_in(message)}
+    if not asked:
+        return
     given = {
         part["id"]
         for message in span.input
-        for part in parts_of(message, "tool_call_response")
-        if "id" in part
+        for part in message["parts"]
+        if part["type"] == "tool_call_response" and "id" in part
     }
-    if given.isdisjoint(call_id for message in span.output for call_id in _asked_in(message)):
+    if given.isdisjoint(asked):
         return
     kept: list[Message] = []
     for message in span.output:

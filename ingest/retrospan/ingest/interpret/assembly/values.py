@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.hashing import hash_of, hash_of_hashes
 
 #: Only JSON with one of these in it can hold what is compared in another form.
 _COMPARED = ("tool_call", '"parts"', '"content"')
@@ -88,7 +88,7 @@ class Values:
         key = tuple(elements)
         number = self._lists.get(key)
         if number is None:
-            compared = hash_of([self.hash(element) for element in elements])
+            compared = hash_of_hashes(self.hash(element) for element in elements)
             number = self._lists[key] = self._put(Value("list", compared, "", elements=[*elements]))
         return number
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
@@ -52,11 +53,13 @@ def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Mes
     return [_completed(message, waiting) for message in messages]
 
 
-def answered_once(messages: Iterable[Message]) -> list[Message]:
+def answered_once(messages: Sequence[Message]) -> list[Message]:
     """Return the messages without results that appear twice in a row: in a tool message, and in a user message.
 
     If one of the two says that it is an error, it is.
     """
+    if not any(one["role"] == other["role"] == "tool" for one, other in pairwise(messages)):
+        return [*messages]
     whole: list[Message] = []
     told: list[Part] = []
     row = 0

@@ -106,9 +106,7 @@ def _messages(
     return read
 
 
-def _system(
-    system: object, places: SpanFields, span: NormalizedSpan, problems: ParseIssues
-) -> list[Part]:
+def _system(system: object, places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> list[Part]:
     """Return the parts of system instructions; a plain text is one, half a list of parts is not one."""
     value = places.read(system)
     if isinstance(value, str) and value.startswith(("[{", '{"')):
@@ -185,9 +183,14 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
             if len(request.messages) > len(span.input):
                 span.input = request.messages
                 span.tool_definitions = span.tool_definitions or request.tools
-    if span.operation == "inference" and span.input:
+    if (
+        span.operation == "inference"
+        and span.input
+        and (told := [*places.each(*names.prompts, *names.requests)])
+    ):
+        # The histories are long: they are only looked through where something may complete them.
         gaps = not is_whole or has_gaps(span.input)
-        for value in places.each(*names.prompts, *names.requests) if gaps or has_results(span.input) else ():
+        for value in told if gaps or has_results(span.input) else ():
             if gaps or may_tell_failures(value):
                 other = parse_request(places.read(value)).messages
                 span.input = other if is_fuller(other, span.input) else completed(span.input, other)

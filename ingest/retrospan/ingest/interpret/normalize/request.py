@@ -167,7 +167,9 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
         return
     said = places.value(*names.usage)
     usage = (
-        parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.value(*names.responses))
+        parse_usage({"usage": said})
+        if isinstance(said, dict)
+        else parse_usage(places.value(*names.responses))
     )
     if usage.input is None and usage.output is None and span.tokens.input is None:
         by_shape = usage_by_shape(span.sent.attributes, places.read)

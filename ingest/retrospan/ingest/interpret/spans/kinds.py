@@ -17,9 +17,7 @@ def check_kinds(span: Span, names: Vocabulary, problems: ParseIssues) -> None:
         value = attributes[key]
         problems.add(span.span_id, key, value, f"text expected, not {_named(value)}")
     others = [
-        key
-        for key in keys & names.counts
-        if (value := attributes[key]) is not None and whole(value) is None
+        key for key in keys & names.counts if (value := attributes[key]) is not None and whole(value) is None
     ]
     for key in sorted(others):
         problems.add(span.span_id, key, attributes[key], "not a whole number of at least 0")

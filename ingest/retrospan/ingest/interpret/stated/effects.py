@@ -41,7 +41,9 @@ def read_effects(
     If a span and one inside it state the same key, it is one effect: the inner one counts.
     """
     telling = [
-        span for span in tree.spans if not span.is_told and not span.sent.attributes.keys().isdisjoint(_TELLING)
+        span
+        for span in tree.spans
+        if not span.is_told and not span.sent.attributes.keys().isdisjoint(_TELLING)
     ]
     if not telling:
         return []
