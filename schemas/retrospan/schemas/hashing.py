@@ -59,10 +59,7 @@ def _is_plain(value: object) -> bool:
                 return False
         return True
     if isinstance(value, (list, tuple)):
-        for item in value:
-            if type(item) is not str and not _is_plain(item):
-                return False
-        return True
+        return all(type(item) is str or _is_plain(item) for item in value)
     return not isinstance(value, float)
 
 

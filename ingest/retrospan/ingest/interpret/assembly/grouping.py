@@ -15,7 +15,6 @@ from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY, Vocabular
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
-
 #: What begins something of its own, or is about something else.
 _BEGINNING = ("agent", "workflow", "evaluation")
 

@@ -71,7 +71,7 @@ class Values:
             number = self.list([self.other(item) for item in value])
         else:
             number = self._other(value)
-        if isinstance(value, dict | list):
+        if isinstance(value, (dict, list)):
             # Kept with its object, as messages are: definitions of tools come with every call.
             self._numbered[id(value)] = (value, number)
         return number

@@ -144,12 +144,12 @@ class _Borrowing:
 
     def _held_by(self, texts: list[str], before: int, done: int) -> Iterator[tuple[int, str]]:
         """Yield the sources, from the given place on, whose whole text is in one of the texts."""
-        size = sum(map(len, texts))
+        size, longest = sum(map(len, texts)), max(map(len, texts), default=0)
         for needle, (number, source) in islice(self.texts.items(), done, None) if size else ():
             self.searched += size
             if self.searched > MOST_SEARCHED:
                 return
-            if number < before and any(needle in text for text in texts):
+            if number < before and len(needle) <= longest and any(needle in text for text in texts):
                 yield number, source
 
     def _add(

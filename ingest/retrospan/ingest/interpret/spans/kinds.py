@@ -12,7 +12,11 @@ def check_kinds(span: Span, names: Vocabulary, problems: ParseIssues) -> None:
     """List the known attributes of a span whose value is of another kind than they hold; null is not a value at all."""
     attributes = span.attributes
     keys = attributes.keys()
-    others = [key for key in keys & names.texts if not isinstance(attributes[key], str | None)]
+    others = [
+        key
+        for key in keys & names.texts
+        if not isinstance(attributes[key], str) and attributes[key] is not None
+    ]
     for key in sorted(others):
         value = attributes[key]
         problems.add(span.span_id, key, value, f"text expected, not {_named(value)}")

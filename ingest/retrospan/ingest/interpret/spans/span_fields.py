@@ -57,6 +57,7 @@ class SpanFields:
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
+        self._said: dict[str, list[object]] | None = None
 
     def any(self, *keys: str) -> object:
         """Return the value of the first key that has one, wherever it lies."""
@@ -127,15 +128,25 @@ class SpanFields:
         """Return the first text, list, object or count whose name says that it is what a shape stands for."""
         counts = shape in (INPUT_TOKENS, OUTPUT_TOKENS)
         for words, part in WORDS[shape]:
-            for place in self.all if part in self.listed else ():
-                for key, value in place.items():
-                    if words in words_of(key) and (
-                        whole(value) is not None
-                        if counts
-                        else value and isinstance(value, str | list | dict) and value not in _TAKEN_OUT
-                    ):
-                        return value
+            for value in self._by_words.get(words, ()) if part in self.listed else ():
+                if (
+                    whole(value) is not None
+                    if counts
+                    else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
+                ):
+                    return value
         return None
+
+    @property
+    def _by_words(self) -> dict[str, list[object]]:
+        """The values by what their names say, in order."""
+        if self._said is None:
+            self._said = {}
+            for place in self.all:
+                for key, value in place.items():
+                    for words in words_of(key):
+                        self._said.setdefault(words, []).append(value)
+        return self._said
 
     @property
     def unlabelled_model(self) -> str | None:
