@@ -70,18 +70,14 @@ def read_content(
         span.system = leading
     if not span.system and span.operation == "inference":
         span.system = next(
-            (
-                found
-                for value in places.each(*names.requests)
-                if (found := parse_request(places.read(value)).system)
-            ),
+            (found for value in places.requests if (found := parse_request(places.read(value)).system)),
             [],
         ) or _instructions_in(places)
 
 
 def _instructions_in(places: SpanFields) -> list[Part]:
     """Return the instructions that a response of OpenAI's Responses API repeats."""
-    for value in places.each(*places.names.responses):
+    for value in places.responses:
         said = places.read(value)
         if isinstance(said, dict) and "output" in said and isinstance(said.get("instructions"), str):
             return parse_request(said).system
@@ -176,18 +172,15 @@ def _element(element: dict[str, object], role: str) -> Message | None:
 def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole: bool) -> None:
     """Complete the content from whole requests and responses, and from vendors' keys for their parts."""
     names = places.names
-    if span.operation == "inference" and (not span.input or sent.dropped_attributes):
+    told = _told_requests(places) if span.operation == "inference" else []
+    if not span.input or sent.dropped_attributes:
         # Many attributes for many messages: the limit on attributes may have eaten the oldest.
-        for value in places.each(*names.prompts, *names.requests):
+        for value in told:
             request = parse_request(places.read(value))
             if len(request.messages) > len(span.input):
                 span.input = request.messages
                 span.tool_definitions = span.tool_definitions or request.tools
-    if (
-        span.operation == "inference"
-        and span.input
-        and (told := [*places.each(*names.prompts, *names.requests)])
-    ):
+    if told and span.input:
         # The histories are long: they are only looked through where something may complete them.
         gaps = not is_whole or has_gaps(span.input)
         for value in told if gaps or has_results(span.input) else ():
@@ -195,7 +188,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
                 other = parse_request(places.read(value)).messages
                 span.input = other if is_fuller(other, span.input) else completed(span.input, other)
     if has_gaps(span.output):
-        for value in places.each(*names.responses):
+        for value in places.responses:
             span.output = completed(span.output, parse_answer(places.read(value)))
     if not span.output and not span.failed:
         text = places.text(names.answer_text)
@@ -203,11 +196,19 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
         answer = read_message({"role": "assistant", "content": parts})
         span.output = [answer] if answer else []
     if span.operation == "inference" and not span.output and not span.failed:
-        returned = [places.read(value) for value in places.each(*names.responses)]
+        returned = [places.read(value) for value in places.responses]
         answers = (parse_answer(value) for value in returned if not asks(value))
         span.output = next((said for said in answers if said), [])
         if not span.output and any(map(asks, returned)):
             span.operation = "other"  # it prepares a request, and returns it
+
+
+def _told_requests(places: SpanFields) -> list[object]:
+    """Return the values that may hold the messages of a request."""
+    prompts = places.names.prompts
+    if not any(map(places.has, prompts)):
+        return places.requests
+    return [*places.each(*prompts, *places.names.requests)]
 
 
 def _calls_apart(places: SpanFields) -> list[dict[str, object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from math import inf
 from typing import cast
 
@@ -117,6 +118,16 @@ class SpanFields:
         if self._response is _UNREAD:
             self._response = response_by_shape(self.all[0], self.read)
         return self._response
+
+    @cached_property
+    def requests(self) -> list[object]:
+        """The values that may hold the request."""
+        return [*self.each(*self.names.requests)]
+
+    @cached_property
+    def responses(self) -> list[object]:
+        """The values that may hold the response."""
+        return [*self.each(*self.names.responses)]
 
     def holds_exchange(self) -> bool:
         """Tell whether there is an exchange, also one that only its values show: to be asked where no name tells more."""
