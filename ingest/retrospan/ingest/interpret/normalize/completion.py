@@ -53,13 +53,14 @@ def completed(messages: Sequence[Message], other: Sequence[Message]) -> list[Mes
     return [_completed(message, waiting) for message in messages]
 
 
-def answered_once(messages: Sequence[Message]) -> list[Message]:
+def answered_once(messages: Iterable[Message]) -> list[Message]:
     """Return the messages without results that appear twice in a row: in a tool message, and in a user message.
 
     If one of the two says that it is an error, it is.
     """
+    messages = [*messages]
     if not any(one["role"] == other["role"] == "tool" for one, other in pairwise(messages)):
-        return [*messages]
+        return messages
     whole: list[Message] = []
     told: list[Part] = []
     row = 0

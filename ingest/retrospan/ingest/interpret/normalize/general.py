@@ -202,13 +202,16 @@ def _inside(value: object, key: str) -> object:
 
 
 def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
-    last = last_exception(sent)
+    last = last_exception(sent) if sent.events or sent.logs else {}
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
     if kind or message or said or sent.status_message:
         span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
-    is_marked = any(sent.attributes.get(key) == level for key, level in names.error_levels)
-    failed = sent.status == "error" or is_marked or (isinstance(said, str) and said not in ("", "_OK"))
+    failed = (
+        sent.status == "error"
+        or (isinstance(said, str) and said not in ("", "_OK"))
+        or any(sent.attributes.get(key) == level for key, level in names.error_levels)
+    )
     span.failed = failed and not span.interrupted
     if span.failed:
         span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None

@@ -35,7 +35,7 @@ _LONGEST_USAGE = 1_000
 _MARKS = ("choices", "candidates", "stop_reason", "stopReason", '"response"')
 
 
-def exchange_by_keys(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
+def exchange_by_keys(attributes: Mapping[str, object], read: Reader = read_value) -> dict[str, object] | None:
     """Return the request and the response whose fields lie under one prefix, in one object, values read."""
     for key in attributes:
         prefix, _, last = key.rpartition(".")
@@ -48,7 +48,9 @@ def exchange_by_keys(attributes: Mapping[str, object], read: Reader) -> dict[str
     return None
 
 
-def exchange_by_values(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
+def exchange_by_values(
+    attributes: Mapping[str, object], read: Reader = read_value
+) -> dict[str, object] | None:
     """Return the request that is one value, and the response that is another, in one object."""
     marked = (
         value for value in attributes.values() if isinstance(value, str) and any(m in value for m in _MARKS)
