@@ -23,7 +23,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
-from retrospan.ingest.json_text import Unreadable, read_json, read_value
+from retrospan.ingest.json_text import Unreadable, read_json
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import (
     CONVENTIONS,
@@ -71,7 +71,7 @@ def read_span(
 
     `names` are those that are known; `operation` is what other spans show it to be, where its own attributes do not.
     """
-    places = SpanFields(sent, names)
+    places = SpanFields(sent, names, growing.texts)
     if operation is None:
         check_kinds(sent, names, problems)
         for unread in sent.unread:
@@ -120,7 +120,7 @@ def read_span(
 
 def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
-    inner = read_value(attributes.get(places.names.metadata))
+    inner = places.read(attributes.get(places.names.metadata))
     found = dict(inner) if isinstance(inner, dict) else {}
     listed = places.listed
     for prefix, mark in _marks(places.names.metadata_prefixes):
@@ -138,6 +138,8 @@ def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _named(metadata: dict[str, object], *names: str) -> str | None:
+    if not metadata:
+        return None
     return next((value for name in names if isinstance(value := metadata.get(name), str) and value), None)
 
 
@@ -202,13 +204,16 @@ def _inside(value: object, key: str) -> object:
 
 
 def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
-    last = last_exception(sent)
+    last = last_exception(sent) if sent.events or sent.logs else {}
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
     if kind or message or said or sent.status_message:
         span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
-    is_marked = any(sent.attributes.get(key) == level for key, level in names.error_levels)
-    failed = sent.status == "error" or is_marked or (isinstance(said, str) and said not in ("", "_OK"))
+    failed = (
+        sent.status == "error"
+        or (isinstance(said, str) and said not in ("", "_OK"))
+        or any(sent.attributes.get(key) == level for key, level in names.error_levels)
+    )
     span.failed = failed and not span.interrupted
     if span.failed:
         span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None

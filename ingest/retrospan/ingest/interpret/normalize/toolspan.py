@@ -69,7 +69,7 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     if result is None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:
-        span.result, span.has_result = response_of(read_value(result)), True
+        span.result, span.has_result = response_of(places.read(result)), True
         open_tool_message(span)
         _open_output(span)
 
