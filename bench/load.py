@@ -78,7 +78,7 @@ class Load:
 def make_load(shape: Shape, spans: int, seed: int, path: Path) -> Load:
     """Write a load of whole runs, at least `spans` spans, to a file."""
     runs: list[list[Span]] = []
-    agents = Agents(seed, Style(shape.steps, _unit(shape)))
+    agents = Agents(seed, style_of(shape))
     made = 0
     while made < spans:
         runs.append(agents.run())
@@ -89,6 +89,11 @@ def make_load(shape: Shape, spans: int, seed: int, path: Path) -> Load:
             file.write(_HEAD.pack(request.spans, len(request.body)))
             file.write(request.body)
     return Load(path, made, len(runs), len(requests), sum(len(request.body) for request in requests))
+
+
+def style_of(shape: Shape) -> Style:
+    """Return how the runs of a shape look."""
+    return Style(shape.steps, _unit(shape))
 
 
 def read_load(path: Path) -> list[Request]:

@@ -8,7 +8,7 @@ printed with the time (nanoseconds since 1970): whoever kills the agent knows wh
 """
 
 # mypy: ignore-errors
-# pyright: basic, reportMissingImports=false, reportMissingModuleSource=false
+# pyright: basic, reportMissingImports=false, reportMissingModuleSource=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

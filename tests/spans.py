@@ -153,7 +153,7 @@ def read_runs(
 def _attach_made(spans: Sequence[Span]) -> None:
     """Have the events of spans that a test made without requests read as those of requests are."""
     for span in spans:
-        if not any(event.identity for event in span.events):
+        if span.events and not any(event.identity for event in span.events):
             attach({(span.trace_id, span.span_id): span}, {})
 
 

@@ -53,9 +53,10 @@ COMPOSERS = {
 #: Which folder of `retrospan.ingest` imports which. A new arrow is a decision, and stands here first; none leads back.
 FOLDERS = {
     "access": set[str](),
-    "answer": {"access", "answer/computed", "http", "status", "warehouse"},
+    "answer": {"access", "answer/computed", "answer/encodings", "http", "status", "warehouse"},
     "answer/computed": {"answer/computed/sql"},
     "answer/computed/sql": set[str](),
+    "answer/encodings": {"http", "receive"},
     "cli": {"cli/terminal"},
     "cli/client": {"cli/terminal"},
     "cli/commands": {

@@ -221,6 +221,11 @@ def test_a_text_that_is_repeated_apart_from_its_calls_is_said_once_where_each_me
     )
     (_, call) = rows(agent(), first, again).model_calls
     assert len(call.input_values) == 3
+    # The list of messages itself says of each all that was sent.
+    apart = [said("assistant", "I look."), said("assistant", asks("look", {}, "c1"))]
+    listed = chat(3, [said("user", "Hi"), *apart, returned("c1", "snow")], "Snow.")
+    (_, call) = rows(agent(), first, listed).model_calls
+    assert len(call.input_values) == 4
 
 
 def test_a_call_may_be_asked_for_again_by_the_answer_that_was_given_its_result() -> None:

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 #: ClickHouse's code for a statement that took longer than it may.
 TIMEOUT_EXCEEDED = 159
+QUERY_TOO_LARGE = 229
 
 
 class RetrospanError(Exception):

@@ -7,6 +7,7 @@ the strings 'NaN', 'Infinity' and '-Infinity', and text that is not valid Unicod
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from hashlib import sha256
 
 from retrospan.schemas.json_encoding import json_encoder
@@ -33,6 +34,12 @@ def canonical_json(value: object) -> bytes:
 def hash_of(value: object) -> str:
     """Return the first 16 bytes of SHA-256 of the canonical JSON as 32 hex digits."""
     return sha256(canonical_json(value)).hexdigest()[:32]
+
+
+def hash_of_hashes(hashes: Iterable[str]) -> str:
+    """Return what `hash_of` does of a list of hashes: of these it is known how they are written."""
+    text = '","'.join(hashes)
+    return sha256(f'["{text}"]'.encode() if text else b"[]").hexdigest()[:32]
 
 
 def _is_plain(value: object) -> bool:

@@ -243,3 +243,41 @@ def test_what_only_the_innermost_of_three_spans_of_an_execution_says_reaches_the
 def test_an_agent_that_goes_by_the_name_of_a_tool_is_not_its_execution() -> None:
     around = agent(gen_ai__tool__name="search")
     assert [call.tool_name for call in rows(around, tool(2)).tool_calls] == ["search"]
+
+
+@pytest.mark.parametrize(
+    ("returned_call", "span", "error", "expected"),
+    [
+        ("c2", {}, "", "not_executed"),
+        ("c9", {}, "", "unknown"),
+        ("c2", {"name": "other"}, "", "unknown"),
+        ("c2", {}, "Timeout", "unknown"),
+    ],
+    ids=["handed back", "another was", "executions of the tool have no spans", "the agent failed"],
+)
+def test_a_call_that_the_agent_returned_itself_is_denied_where_its_executions_have_spans(
+    returned_call: str, span: dict[str, str], error: str, expected: str
+) -> None:
+    first, last = asks("search", {"q": "a"}, "c1"), asks("search", {"q": "a"}, "c2")
+    root = agent(
+        error=error,
+        gen_ai__output__messages=json.dumps([said("assistant", asks("search", {"q": "a"}, returned_call))]),
+    )
+    executed = tool(3, span.get("name", "search"), {"q": "a"}, 1, gen_ai__tool__call__id="c1")
+    if span:
+        first = asks("other", {"q": "a"}, "c1")
+    again = [HI, said("assistant", first), returned("c1", 1)]
+    calls = rows(root, chat(1, [HI], first), executed, chat(5, again, last)).tool_calls
+    assert [(call.tool_call_id, call.status) for call in calls] == [("c1", "ok"), ("c2", expected)]
+
+
+def test_an_execution_in_another_agent_does_not_show_that_this_one_has_spans_for_tools() -> None:
+    call = asks("search", {"q": "a"}, "c2")
+    inner = agent(span_id=f"{9:016x}", parent_span_id=f"{1:016x}", takes=20)
+    root = agent(gen_ai__output__messages=json.dumps([said("assistant", call)]))
+    inside = [
+        chat(1, [HI], asks("search", {"q": "a"}, "c1"), inside=f"{9:016x}"),
+        tool(3, arguments={"q": "a"}, inside=f"{9:016x}", gen_ai__tool__call__id="c1"),
+    ]
+    calls = rows(root, inner, *inside, chat(30, [said("user", "Ho")], call)).tool_calls
+    assert [(call.tool_call_id, call.status) for call in calls] == [("c1", "ok"), ("c2", "unknown")]

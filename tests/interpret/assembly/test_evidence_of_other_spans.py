@@ -280,3 +280,48 @@ def test_an_agent_called_after_a_method_has_the_name_beside_it() -> None:
 
     assert name(name="Agent.run") == "orla"
     assert name(name="invoke_agent") is None
+
+
+def _given(at: float, answer: object, *, tokens: int = 7, as_json: bool = False, **more: Any) -> Span:
+    """Return a step that is given what a client received."""
+    message = {"role": "assistant", "content": None, "tool_calls": answer}
+    if isinstance(answer, str):
+        message = {"role": "assistant", "content": answer}
+    usage = {"prompt_tokens": tokens, "completion_tokens": 2}
+    response = {"model": "m-2026", "choices": [{"message": message}], "usage": usage}
+    event = json.dumps(response) if as_json else f"Output(agent='orla', raw={response!r})"
+    return act("", at, name="parse", x__given=json.dumps({"event": event}), **more)
+
+
+_TOLD_CALL = [
+    {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+]
+_COUNTS = {"gen_ai__usage__input_tokens": 7, "gen_ai__usage__output_tokens": 2}
+
+
+@pytest.mark.parametrize(
+    ("answer", "following", "model"),
+    [
+        (CALL, [_given(3, _TOLD_CALL)], "m-2026"),
+        ("Snow.", [_given(3, "Snow.")], "m-2026"),
+        ("Snow.", [act("", 2.5), act("", 2.6), _given(3, "Snow.")], "m-2026"),
+        ("Snow.", [act("", 2.5), act("", 2.6), act("", 2.7), _given(3, "Snow.")], None),
+        ("Snow.", [_given(3, "Rain.")], None),
+        ("Snow.", [_given(3, "Snow.", tokens=8)], None),
+        ("Snow.", [_given(0.5, "Snow.")], None),
+        (CALL, [_given(3, _TOLD_CALL, as_json=True)], "m-2026"),
+    ],
+    ids=["ids", "text", "near", "far", "another answer", "other counts", "before", "JSON"],
+)
+def test_the_step_that_is_given_the_response_names_the_model_that_answered(
+    answer: Any, following: list[Span], model: str | None
+) -> None:
+    (call,) = rows(agent(), chat(1, [ASKED], answer, **_COUNTS), *following).model_calls
+    assert call.response_model == model
+
+
+def test_what_a_tool_or_another_request_was_given_names_no_model() -> None:
+    given = str(_given(3, "Snow.").attributes["x.given"])
+    asked = executed(3, x__given=given)
+    (call,) = rows(agent(), chat(1, [ASKED], "Snow.", **_COUNTS), asked).model_calls
+    assert call.response_model is None

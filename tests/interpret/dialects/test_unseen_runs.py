@@ -150,6 +150,62 @@ def test_what_does_not_show_a_model_is_not_a_transcript(messages: list[object]) 
     assert _told(messages, {"query": "Hi"}).calls.models == []
 
 
+def _agent_with_tool(returned: str, **tool: object) -> InterpretedRun:
+    """Return the run of an agent whose model calls have no spans; both are functions that a decorator records."""
+    agent = make_span(
+        {
+            "traceloop.span.kind": "agent",
+            "traceloop.entity.input": '{"args": ["Weather?"], "kwargs": {}}',
+            "traceloop.entity.output": returned,
+        }
+    )
+    lookup = make_span(
+        {
+            "traceloop.span.kind": "tool",
+            "traceloop.entity.name": "get_weather",
+            "traceloop.entity.input": '{"args": [], "kwargs": {"city": "Oslo"}}',
+            "traceloop.entity.output": '"snow"',
+            **tool,
+        },
+        parent_span_id=agent.span_id,
+        started_at=agent.started_at + 1,
+        ended_at=agent.started_at + 10**8,
+    )
+    return read_run("r", [agent, lookup])
+
+
+def test_what_an_agent_without_models_returns_is_the_last_answer_of_its_model() -> None:
+    run = _agent_with_tool(json.dumps("Snow at -3 °C."))
+    (call,) = run.calls.models
+    assert (call.input, call.span.output) == ([], [text("assistant", "Snow at -3 °C.")])
+    assert (call.span.request_model, call.span.response_model, call.span.tokens.input) == (None, None, None)
+    assert (run.input, run.output) == ("Weather?", "Snow at -3 °C.")
+    assert [step.kind for step in run.steps] == ["tool", "model"]
+    assert [tool.result for tool in run.calls.tools] == ["snow"]
+    assert [(problem.field, problem.reason) for problem in run.problems] == [
+        (
+            "model_calls",
+            "an agent executed tools and answered, and no model call is read that asked for them",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("returned", "tool"),
+    [
+        ('"snow"', {}),
+        ('{"sky": "snow"}', {}),
+        ("\"Answer(text='Snow.'\"", {}),
+        ("\"{'description': 'Snow.'\"", {}),
+        ('"Snow."', {"traceloop.span.kind": "task"}),
+        ('"Snow."', {"traceloop.span.kind": "agent"}),
+    ],
+    ids=["what a tool returned", "an object", "half a printed one", "half a dict", "no tool", "two agents"],
+)
+def test_what_may_not_be_a_models_answer_is_none(returned: str, tool: dict[str, object]) -> None:
+    assert _agent_with_tool(returned, **tool).calls.models == []
+
+
 def test_a_crews_task_is_what_it_was_asked() -> None:
     span = make_span(
         {

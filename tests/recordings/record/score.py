@@ -74,6 +74,9 @@ def views_of(served: Served, recording: Recording) -> Views:
         "WHERE hasAny(trace_ids, {traces:Array(String)}) ORDER BY started_at, run_id",
         traces=listed,
     )
+    for run in runs:
+        # A run without an end is said to be running for five minutes.
+        run["outcome"] = "incomplete" if run["outcome"] == "running" else run["outcome"]
     order = {run["run_id"]: place for place, run in enumerate(runs)}
     model_calls = served.rows(
         "SELECT run_id, ordinal, agent_name, request_model, response_model, status, system_instructions, "

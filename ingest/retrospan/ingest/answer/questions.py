@@ -16,7 +16,6 @@ from retrospan.ingest.answer import native
 from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Allowlist, harmless
 from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.computed.given_rows import COMPUTED
-from retrospan.ingest.answer.failures import QUERY_TOO_LARGE
 from retrospan.ingest.answer.formats import checked_format
 from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
@@ -27,7 +26,7 @@ from retrospan.ingest.answer.readers import BLOCK_ROWS, HELPFUL, READERS
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import SqlError
+from retrospan.schemas.errors import QUERY_TOO_LARGE, SqlError
 from retrospan.schemas.store import Escaped, Settings
 
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
@@ -133,13 +132,13 @@ class Understanding:
         so that the client hears that 8123 is read-only.
         """
         asked = request.query.get("query", "")
-        if request.headers.get("content-encoding", "identity") != "identity":
-            self._checked(asked or "INSERT")
-            raise SqlError("send the query uncompressed.", code=SYNTAX_ERROR)
+        first = asked or request.body.partition(b"\n")[0].decode(errors="replace")
+        if first.lstrip()[:6].upper() == "INSERT":
+            self._checked(first)  # refused; what follows may be data
         try:
             body = request.body.decode()
         except UnicodeDecodeError as error:
-            self._checked(asked or request.body.partition(b"\n")[0].decode(errors="replace"))
+            self._checked(first)
             raise SqlError("the query is not UTF-8.", code=SYNTAX_ERROR) from error
         if request.overlong:
             self._checked(asked or "SELECT")

@@ -17,7 +17,7 @@ import ssl
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from retrospan.ingest.access.fair_executor import FairExecutor
@@ -28,6 +28,7 @@ from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.computed.given_rows import given_rows
 from retrospan.ingest.answer.computed.lookups import TooMuch
+from retrospan.ingest.answer.encodings import Packing, most_body_bytes, opened, packed, packing_of
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
     REQUIRED_PASSWORD,
@@ -180,7 +181,7 @@ class SqlPort:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            request = await read_request(scope, receive, self._limits.query_text_bytes, self._body_seconds)
+            request = await read_request(scope, receive, self._body_bytes, self._body_seconds)
         except Gone:
             return
         except SlowRequest as error:
@@ -195,11 +196,14 @@ class SqlPort:
             if asked.running is not None:
                 asked.running.leave()
 
+    def _body_bytes(self, headers: Mapping[str, str]) -> int:
+        return most_body_bytes(headers.get("content-type", ""), self._limits.query_text_bytes)
+
     async def _responded(self, asked: _Asked) -> Response:
         try:
             return await self._routed(asked)
         except SqlError as error:
-            return failure(error)
+            return packed(failure(error), asked.packing)
         except Unauthenticated as error:
             code = REQUIRED_PASSWORD if error.missing else AUTHENTICATION_FAILED
             return failure(SqlError(f"{error}.", code=code))
@@ -268,7 +272,9 @@ class SqlPort:
         return True
 
     async def _query(self, asked: _Asked) -> Response:
-        grant, question = await _within(self._checks, self._admitted, asked.request)
+        grant = await _within(self._checks, self._admit, asked.request, "read")
+        asked.packing = packing_of(asked.request.query, asked.request.headers)
+        question = await _within(self._checks, self._understood, asked.request)
         if question is None:
             return text(200, "Ok.\n")
         headers = {
@@ -280,7 +286,8 @@ class SqlPort:
         }
         kind = content_type(question.output_format)
         if question.is_hello:
-            return Response(200, native.hello(self._understanding.version, SERVER), kind, headers)
+            hello = native.hello(self._understanding.version, SERVER)
+            return packed(Response(200, hello, kind, headers), asked.packing)
         started = time.monotonic()
         pieces = await self._begun(asked, question, grant)
         held = bytearray()
@@ -289,13 +296,14 @@ class SqlPort:
                 held += piece
                 if len(held) >= _HELD_BYTES:
                     rest = self._rest(held, pieces, headers["X-ClickHouse-Exception-Tag"], started)
-                    return Response(200, b"", kind, headers, rest)
+                    return packed(Response(200, b"", kind, headers, rest), asked.packing)
         except (SqlError, WarehouseUnavailable) as error:
             raise self._counting.failed(error) from error
         self._counting.answered(started, len(held))
         elapsed = int((time.monotonic() - started) * 1e9)
         summary = {"result_bytes": str(len(held)), "elapsed_ns": str(elapsed)}
-        return Response(200, bytes(held), kind, {**headers, "X-ClickHouse-Summary": json.dumps(summary)})
+        headers["X-ClickHouse-Summary"] = json.dumps(summary)
+        return packed(Response(200, bytes(held), kind, headers), asked.packing)
 
     async def _begun(self, asked: _Asked, question: Question, grant: Grant) -> AsyncIterator[bytes]:
         """Start the query once there is a place for it."""
@@ -352,11 +360,10 @@ class SqlPort:
         self._counting.stuck()
         self._stuck(query)
 
-    def _admitted(self, request: Request) -> tuple[Grant, Question | None]:
-        """Return who asks, and what. Raises Unauthenticated, Forbidden, SqlError."""
-        grant = self._admit(request, "read")
+    def _understood(self, request: Request) -> Question | None:
+        """Return what is asked. Raises SqlError."""
         self._understanding.prepare()
-        return grant, self._understanding.understood(request)
+        return self._understanding.understood(opened(request, self._limits.query_text_bytes))
 
     def _run(self, running: RunningQuery, question: Question, tenant: str, descriptor: int) -> None:
         """In a thread: run the query into a pipe. Raises SqlError and WarehouseUnavailable."""
@@ -391,6 +398,8 @@ class _Asked:
     request: Request
     connection: Connection | None
     running: RunningQuery | None = None
+    packing: Packing = field(default_factory=lambda: Packing(False, ""))
+    """What is done to the answer. An error of who may ask is sent as it is, as by ClickHouse."""
 
 
 class _BrokenOff(RetrospanError):

@@ -32,6 +32,8 @@ class Request:
     headers: Mapping[str, str]
     body: bytes
     overlong: bool
+    repeated: frozenset[str] = frozenset()
+    """Names that the address gives more than once; of these `query` has the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,20 @@ def headers_of(scope: Scope) -> dict[str, str]:
     return found
 
 
-async def read_request(scope: Scope, receive: Receive, body_bytes: int, seconds: float) -> Request:
-    """Read the whole request. Of its body `body_bytes` are kept; what is beyond is read and dropped, so that the
-    client hears the answer.
+async def read_request(
+    scope: Scope, receive: Receive, body_bytes: int | Callable[[Mapping[str, str]], int], seconds: float
+) -> Request:
+    """Read the whole request. Of its body `body_bytes` are kept, or what these say of its headers; what is beyond
+    is read and dropped, so that the client hears the answer.
 
     Raises:
         Gone: the client went away.
         SlowRequest: the body took longer than `seconds`.
     """
     kept = bytearray()
+    headers = headers_of(scope)
+    if callable(body_bytes):
+        body_bytes = body_bytes(headers)
     total, more = 0, True
     try:
         async with asyncio.timeout(seconds):
@@ -92,8 +99,17 @@ async def read_request(scope: Scope, receive: Receive, body_bytes: int, seconds:
     query = parse_qsl(
         scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape"
     )
+    names = [name for name, _ in query]
     return Request(
-        scope["method"], path_of(scope), dict(query), headers_of(scope), bytes(kept), total > len(kept)
+        scope["method"],
+        path_of(scope),
+        dict(query),
+        headers,
+        bytes(kept),
+        total > len(kept),
+        frozenset(name for name in names if names.count(name) > 1)
+        if len({*names}) < len(names)
+        else frozenset(),
     )
 
 

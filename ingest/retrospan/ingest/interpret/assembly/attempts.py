@@ -32,14 +32,15 @@ def read_attempts(steps: Sequence[RunStep], values: Values) -> list[Attempt]:
         attributes = step.span.sent.attributes
         said = whole_number(attributes.get(ATTEMPT)) or None
         backoff = whole_number(attributes.get(BACKOFF_MS))
-        earlier = next((own for key in _keys(step, values) if (own := series.get(key)) is not None), None)
+        keys = _keys(step, values)
+        earlier = next((own for key in keys if (own := series.get(key)) is not None), None)
         if earlier is not None and (_goes_on(earlier, step) if said is None else said > 1):
             own = earlier
             own.append(Attempt(step, said or own[-1].number + 1, own[0].of_step, backoff))
         else:
             own = [Attempt(step, said or 1, step.number if (said or 1) == 1 else None, backoff)]
             found.append(own)
-        for key in _keys(step, values):
+        for key in keys:
             series[key] = own
     tries = [attempt for own in found for attempt in own if len(own) > 1 or attempt.number > 1]
     return sorted(tries, key=lambda attempt: attempt.step.number)

@@ -57,11 +57,15 @@ def calls_without_end(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def agents_without_models(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield the agent of a run that executed tools and answered, without a model that asked for them."""
-    if run.calls.models or not run.calls.tools:
+    """Yield the agent of a run that executed tools and answered, without a model that asked for them.
+
+    The model call that only the agent's answer tells of asked for none.
+    """
+    models = run.calls.models
+    if not run.calls.tools or len(models) > 1 or any(not call.span.is_told or call.input for call in models):
         return
     for span in run.tree.spans:
         if span.operation == "agent" and (span.output or isinstance(span.framework_output, str)):
-            reason = "an agent executed tools and answered, and no model call is read"
+            reason = "an agent executed tools and answered, and no model call is read that asked for them"
             yield issue(span.sent.span_id, "model_calls", run.calls.tools[0].name, reason)
             return

@@ -15,6 +15,9 @@ from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY, Vocabular
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
+#: What begins something of its own, or is about something else.
+_BEGINNING = ("agent", "workflow", "evaluation")
+
 
 @dataclass(slots=True)
 class Trace:
@@ -87,6 +90,8 @@ def joined_trace(spans: Sequence[Span], names: Vocabulary) -> str:
     A link of type `continues` says so; a link of the root span says so too when the root is no agent and no workflow,
     which begin something of their own, and no evaluation, which links to what it judges.
     """
+    if not any(span.links for span in spans):
+        return ""
     own = {span.span_id for span in spans}
     roots = sorted((span for span in spans if span.parent_span_id not in own), key=lambda span: span.order)
     for span in sorted(spans, key=lambda span: span.order):
@@ -94,14 +99,14 @@ def joined_trace(spans: Sequence[Span], names: Vocabulary) -> str:
             if link.attributes.get(LINK_TYPE) == "continues" and link.trace_id != span.trace_id:
                 return link.trace_id
     for root in roots:
-        if not root.parent_span_id and operation_of(SpanFields(root, names), has_parent=False) not in (
-            "agent",
-            "workflow",
-            "evaluation",
+        linked = (link.trace_id for link in root.links if LINK_TYPE not in link.attributes)
+        other = next((trace_id for trace_id in linked if trace_id != root.trace_id), None)
+        if (
+            other is not None
+            and not root.parent_span_id
+            and operation_of(SpanFields(root, names), has_parent=False) not in _BEGINNING
         ):
-            for link in root.links:
-                if LINK_TYPE not in link.attributes and link.trace_id != root.trace_id:
-                    return link.trace_id
+            return other
     return ""
 
 

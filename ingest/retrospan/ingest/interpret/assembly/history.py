@@ -7,10 +7,21 @@ conversation's previous run, it comes from that run's final history and is marke
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from retrospan.ingest.interpret.assembly.call_ids import CallIds
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
+
+
+@dataclass(slots=True)
+class _Given:
+    """The messages of the last prompt, the calls that they ask for, and those that they answer and do not ask for."""
+
+    messages: list[Message]
+    spoken: set[str] = field(default_factory=set)
+    answered: list[str] = field(default_factory=list)
 
 
 class History:
@@ -23,20 +34,15 @@ class History:
         self._answers: dict[str, list[Message]] = {}
         self._by_response: dict[str, list[Message]] = {}
         self._last: list[Message] = []
-        self._read: dict[int, tuple[Message, list[str], list[str]]] = {}
+        self._ids = CallIds()
+        self._given = _Given([])
         self._remembered: set[int] = set()
         self.used_previous_run = False
         self.wants_previous_run = False
 
     def rebuild(self, call: NormalizedSpan) -> tuple[list[Message], str]:
         """Return the full input of the next call and how it is known: full, rebuilt, inferred or none."""
-        given = list[Message]()
-        lists = told_in_one_list(call)
-        for message in call.input:
-            fuller = message if lists else self._fuller(message)
-            if fuller is not message and given and given[-1] == _without_calls(fuller):
-                given.pop()  # its text stands by itself, before its calls
-            given.append(fuller)
+        given = [*call.input] if told_in_one_list(call) else self._made_fuller(call.input)
         lost = self._lost(given)
         if lost and given[0] in self._asked[lost[0]][:1]:
             # It begins where the history begins, so nothing stands before it: answers inside it got lost.
@@ -47,11 +53,30 @@ class History:
         self._remember(call, whole)
         return whole, how if whole else "none"
 
+    def _made_fuller(self, messages: Sequence[Message]) -> list[Message]:
+        """Return messages that were told one by one, with the text that stood before calls."""
+        given: list[Message] = []
+        for message in messages:
+            fuller = self._fuller(message)
+            if fuller is not message and given and given[-1] == _without_calls(fuller):
+                given.pop()  # its text stands by itself, before its calls
+            given.append(fuller)
+        return given
+
     def _lost(self, given: list[Message]) -> list[str]:
         """Return the ids of calls whose results are given, and that an earlier call asked for, but that are not repeated."""
-        spoken = {call_id for message in given for call_id in self._ids(message)[0]}
-        answered = [call_id for message in given for call_id in self._ids(message)[1]]
-        return [call_id for call_id in answered if call_id not in spoken and call_id in self._asked]
+        before = self._given.messages
+        if given[: len(before)] != before:
+            self._given = _Given([])
+            before = []
+        for message in given[len(before) :]:
+            self._given.spoken.update(self._ids.asked(message))
+            self._given.answered += self._ids.answered(message)
+        # What a prompt repeats of the one before is not counted again.
+        spoken = self._given.spoken
+        self._given.answered = [call_id for call_id in self._given.answered if call_id not in spoken]
+        self._given.messages = given
+        return [call_id for call_id in self._given.answered if call_id in self._asked]
 
     def _mended(self, given: list[Message], lost: set[str]) -> list[Message]:
         """Return the messages with the answers that asked for the lost calls, each before its first result.
@@ -61,7 +86,7 @@ class History:
         whole: list[Message] = []
         placed: set[int] = set()
         for message in given:
-            for call_id in self._ids(message)[1]:
+            for call_id in self._ids.answered(message):
                 answer = self._answers[call_id] if call_id in lost else []
                 if answer and id(answer) not in placed:
                     placed.add(id(answer))
@@ -99,10 +124,10 @@ class History:
             if id(message) in self._remembered:
                 continue
             self._remembered.add(id(message))
-            if ids := tuple(self._ids(message)[0]):
+            if ids := tuple(self._ids.asked(message)):
                 self._said.setdefault(ids, message)
         for message in call.output:
-            for call_id in self._ids(message)[0]:
+            for call_id in self._ids.asked(message):
                 self._asked[call_id] = after
                 self._answers[call_id] = call.output
         if call.response_id and call.output:
@@ -112,17 +137,9 @@ class History:
 
     def _fuller(self, message: Message) -> Message:
         """Return the version of a message that was said earlier with its text, where this one repeats only its calls."""
-        ids = tuple(self._ids(message)[0])
+        ids = tuple(self._ids.asked(message))
         earlier = self._said.get(ids) if ids else None
         return earlier if earlier is not None and text_of(earlier) and not text_of(message) else message
-
-    def _ids(self, message: Message) -> tuple[list[str], list[str]]:
-        """Return the ids of the calls that a message asks for, and of those it answers; each message is looked at once."""
-        read = self._read.get(id(message))
-        if read is None:
-            read = (message, _ids(message, "tool_call"), _ids(message, "tool_call_response"))
-            self._read[id(message)] = read
-        return read[1], read[2]
 
 
 def told_in_one_list(call: NormalizedSpan) -> bool:
@@ -133,10 +150,6 @@ def told_in_one_list(call: NormalizedSpan) -> bool:
 
 def _without_calls(message: Message) -> Message:
     return {**message, "parts": [part for part in message["parts"] if part["type"] != "tool_call"]}
-
-
-def _ids(message: Message, kind: str) -> list[str]:
-    return [part["id"] for part in parts_of(message, kind) if "id" in part]
 
 
 def _call(part: Part) -> tuple[object, object]:

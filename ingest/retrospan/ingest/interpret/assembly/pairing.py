@@ -16,6 +16,7 @@ from retrospan.ingest.interpret.assembly.calls import (
 )
 from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
 from retrospan.ingest.interpret.assembly.executions import find_executions
+from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
@@ -67,9 +68,13 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
         pairs[span] = (call, False)
     for span in executed:
         calls.tools.append(_execution(span, pairs.get(span), results))
+    returned = handed_back(tree, calls.models, calls.tools)
     for call in asked:
         if not call.taken:
-            calls.tools.append(_without_execution(call, calls.models, results, interrupted_or_cut))
+            tool = _without_execution(call, calls.models, results, interrupted_or_cut)
+            if tool.status == "unknown" and (call.by, call.call_id) in returned:
+                tool.status = "not_executed"
+            calls.tools.append(tool)
     calls.tools += _run_by_providers(calls.models)
     calls.tools.sort(key=lambda tool: _order(tool, calls.models))
     infer_prompts(tree, calls)

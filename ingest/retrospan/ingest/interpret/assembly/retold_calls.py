@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from retrospan.ingest.interpret.assembly.call_ids import CallIds
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -27,8 +28,9 @@ def with_retold_calls(tree: Tree, requests: Sequence[NormalizedSpan]) -> list[No
     if not tools:
         return [*requests]
     answered = [span for span in requests if not span.is_told and tree.parent(span) is not None]
+    ids = CallIds()
     for span in answered:
-        _drop_stale(span)
+        _drop_stale(span, ids)
     known = {call_id for span in requests for message in span.output for call_id in _asked_in(message)}
     missing = tools.keys() - known
     told: list[tuple[NormalizedSpan, NormalizedSpan]] = []
@@ -43,15 +45,11 @@ def with_retold_calls(tree: Tree, requests: Sequence[NormalizedSpan]) -> list[No
     return [span for span in tree.spans if span in found]
 
 
-def _drop_stale(span: NormalizedSpan) -> None:
+def _drop_stale(span: NormalizedSpan, ids: CallIds) -> None:
     """Take the calls out of an answer that its own prompt holds the results of: they are left over from an earlier one."""
-    given = {
-        part["id"]
-        for message in span.input
-        for part in parts_of(message, "tool_call_response")
-        if "id" in part
-    }
-    if given.isdisjoint(call_id for message in span.output for call_id in _asked_in(message)):
+    asked = {call_id for message in span.output for call_id in _asked_in(message)}
+    given = {call_id for message in span.input for call_id in ids.answered(message)} if asked else set[str]()
+    if given.isdisjoint(asked):
         return
     kept: list[Message] = []
     for message in span.output:

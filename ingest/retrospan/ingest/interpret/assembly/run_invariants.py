@@ -59,12 +59,15 @@ def returned_answers(run: AssembledRun) -> Iterator[ParseIssue]:
 
 def other_answers(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield answers that a root returned and that have nothing in common with the one that is read."""
-    answer = _plain(run.answer.text) if run.answer is not None else ""
-    for root in run.tree.roots() if answer else ():
+    said = run.answer.text if run.answer is not None else ""
+    for root in run.tree.roots() if said else ():
         texts = [
             text for message in root.output if message["role"] == "assistant" and (text := text_of(message))
         ]
-        if texts and not any(answer in text or text in answer for text in map(_plain, texts)):
+        if not texts or any(said in text or text in said for text in texts):
+            continue  # as they are, without a look at how they are written
+        answer = _plain(said)
+        if answer and not any(answer in text or text in answer for text in map(_plain, texts)):
             yield issue(
                 root.sent.span_id, "output", texts[-1], "the root returned this, and not the last answer"
             )

@@ -126,9 +126,8 @@ class States:
 
     def _said(self, call: ModelCall, answered: bool) -> State:
         span, values = call.span, self._values
-        messages = [*call.input, *(span.output if answered else [])]
         keys = ["messages"]
-        numbers = [values.list([values.message(message, call.ordinal) for message in messages])]
+        numbers = [values.list([*call.input_values, *call.output_values] if answered else call.input_values)]
         if span.system:
             keys.append("system")
             numbers.append(values.other(span.system))

@@ -3,23 +3,29 @@
 Some frameworks have spans for their agents only. Where such a span returns all that was said, each answer in it is one
 model call, which was given what stands before it. When it was made is not known: it stands where the run had come to,
 no earlier than the tools whose results it was given.
+
+Where the only agent of a run executed tools and returns a text, that text is the last answer of its model. What the model
+was given, and what it said before, is not known.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request, parse_usage
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import Unreadable, read_value
 
+#: How an object begins that was only printed.
+_PRINTED = re.compile(r"\s*(?:[\[{(<]|[A-Z]\w*\(\w+=)")
 #: What a message of a transcript is, beside what the framework keeps of it.
 TranscriptEntry = tuple[Message, object]
 
@@ -37,6 +43,9 @@ def synthesize_calls(tree: Tree) -> None:
     # The innermost tells it: spans around it repeat it.
     around = tree.around(span for span in tree.spans if span in found)
     telling = [span for span in tree.spans if span in found and span not in around]
+    if not telling:
+        tree.add(_last_answer(tree))
+        return
     tools = _tools_inside(tree, telling)
     tree.add(
         (span, call)
@@ -54,6 +63,23 @@ def _tools_inside(tree: Tree, telling: list[NormalizedSpan]) -> dict[NormalizedS
         if span.operation == "tool" and span in nearest:
             tools.setdefault(nearest[span], []).append(span)
     return tools
+
+
+def _last_answer(tree: Tree) -> Iterator[tuple[NormalizedSpan, NormalizedSpan]]:
+    """Yield the call whose answer the only agent of a run returned, with the agent."""
+    agents = [span for span in tree.spans if span.operation == "agent"]
+    if len(agents) != 1 or agents[0].failed or agents[0].interrupted or agents[0].is_unfinished:
+        return
+    agent = agents[0]
+    tools = _tools_inside(tree, agents).get(agent, [])
+    said = agent.output
+    if not said and isinstance(agent.framework_output, str):
+        said = parse_answer(agent.framework_output)
+    text = text_of(said[0]) if len(said) == 1 else ""
+    is_answer = text and not _PRINTED.match(text) and not parts_of(said[0], "tool_call")
+    if tools and is_answer and all(tool.result != text for tool in tools):
+        ended = max(tool.sent.ended_at for tool in tools)
+        yield agent, _call(agent, max(agent.sent.started_at, ended), [], [], said[0], None)
 
 
 def _transcript(span: NormalizedSpan) -> Iterator[TranscriptEntry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
@@ -39,6 +39,7 @@ class Tree:
                 span.sent.trace_id,
             ),
         )
+        self._top_down: list[NormalizedSpan] | None = None
 
     def add(self, told: Iterable[tuple[NormalizedSpan, NormalizedSpan]]) -> None:
         """Add spans that were never sent, each with the one that tells of it: after all that had begun."""
@@ -55,6 +56,7 @@ class Tree:
             whole += after.get(place, ())
             whole.append(span)
         self.spans = whole + after.get(len(began), [])
+        self._top_down = None
 
     def _measure(self, span: NormalizedSpan) -> None:
         """Note the depth of a span and of those above it; a cycle is cut where the walk meets itself."""
@@ -93,9 +95,11 @@ class Tree:
             yield above
             above = self.parent(above)
 
-    def top_down(self) -> list[NormalizedSpan]:
+    def top_down(self) -> Sequence[NormalizedSpan]:
         """Return the spans, each after the one above it."""
-        return sorted(self.spans, key=self.depth)
+        if self._top_down is None:
+            self._top_down = sorted(self.spans, key=self._depths.__getitem__)
+        return self._top_down
 
     def walk(self) -> Iterator[tuple[NormalizedSpan, bool]]:
         """Yield each span as it is entered (True) and as it is left (False), those inside it in between."""
@@ -115,12 +119,17 @@ class Tree:
     def nearest(self, wanted: Callable[[NormalizedSpan], bool]) -> Nearest:
         """Return, for every span that has one, the nearest span above it that is wanted."""
         above: dict[NormalizedSpan, NormalizedSpan] = {}
+        # Most spans lie under another's parent: each is asked about once.
+        found: dict[NormalizedSpan, NormalizedSpan | None] = {}
         for span in self.top_down():
-            parent = self.parent(span)
-            if parent is not None:
-                found = parent if wanted(parent) else above.get(parent)
-                if found is not None:
-                    above[span] = found
+            parent = self._parents.get(span)
+            if parent is None:
+                continue
+            if parent not in found:
+                found[parent] = parent if wanted(parent) else above.get(parent)
+            nearest = found[parent]
+            if nearest is not None:
+                above[span] = nearest
         return above
 
     def around(self, spans: Iterable[NormalizedSpan]) -> set[NormalizedSpan]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.hashing import hash_of, hash_of_hashes
 
 #: Only JSON with one of these in it can hold what is compared in another form.
 _COMPARED = ("tool_call", '"parts"', '"content"')
@@ -36,6 +36,7 @@ class Values:
         self._messages: dict[str, int] = {}
         self._seen: dict[int, tuple[Message, int]] = {}
         self._others: dict[str, int] = {}
+        self._numbered: dict[int, tuple[object, int]] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
 
@@ -48,7 +49,7 @@ class Values:
         if seen is not None:
             number = seen[1]
         else:
-            compared = hash_of(self.comparable(message))
+            compared = hash_of(message if _is_plain(message) else self.comparable(message))
             number = self._messages.get(compared) or self._put_message(message, compared, call)
             # Kept with its object: an id is only good as long as that lives.
             self._seen[id(message)] = (message, number)
@@ -63,8 +64,19 @@ class Values:
 
     def other(self, value: object) -> int:
         """Return the number of any other JSON value; lists are stored element by element."""
+        known = self._numbered.get(id(value))
+        if known is not None:
+            return known[1]
         if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            return self.list([self.other(item) for item in value])
+            number = self.list([self.other(item) for item in value])
+        else:
+            number = self._other(value)
+        if isinstance(value, (dict, list)):
+            # Kept with its object, as messages are: definitions of tools come with every call.
+            self._numbered[id(value)] = (value, number)
+        return number
+
+    def _other(self, value: object) -> int:
         text = write_json(value)
         number = self._others.get(text)
         if number is None:
@@ -76,7 +88,7 @@ class Values:
         key = tuple(elements)
         number = self._lists.get(key)
         if number is None:
-            compared = hash_of([self.hash(element) for element in elements])
+            compared = hash_of_hashes(self.hash(element) for element in elements)
             number = self._lists[key] = self._put(Value("list", compared, "", elements=[*elements]))
         return number
 
@@ -106,6 +118,14 @@ class Values:
     def _put(self, value: Value) -> int:
         self.all.append(value)
         return len(self.all)
+
+
+def _is_plain(message: Message) -> bool:
+    """Tell whether a message says nothing but texts: it is compared as it is."""
+    return all(
+        part["type"] in ("text", "reasoning") and len(part) == 2 and type(part.get("content")) is str
+        for part in message["parts"]
+    )
 
 
 def _is_framework_message(value: dict[str, object]) -> bool:

@@ -39,7 +39,9 @@ def read_lineage(
         if not step.span.is_told
     }
     named = [
-        replace(
+        edge
+        if edge.subject not in as_steps and edge.object not in as_steps
+        else replace(
             edge,
             subject=as_steps.get(edge.subject, edge.subject),
             object=as_steps.get(edge.object, edge.object),
@@ -89,6 +91,8 @@ def _inside(run_id: str, tree: Tree, steps: list[RunStep], edges: list[Edge]) ->
     Of spans within one another the steps belong to the innermost that made or used something, and it to the outer one.
     """
     acts = _acts(edges)
+    if not acts:
+        return []
     marked = {
         span: reference
         for span in tree.spans

@@ -42,8 +42,8 @@ def read_edges(run_id: str, steps: list[RunStep], values: Values) -> list[Edge]:
     for step in steps:
         here, number, at = step_ref(run_id, step.number), step.number, step.span.sent.done_at
         if step.model is not None:
-            for message in step.span.output:
-                said = message_ref(values.hash(values.message(message, step.model.ordinal)))
+            for number_of_message in step.model.output_values:
+                said = message_ref(values.hash(number_of_message))
                 generated.add(said)
                 edges.append(Edge(said, "wasGeneratedBy", here, "answer", "matched", number, at))
         elif step.tool is not None and step.tool.asked is not None:

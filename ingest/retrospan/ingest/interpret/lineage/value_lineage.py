@@ -67,10 +67,12 @@ class _Borrowing:
     def hear(self, step: RunStep) -> None:
         """Take in the messages that a model call was given first, and its system instructions."""
         assert step.model is not None
-        for message, number in zip(step.model.input, step.model.input_values, strict=True):
-            if number not in self.heard and message["role"] != "assistant":
+        new = {*step.model.input_values} - self.heard
+        self.heard |= new
+        for message, number in zip(step.model.input, step.model.input_values, strict=True) if new else ():
+            if number in new and message["role"] != "assistant":
                 self._message(step, message, message_ref(self.messages.hash(number)))
-            self.heard.add(number)
+            new.discard(number)
         for text in (text for part in step.span.system for text in _texts_of(part)):
             done, found = self.systems.get(text, (0, []))
             found = [*found, *self._held_by([text], step.number, done)]
@@ -142,12 +144,12 @@ class _Borrowing:
 
     def _held_by(self, texts: list[str], before: int, done: int) -> Iterator[tuple[int, str]]:
         """Yield the sources, from the given place on, whose whole text is in one of the texts."""
-        size = sum(map(len, texts))
+        size, longest = sum(map(len, texts)), max(map(len, texts), default=0)
         for needle, (number, source) in islice(self.texts.items(), done, None) if size else ():
             self.searched += size
             if self.searched > MOST_SEARCHED:
                 return
-            if number < before and any(needle in text for text in texts):
+            if number < before and len(needle) <= longest and any(needle in text for text in texts):
                 yield number, source
 
     def _add(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
@@ -57,6 +58,9 @@ def answered_once(messages: Iterable[Message]) -> list[Message]:
 
     If one of the two says that it is an error, it is.
     """
+    messages = [*messages]
+    if not any(one["role"] == other["role"] == "tool" for one, other in pairwise(messages)):
+        return messages
     whole: list[Message] = []
     told: list[Part] = []
     row = 0

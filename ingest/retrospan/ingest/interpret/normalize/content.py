@@ -49,7 +49,7 @@ def read_content(
     names = places.names
     system = places.any(semconv.SYSTEM_INSTRUCTIONS)
     if system is not None:
-        span.system = _system(system, span, problems)
+        span.system = _system(system, places, span, problems)
     span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
     is_whole = True
     if not span.input:
@@ -58,7 +58,7 @@ def read_content(
     if not span.output:
         span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems, growing)
     if not span.input and not span.output:
-        said = list(_event_messages(sent, names))
+        said = list(_event_messages(sent, names)) if sent.logs or sent.events else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     _complete(sent, places, span, is_whole=is_whole)
@@ -70,14 +70,15 @@ def read_content(
         span.system = leading
     if not span.system and span.operation == "inference":
         span.system = next(
-            (found for value in places.each(*names.requests) if (found := parse_request(value).system)), []
+            (found for value in places.requests if (found := parse_request(places.read(value)).system)),
+            [],
         ) or _instructions_in(places)
 
 
 def _instructions_in(places: SpanFields) -> list[Part]:
     """Return the instructions that a response of OpenAI's Responses API repeats."""
-    for value in places.each(*places.names.responses):
-        said = read_value(value)
+    for value in places.responses:
+        said = places.read(value)
         if isinstance(said, dict) and "output" in said and isinstance(said.get("instructions"), str):
             return parse_request(said).system
     return []
@@ -101,9 +102,9 @@ def _messages(
     return read
 
 
-def _system(system: object, span: NormalizedSpan, problems: ParseIssues) -> list[Part]:
+def _system(system: object, places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> list[Part]:
     """Return the parts of system instructions; a plain text is one, half a list of parts is not one."""
-    value = read_value(system)
+    value = places.read(system)
     if isinstance(value, str) and value.startswith(("[{", '{"')):
         why = read_json(value)
         reason = why.reason if isinstance(why, Unreadable) else "not a list of parts"
@@ -171,33 +172,43 @@ def _element(element: dict[str, object], role: str) -> Message | None:
 def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole: bool) -> None:
     """Complete the content from whole requests and responses, and from vendors' keys for their parts."""
     names = places.names
-    if span.operation == "inference" and (not span.input or sent.dropped_attributes):
+    told = _told_requests(places) if span.operation == "inference" else []
+    if not span.input or sent.dropped_attributes:
         # Many attributes for many messages: the limit on attributes may have eaten the oldest.
-        for value in places.each(*names.prompts, *names.requests):
-            request = parse_request(value)
+        for value in told:
+            request = parse_request(places.read(value))
             if len(request.messages) > len(span.input):
                 span.input = request.messages
                 span.tool_definitions = span.tool_definitions or request.tools
-    if span.operation == "inference" and span.input:
+    if told and span.input:
+        # The histories are long: they are only looked through where something may complete them.
         gaps = not is_whole or has_gaps(span.input)
-        for value in places.each(*names.prompts, *names.requests) if gaps or has_results(span.input) else ():
+        for value in told if gaps or has_results(span.input) else ():
             if gaps or may_tell_failures(value):
-                other = parse_request(value).messages
+                other = parse_request(places.read(value)).messages
                 span.input = other if is_fuller(other, span.input) else completed(span.input, other)
     if has_gaps(span.output):
-        for value in places.each(*names.responses):
-            span.output = completed(span.output, parse_answer(value))
+        for value in places.responses:
+            span.output = completed(span.output, parse_answer(places.read(value)))
     if not span.output and not span.failed:
         text = places.text(names.answer_text)
         parts = [*([{"type": "text", "text": text}] if text else []), *_calls_apart(places)]
         answer = read_message({"role": "assistant", "content": parts})
         span.output = [answer] if answer else []
     if span.operation == "inference" and not span.output and not span.failed:
-        returned = list(places.each(*names.responses))
+        returned = [places.read(value) for value in places.responses]
         answers = (parse_answer(value) for value in returned if not asks(value))
         span.output = next((said for said in answers if said), [])
         if not span.output and any(map(asks, returned)):
             span.operation = "other"  # it prepares a request, and returns it
+
+
+def _told_requests(places: SpanFields) -> list[object]:
+    """Return the values that may hold the messages of a request."""
+    prompts = places.names.prompts
+    if not any(map(places.has, prompts)):
+        return places.requests
+    return [*places.each(*prompts, *places.names.requests)]
 
 
 def _calls_apart(places: SpanFields) -> list[dict[str, object]]:

@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import read_request
-from retrospan.ingest.interpret.normalize.toolspan import name_beside_method, read_tool
+from retrospan.ingest.interpret.normalize.toolspan import is_call, name_beside_method, read_tool, unquoted
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
@@ -23,7 +23,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
-from retrospan.ingest.json_text import Unreadable, read_json, read_value
+from retrospan.ingest.json_text import Unreadable, read_json
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import (
     CONVENTIONS,
@@ -71,7 +71,7 @@ def read_span(
 
     `names` are those that are known; `operation` is what other spans show it to be, where its own attributes do not.
     """
-    places = SpanFields(sent, names)
+    places = SpanFields(sent, names, growing.texts)
     if operation is None:
         check_kinds(sent, names, problems)
         for unread in sent.unread:
@@ -120,7 +120,7 @@ def read_span(
 
 def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
-    inner = read_value(attributes.get(places.names.metadata))
+    inner = places.read(attributes.get(places.names.metadata))
     found = dict(inner) if isinstance(inner, dict) else {}
     listed = places.listed
     for prefix, mark in _marks(places.names.metadata_prefixes):
@@ -138,6 +138,8 @@ def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _named(metadata: dict[str, object], *names: str) -> str | None:
+    if not metadata:
+        return None
     return next((value for name in names if isinstance(value := metadata.get(name), str) and value), None)
 
 
@@ -177,6 +179,8 @@ def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | 
 def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
     for given, returned in places.names.given_and_returned:
         before, after = (_unquoted(places.value(key), places) for key in (given, returned))
+        if is_call(before):
+            after = unquoted(after)
         if before is not None or after is not None:
             span.framework_input = _inside(before, "inputs")
             span.framework_output = _inside(after, "outputs")
@@ -186,13 +190,13 @@ def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
 
 def _unquoted(value: object, places: SpanFields) -> object:
     """Return a text without the quotes of JSON, where everything that its span says is JSON."""
-    if not isinstance(value, str) or len(value) < 2 or value[0] != '"' or value[-1] != '"':
-        return None if value == "null" else value
-    texts = (text for text in places.all[0].values() if isinstance(text, str))
-    if not all(text[:1] in _JSON_BEGINS or text in _JSON_WORDS for text in texts):
+    if value == "null":
+        return None
+    if unquoted(value) is value:
         return value
-    read = read_json(value)
-    return read if isinstance(read, str) else value
+    texts = (text for text in places.all[0].values() if isinstance(text, str))
+    is_json = all(text[:1] in _JSON_BEGINS or text in _JSON_WORDS for text in texts)
+    return unquoted(value) if is_json else value
 
 
 def _inside(value: object, key: str) -> object:
@@ -200,13 +204,16 @@ def _inside(value: object, key: str) -> object:
 
 
 def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
-    last = last_exception(sent)
+    last = last_exception(sent) if sent.events or sent.logs else {}
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
     if kind or message or said or sent.status_message:
         span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
-    is_marked = any(sent.attributes.get(key) == level for key, level in names.error_levels)
-    failed = sent.status == "error" or is_marked or (isinstance(said, str) and said not in ("", "_OK"))
+    failed = (
+        sent.status == "error"
+        or (isinstance(said, str) and said not in ("", "_OK"))
+        or any(sent.attributes.get(key) == level for key, level in names.error_levels)
+    )
     span.failed = failed and not span.interrupted
     if span.failed:
         span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None

@@ -6,21 +6,21 @@ of 50,000 spans would else hold each message some twenty times.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from hashlib import blake2b
 
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.unflatten import Leaves, nested
 from retrospan.ingest.json_text import Unreadable, read_json
+from retrospan.schemas.json_encoding import json_encoder
 
 #: Histories kept per attribute: agents that work side by side take turns.
 KEPT = 8
 #: Messages known by their text; beyond that the oldest are forgotten, and read anew when they come again.
 KNOWN = 200_000
-#: What was read from JSON has no cycles; and an encoder of one's own is not made anew for each message.
-_ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_ENCODE = json_encoder(sort_keys=False, allow_nan=True)
 
 
 class PrefixCache:
@@ -30,6 +30,7 @@ class PrefixCache:
     """
 
     def __init__(self) -> None:
+        self.texts = JsonTexts()
         self._read: dict[str, list[tuple[str, list[Message]]]] = {}
         self._known: dict[bytes, Message | None] = {}
         self._indexed: dict[tuple[object, ...], Message | None] = {}
@@ -79,7 +80,7 @@ class PrefixCache:
 
     def _message(self, item: dict[str, object], role: str) -> Message | None:
         text = _ENCODE(item)
-        key = blake2b(f"{role}\0{text}".encode(), digest_size=16).digest()
+        key = blake2b(f"{role}\0{text}".encode(errors="surrogatepass"), digest_size=16).digest()
         if key not in self._known:
             if len(self._known) >= KNOWN:
                 self._known.pop(next(iter(self._known)))

@@ -276,8 +276,10 @@ def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
     yield value
     if depth:
         for key in _INNER:
-            yield from _responses(value.get(key), depth - 1)
-        yield from _responses(next(_flat(value.get("generations")), None), depth - 1)
+            if key in value:
+                yield from _responses(value[key], depth - 1)
+        if "generations" in value:
+            yield from _responses(next(_flat(value["generations"]), None), depth - 1)
 
 
 def _first(usage: dict[str, object], *keys: str) -> int | None:

@@ -9,7 +9,6 @@ from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL, usage_by_sh
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
-from retrospan.ingest.json_text import read_value
 from retrospan.schemas import semconv
 
 _NO_PARAMETERS = {
@@ -87,7 +86,9 @@ def _read_models(
         # In a whole exchange the response's model stands over the one that was asked for.
         whole = places.any(*names.requests)
         known = places.exchange
-        model = known.get(REQUEST_MODEL) if known and whole is known else parse_request(whole).model
+        model = (
+            known.get(REQUEST_MODEL) if known and whole is known else parse_request(places.read(whole)).model
+        )
         span.request_model = model if isinstance(model, str) and model else named
     if span.provider and (span.request_model or "").startswith(f"{span.provider}/"):
         # A gateway is told the provider by the model's name.
@@ -108,6 +109,8 @@ def _id_of(exchange: dict[str, object] | None) -> str | None:
 
 def _model(places: SpanFields, *keys: str) -> str | None:
     """Return the first model that is named; `unknown` is what OpenLLMetry calls one that it cannot tell."""
+    if places.text(*keys) is None:
+        return None
     names = (places.text(key) for key in keys)
     return next((name for name in names if name and name != "unknown"), None)
 
@@ -129,7 +132,7 @@ def _read_parameters(places: SpanFields, invocation: dict[str, object], span: No
 def _read_definitions(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     names = places.names
     definitions = places.any(*names.definitions)
-    tools = read_value(definitions)
+    tools = places.read(definitions)
     if isinstance(tools, str):
         problems.add(span.sent.span_id, semconv.TOOL_DEFINITIONS, definitions, "not JSON")
         tools = None
@@ -137,7 +140,7 @@ def _read_definitions(places: SpanFields, span: NormalizedSpan, problems: ParseI
         listed = [tool.get("tool") for tool in _indexed(places, names.indexed_schemas)]
         tools = [tool.get("json_schema") for tool in listed if isinstance(tool, dict)]
         tools = tools or _indexed(places, names.indexed_functions) or None
-    span.tool_definitions = [read_value(tool) for tool in tools] if isinstance(tools, list) else tools
+    span.tool_definitions = [places.read(tool) for tool in tools] if isinstance(tools, list) else tools
 
 
 def _indexed(places: SpanFields, prefix: str) -> list[dict[str, object]]:
@@ -159,21 +162,26 @@ def _first_chunk_ms(places: SpanFields) -> float | None:
 
 def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     """Complete a model call from the whole response, where attributes of their own say nothing."""
-    names = places.names
+    names, tokens = places.names, span.tokens
+    lacks_tokens = tokens.input is None and tokens.output is None
+    lacks_model = not span.failed and span.response_model in (None, span.request_model)
+    if not (lacks_tokens or lacks_model):
+        return
     said = places.value(*names.usage)
     usage = (
-        parse_usage({"usage": said}) if isinstance(said, dict) else parse_usage(places.any(*names.responses))
+        parse_usage({"usage": said})
+        if isinstance(said, dict)
+        else parse_usage(places.value(*names.responses))
     )
     if usage.input is None and usage.output is None and span.tokens.input is None:
-        by_shape = usage_by_shape(span.sent.attributes)
+        by_shape = usage_by_shape(span.sent.attributes, places.read)
         usage = parse_usage({"usage": by_shape}) if by_shape is not None else usage
     if usage.model is None and isinstance(said, dict):
-        usage.model = parse_usage(places.any(*names.responses)).model
-    tokens = span.tokens
-    if tokens.input is None and tokens.output is None:
+        usage.model = parse_usage(places.value(*names.responses)).model
+    if lacks_tokens:
         tokens.input, tokens.output = usage.input, usage.output
         tokens.cached = tokens.cached if tokens.cached is not None else usage.cached
         tokens.written = tokens.written if tokens.written is not None else usage.written
         tokens.reasoning = tokens.reasoning if tokens.reasoning is not None else usage.reasoning
-    if not span.failed and usage.model and span.response_model in (None, span.request_model):
+    if lacks_model and usage.model:
         span.response_model = usage.model

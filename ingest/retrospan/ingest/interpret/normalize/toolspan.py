@@ -39,6 +39,22 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
         else:
             span.arguments, span.has_arguments = read, True
     read_result(places, span)
+    if is_call(arguments):
+        span.result = unquoted(span.result)
+
+
+def is_call(given: object) -> bool:
+    """Tell whether a value is what a decorator records of the call of a function: what that returned is JSON as well."""
+    read = read_value(given)
+    return isinstance(read, dict) and read.keys() == {"args", "kwargs"}
+
+
+def unquoted(value: object) -> object:
+    """Return a text without the quotes of JSON."""
+    if not isinstance(value, str) or len(value) < 2 or value[0] != '"' or value[-1] != '"':
+        return value
+    read = read_json(value)
+    return read if isinstance(read, str) else value
 
 
 def name_beside_method(sent: Span) -> str | None:
@@ -53,7 +69,7 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     if result is None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:
-        span.result, span.has_result = response_of(read_value(result)), True
+        span.result, span.has_result = response_of(places.read(result)), True
         open_tool_message(span)
         _open_output(span)
 

@@ -12,7 +12,7 @@ from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas import canonical as rows
 from retrospan.schemas.attributes import ATTEMPT, CONTEXT_TOKENS, EFFECT, IDEMPOTENCY_KEY
-from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.hashing import hash_of, hash_of_hashes
 
 
 def model_call_row(
@@ -25,7 +25,7 @@ def model_call_row(
         "system_hash": values.hash(system) if system else "",
         "tools_hash": values.hash(tools) if tools else "",
         "parameters_hash": hash_of(span.parameters),
-        "input_hash": hash_of([values.hash(number) for number in call.input_values]),
+        "input_hash": hash_of_hashes(values.hash(number) for number in call.input_values),
     }
     request = [span.provider, span.request_model, *hashes.values()]
     return rows.ModelCallRow(
@@ -55,7 +55,7 @@ def model_call_row(
         error_type=span.error_type,
         error_message=span.error_message,
         call_hash=hash_of(request),
-        output_hash=hash_of([values.hash(number) for number in call.output_values]),
+        output_hash=hash_of_hashes(values.hash(number) for number in call.output_values),
         **hashes,
         context_limit=use.limit,
         goes_on=use.goes_on,

@@ -6,10 +6,13 @@ Known by their shape, whatever framework wrote them: the fields are those that m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import Unreadable, read_value
+
+#: Returns the list or object that text holds, else the value as it is.
+Reader = Callable[[object], object]
 
 _REQUESTS = ("messages", "contents")
 _RESPONSES = ("choices", "candidates")
@@ -32,36 +35,38 @@ _LONGEST_USAGE = 1_000
 _MARKS = ("choices", "candidates", "stop_reason", "stopReason", '"response"')
 
 
-def exchange_by_keys(attributes: Mapping[str, object]) -> dict[str, object] | None:
+def exchange_by_keys(attributes: Mapping[str, object], read: Reader = read_value) -> dict[str, object] | None:
     """Return the request and the response whose fields lie under one prefix, in one object, values read."""
     for key in attributes:
         prefix, _, last = key.rpartition(".")
         if last in _REQUESTS and any(f"{prefix}.{name}" in attributes for name in _RESPONSES):
             return {
-                key[len(prefix) + 1 :]: _read(value)
+                key[len(prefix) + 1 :]: _read(value, read)
                 for key, value in attributes.items()
                 if key.startswith(f"{prefix}.")
             }
     return None
 
 
-def exchange_by_values(attributes: Mapping[str, object]) -> dict[str, object] | None:
+def exchange_by_values(
+    attributes: Mapping[str, object], read: Reader = read_value
+) -> dict[str, object] | None:
     """Return the request that is one value, and the response that is another, in one object."""
     marked = (
         value for value in attributes.values() if isinstance(value, str) and any(m in value for m in _MARKS)
     )
-    response = next((read for value in marked if _is_response(read := _read(value))), None)
+    response = next((said for value in marked if _is_response(said := _read(value, read))), None)
     if not isinstance(response, dict):
         return None
     for value in attributes.values():
-        request = _read(value) if isinstance(value, str) else None
+        request = _read(value, read) if isinstance(value, str) else None
         if isinstance(request, dict) and _is_request(request):
-            model = request.pop("model", None)
-            return {**request, REQUEST_MODEL: model, **response}
+            asked = {key: said for key, said in request.items() if key != "model"}
+            return {**asked, REQUEST_MODEL: request.get("model"), **response}
     return None
 
 
-def request_by_shape(attributes: Mapping[str, object]) -> object:
+def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value) -> object:
     """Return the first value that is a request to a model, or the messages of one; None where there is none.
 
     Attributes of the GenAI conventions mean what they are called, and are not looked at; nor is one whose name says that
@@ -69,40 +74,40 @@ def request_by_shape(attributes: Mapping[str, object]) -> object:
     """
     for key, value in attributes.items():
         if isinstance(value, str) and value[:1] in ("[", "{") and not _OF_ANSWERS.search(key):
-            read = _read(value)
-            if isinstance(read, dict):
-                if _is_request(read) or any(_are_messages(read.get(name)) for name in _REQUESTS):
-                    return read
-            elif _are_messages(read) and not _is_answer(read):
-                return read
+            said = _read(value, read)
+            if isinstance(said, dict):
+                if _is_request(said) or any(_are_messages(said.get(name)) for name in _REQUESTS):
+                    return said
+            elif _are_messages(said) and not _is_answer(said):
+                return said
     return None
 
 
-def response_by_shape(attributes: Mapping[str, object]) -> object:
+def response_by_shape(attributes: Mapping[str, object], read: Reader = read_value) -> object:
     """Return the first value that is a model's response, or a message of its own; None where there is none.
 
     Attributes of the GenAI conventions are not looked at, nor is one whose name says that it was given to the model.
     """
     for key, value in attributes.items():
         if isinstance(value, str) and value[:1] in ("[", "{") and not _OF_REQUESTS.search(key):
-            read = _read(value)
-            said = read.get("message") if isinstance(read, dict) else None
-            if _is_response(read) or _is_answer(read) or _is_answer([read]) or _is_answer([said]):
-                return read
+            said = _read(value, read)
+            inner = said.get("message") if isinstance(said, dict) else None
+            if _is_response(said) or _is_answer(said) or _is_answer([said]) or _is_answer([inner]):
+                return said
     return None
 
 
-def usage_by_shape(attributes: Mapping[str, object]) -> dict[str, object] | None:
+def usage_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
     """Return the first object of counts among which are those of the tokens of a request and of its answer."""
     for value in attributes.values():
         if isinstance(value, str) and value[:1] == "{" and len(value) < _LONGEST_USAGE and "put" in value:
-            read = _read(value)
+            said = _read(value, read)
             if (
-                isinstance(read, dict)
-                and any(pair <= read.keys() for pair in _COUNTS)
-                and all(count is None or isinstance(count, int | float) for count in read.values())
+                isinstance(said, dict)
+                and any(pair <= said.keys() for pair in _COUNTS)
+                and all(count is None or isinstance(count, int | float) for count in said.values())
             ):
-                return read
+                return said
     return None
 
 
@@ -113,10 +118,10 @@ def is_json_text(value: object) -> bool:
 
 def asks(value: object) -> bool:
     """Tell whether a value is a request to a model: what a function returns that only prepares one."""
-    read = _read(value) if isinstance(value, str) else value
-    if not isinstance(read, dict) or read.keys() & {*_RESPONSES, REQUEST_MODEL}:
+    told = _read(value, read_value) if isinstance(value, str) else value
+    if not isinstance(told, dict) or told.keys() & {*_RESPONSES, REQUEST_MODEL}:
         return False
-    said = read.get("messages")
+    said = told.get("messages")
     return isinstance(said, list) and _are_messages(said) and not _is_answer(said[-1:])
 
 
@@ -181,9 +186,9 @@ def _is_response(value: object) -> bool:
     )
 
 
-def _read(value: object) -> object:
-    read = read_value(value)
-    if isinstance(read, str) and read[:1] in ("[", "{"):
-        printed = read_repr(read)
-        return read if isinstance(printed, Unreadable) else printed
-    return read
+def _read(value: object, read: Reader) -> object:
+    said = read(value)
+    if isinstance(said, str) and said[:1] in ("[", "{"):
+        printed = read_repr(said)
+        return said if isinstance(printed, Unreadable) else printed
+    return said

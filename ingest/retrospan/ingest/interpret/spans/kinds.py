@@ -12,14 +12,19 @@ def check_kinds(span: Span, names: Vocabulary, problems: ParseIssues) -> None:
     """List the known attributes of a span whose value is of another kind than they hold; null is not a value at all."""
     attributes = span.attributes
     keys = attributes.keys()
-    for key in sorted(keys & names.texts):
+    others = [
+        key
+        for key in keys & names.texts
+        if not isinstance(attributes[key], str) and attributes[key] is not None
+    ]
+    for key in sorted(others):
         value = attributes[key]
-        if value is not None and not isinstance(value, str):
-            problems.add(span.span_id, key, value, f"text expected, not {_named(value)}")
-    for key in sorted(keys & names.counts):
-        value = attributes[key]
-        if value is not None and whole(value) is None:
-            problems.add(span.span_id, key, value, "not a whole number of at least 0")
+        problems.add(span.span_id, key, value, f"text expected, not {_named(value)}")
+    others = [
+        key for key in keys & names.counts if (value := attributes[key]) is not None and whole(value) is None
+    ]
+    for key in sorted(others):
+        problems.add(span.span_id, key, attributes[key], "not a whole number of at least 0")
 
 
 def _named(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from math import inf
 from typing import cast
 
@@ -13,6 +14,7 @@ from retrospan.ingest.interpret.spans.exchange import (
     request_by_shape,
     response_by_shape,
 )
+from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.vocabulary import (
@@ -25,7 +27,6 @@ from retrospan.ingest.interpret.spans.vocabulary import (
     RESPONSE,
     Vocabulary,
 )
-from retrospan.ingest.json_text import read_value
 
 #: Found by their shape, and only where no key says more.
 _BY_SHAPE = (INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE)
@@ -42,8 +43,9 @@ _UNREAD = object()
 class SpanFields:
     """The attribute maps of one span, in order of precedence."""
 
-    def __init__(self, span: Span, names: Vocabulary) -> None:
+    def __init__(self, span: Span, names: Vocabulary, texts: JsonTexts | None = None) -> None:
         self.names = names
+        self.read = (texts or JsonTexts()).value  # JSON text read, what is known of it only once
         self.all: list[Attributes] = [span.attributes]
         if span.logs or span.events:
             self.all += [record.attributes for record in span.logs if record.event == DETAILS_EVENT]
@@ -56,6 +58,7 @@ class SpanFields:
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
+        self._said: dict[str, list[object]] | None = None
 
     def any(self, *keys: str) -> object:
         """Return the value of the first key that has one, wherever it lies."""
@@ -99,42 +102,62 @@ class SpanFields:
         if self._exchange is _UNREAD:
             # A second look only where a name may be that of an answer.
             may = ".choices" in self.listed or ".candidates" in self.listed
-            self._exchange = exchange_by_keys(self.all[0]) if may else None
+            self._exchange = exchange_by_keys(self.all[0], self.read) if may else None
         return cast("dict[str, object] | None", self._exchange)
 
     @property
     def request(self) -> object:
         """What the model was asked, as a value shows by its shape."""
         if self._request is _UNREAD:
-            self._request = request_by_shape(self.all[0])
+            self._request = request_by_shape(self.all[0], self.read)
         return self._request
 
     @property
     def response(self) -> object:
         """What the model answered, as a value shows by its shape."""
         if self._response is _UNREAD:
-            self._response = response_by_shape(self.all[0])
+            self._response = response_by_shape(self.all[0], self.read)
         return self._response
+
+    @cached_property
+    def requests(self) -> list[object]:
+        """The values that may hold the request."""
+        return [*self.each(*self.names.requests)]
+
+    @cached_property
+    def responses(self) -> list[object]:
+        """The values that may hold the response."""
+        return [*self.each(*self.names.responses)]
 
     def holds_exchange(self) -> bool:
         """Tell whether there is an exchange, also one that only its values show: to be asked where no name tells more."""
         if self.exchange is None:
-            self._exchange = exchange_by_values(self.all[0])
+            self._exchange = exchange_by_values(self.all[0], self.read)
         return self._exchange is not None
 
     def _worded(self, shape: str) -> object:
         """Return the first text, list, object or count whose name says that it is what a shape stands for."""
         counts = shape in (INPUT_TOKENS, OUTPUT_TOKENS)
         for words, part in WORDS[shape]:
-            for place in self.all if part in self.listed else ():
-                for key, value in place.items():
-                    if words in words_of(key) and (
-                        whole(value) is not None
-                        if counts
-                        else value and isinstance(value, str | list | dict) and value not in _TAKEN_OUT
-                    ):
-                        return value
+            for value in self._by_words.get(words, ()) if part in self.listed else ():
+                if (
+                    whole(value) is not None
+                    if counts
+                    else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
+                ):
+                    return value
         return None
+
+    @property
+    def _by_words(self) -> dict[str, list[object]]:
+        """The values by what their names say, in order."""
+        if self._said is None:
+            self._said = {}
+            for place in self.all:
+                for key, value in place.items():
+                    for words in words_of(key):
+                        self._said.setdefault(words, []).append(value)
+        return self._said
 
     @property
     def unlabelled_model(self) -> str | None:
@@ -195,7 +218,7 @@ class SpanFields:
 
     def value(self, *keys: str) -> object:
         """Return the first value, JSON text read."""
-        return read_value(self.any(*keys))
+        return self.read(self.any(*keys))
 
     def under(self, prefix: str) -> Iterator[tuple[str, object]]:
         """Yield (rest of the key, value) of the attributes whose key starts so."""

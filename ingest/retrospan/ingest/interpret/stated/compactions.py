@@ -25,6 +25,7 @@ from retrospan.schemas import semconv
 COMPACTIONS = ("summary", "edit", "trim")
 #: Kinds of spans whose flag sums up what lies inside them.
 _AROUND = ("agent", "workflow", "step")
+_NAMES = (semconv.CONVERSATION_COMPACTED,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def read_flagged(
     for span in tree.spans:
         if span.is_told:
             continue
-        for event in facts_named(span.sent, (semconv.CONVERSATION_COMPACTED,)):
+        for event in facts_named(span.sent, _NAMES):
             at = event.time_ns or span.sent.done_at
             found.append(_compaction(span, at, event.attributes, calls, whereabouts, problems))
             telling.append(span)
@@ -103,6 +104,8 @@ def _is_flagged(span: NormalizedSpan, problems: ParseIssues) -> bool:
     places = [sent.attributes]
     if sent.events or sent.logs:
         places += places_named(sent, DETAILS_EVENT)
+    elif name not in sent.attributes:
+        return False
     # Sorted, for the forms in which details come have an order each.
     said = {repr(place[name]): place[name] for place in places if name in place}
     flags = [Fields({name: said[each]}, sent.span_id, problems).flag(name) for each in sorted(said)]

@@ -15,6 +15,8 @@ from retrospan.schemas.attributes import ATTEMPT, COMPENSATES, EFFECT, EFFECT_ST
 
 EFFECTS = ("none", "read", "write", "destructive")
 STATUSES = ("planned", "executed", "skipped", "failed", "unknown")
+#: Attributes that only a statement of an effect has.
+_TELLING = (EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY, COMPENSATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,16 @@ def read_effects(
 
     If a span and one inside it state the same key, it is one effect: the inner one counts.
     """
+    telling = [
+        span
+        for span in tree.spans
+        if not span.is_told and not span.sent.attributes.keys().isdisjoint(_TELLING)
+    ]
+    if not telling:
+        return []
     ordinals = {tool: ordinal for ordinal, tool in enumerate(calls.tools, start=1)}
-    names = (EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY, COMPENSATES)
-    telling = [r for r in tree.spans if not r.is_told and any(name in r.sent.attributes for name in names)]
     repeated = _repeated(tree, telling)
-    found = []
+    found: list[StatedEffect] = []
     for span in telling:
         if span in repeated:
             continue

@@ -130,16 +130,11 @@ def read_evaluations(
 
     What cannot be read is None and a problem; the evaluation is kept.
     """
+    told = [(span, said) for span in tree.spans if not span.is_told for said in (*_said(span), *_loose(span))]
+    if not told:
+        return []
     targets = _Targets(run_id, calls, steps, whereabouts, values)
-    found: list[Evaluation] = []
-    for span in tree.spans:
-        if not span.is_told:
-            for said in _said(span):
-                found.append(_evaluation(span, said, targets, whereabouts, problems))
-            for event in facts_of((), span.sent.loose, (EVALUATION_RESULT,)):
-                loose = _Said(event.attributes, event.time_ns, False, {}, is_loose=True)
-                found.append(_evaluation(span, loose, targets, whereabouts, problems))
-    return found
+    return [_evaluation(span, said, targets, whereabouts, problems) for span, said in told]
 
 
 def _said(span: NormalizedSpan) -> list[_Said]:
@@ -153,11 +148,18 @@ def _said(span: NormalizedSpan) -> list[_Said]:
         # Of a span of an unknown kind it is not told whether it was judged or judged something.
         of_own = not judges and span.operation != "other"
         told += _not_yet(told, [_Said(sent.attributes, sent.done_at, of_own, {})])
+    names = "\n".join(["", *sent.attributes])
     for prefix in _ELEMENTS:
-        if any(key.startswith(f"{prefix}.") for key in sent.attributes):
+        if f"\n{prefix}." in names:
             listed = _listed(sent.attributes, prefix, sent.done_at, prefix == ANNOTATIONS)
             told += _not_yet(told, listed)
     return told
+
+
+def _loose(span: NormalizedSpan) -> list[_Said]:
+    """Return the evaluations in a span's trace that name no span that is known."""
+    events = facts_of((), span.sent.loose, (EVALUATION_RESULT,)) if span.sent.loose else []
+    return [_Said(event.attributes, event.time_ns, False, {}, is_loose=True) for event in events]
 
 
 def _judges(span: NormalizedSpan) -> bool:

@@ -1,0 +1,182 @@
+"""`python -m bench.core [--against CHECKOUT]`: spans a second of the pure core.
+
+Over all recordings, over made runs of medium spans, and over one run of 300 chats that repeats its whole history in each.
+Timed is one thread's processor time from the decoded spans to the rows of their runs, as the tests of the pure core read
+them; of several passes the best of each recording counts. Against another checkout, both read the same bytes, among them
+the recordings of that checkout; each in a process of its own, pass by pass in turn, so that what else the machine does
+concerns both. Writes no page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import gzip
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from bench.agents import Agents, Style
+from bench.load import SHAPES, style_of
+
+HERE = Path(__file__).resolve().parent
+ROOTS = ("ingest", "schemas", "queries", "exporter", "tests")
+PASSES = 9
+MEDIUM_RUNS, CHATS = 100, 300
+#: Requests as they were received: of traces, and of logs.
+Export = tuple[list[bytes], list[bytes]]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.core", description=__doc__)
+    parser.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="another checkout of this repository"
+    )
+    parser.add_argument("--passes", type=int, default=PASSES, help=f"{PASSES} by default")
+    parser.add_argument("--part", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args(words)
+    if arguments.part:
+        _answer()
+        return 0
+    other: Path | None = arguments.against and arguments.against.resolve()
+    checkouts = [HERE.parent, other] if other else [HERE.parent]
+    loads = {"recordings": recorded(checkouts[-1]), "medium spans": medium(), "300 chats": growing()}
+    print(f"{'':14} {'spans':>7} {'spans/s':>9}" + (f" {'the other':>11} {'ratio':>6}" if other else ""))
+    for name, exports in loads.items():
+        spans, seconds = compare(checkouts, exports, arguments.passes)
+        print(line(name, spans, seconds))
+    return 0
+
+
+def line(name: str, spans: int, seconds: Sequence[float]) -> str:
+    """Return what is printed of a load: spans a second, and those of the other checkout with the ratio to them."""
+    own, *others = (spans / took for took in seconds)
+    compared = (f" {rate:>11,.0f} {own / rate:>6.2f}" for rate in others)
+    return f"{name:14} {spans:>7,} {own:>9,.0f}" + "".join(compared)
+
+
+def recorded(checkout: Path) -> list[Export]:
+    """Return the requests of every recording that the checkout's main manifest lists, by name."""
+    folder = checkout / "tests" / "recordings"
+    listed = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))["recordings"]
+    listed.sort(key=lambda entry: (entry["framework"], entry["scenario"]))
+    return [
+        (_requests(folder, entry["files"].get("traces")), _requests(folder, entry["files"].get("logs")))
+        for entry in listed
+    ]
+
+
+def medium() -> list[Export]:
+    """Return made runs of spans as large as those of the benchmark's medium load, one request each."""
+    shape = next(shape for shape in SHAPES if shape.name == "medium")
+    agents = Agents(5, style_of(shape))
+    return [_export(agents.run()) for _ in range(MEDIUM_RUNS)]
+
+
+def growing() -> list[Export]:
+    """Return one run of many chats, each of which repeats all that was said before."""
+    return [_export(Agents(5, Style((CHATS, CHATS), 600)).run())]
+
+
+def _export(spans: Sequence[Span]) -> Export:
+    request = ExportTraceServiceRequest()
+    request.resource_spans.add().scope_spans.add().spans.extend(spans)
+    return ([request.SerializeToString()], [])
+
+
+def _requests(folder: Path, file: str | None) -> list[bytes]:
+    """Return the requests of a file, each of which stands behind its length as a varint."""
+    data = gzip.decompress((folder / file).read_bytes()) if file else b""
+    found: list[bytes] = []
+    at = 0
+    while at < len(data):
+        size = shift = 0
+        while data[at] & 128:
+            size |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+        size |= data[at] << shift
+        found.append(data[at + 1 : at + 1 + size])
+        at += 1 + size
+    return found
+
+
+def compare(
+    checkouts: Sequence[Path], exports: Sequence[Export], passes: int = PASSES
+) -> tuple[int, list[float]]:
+    """Return the number of spans and, of each checkout, the seconds at best; the checkouts take turns."""
+    with contextlib.ExitStack() as stack:
+        parts = [stack.enter_context(_part(checkout, exports)) for checkout in checkouts]
+        counts = [_ask(part) for part in parts]
+        if any(each != counts[0] for each in counts):
+            raise SystemExit("the checkouts read different numbers of spans")
+        took = [[_ask(part) for part in parts] for _ in range(passes)]
+    best = [map(min, zip(*of_part, strict=True)) for of_part in zip(*took, strict=True)]
+    return round(sum(counts[0])), [sum(each) for each in best]
+
+
+@contextlib.contextmanager
+def _part(checkout: Path, exports: Sequence[Export]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that reads the exports with the modules of a checkout, once for each line it is sent."""
+    from retrospan.ingest.interpret.service.worker import CONTAINERS
+
+    path = os.pathsep.join(str(checkout / root) for root in ROOTS)
+    part = subprocess.Popen(
+        [sys.executable, "-m", "bench.core", "--part"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=HERE.parent,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    try:
+        assert part.stdin is not None
+        # Both look for cycles as often as this checkout's interpreting process does.
+        pickle.dump((str(checkout), CONTAINERS, list(exports)), part.stdin)
+        yield part
+    finally:
+        part.kill()
+        part.communicate()
+
+
+def _ask(part: subprocess.Popen[bytes]) -> list[float]:
+    assert part.stdin is not None and part.stdout is not None
+    part.stdin.write(b"\n")
+    part.stdin.flush()
+    answer = part.stdout.readline()
+    if not answer:
+        raise SystemExit("a process that measures has ended: see what it printed")
+    return [float(number) for number in json.loads(answer)]
+
+
+def _answer() -> None:
+    """Print the spans of each export for the first line of standard input, and the seconds of a pass for each further one."""
+    checkout, containers, exports = pickle.load(sys.stdin.buffer)
+    core = importlib.import_module("spans")
+    if not str(core.interpret.__code__.co_filename).startswith(checkout):
+        raise SystemExit(f"{core.interpret.__code__.co_filename} is not of {checkout}")
+    gc.set_threshold(containers)
+    sys.stdin.buffer.readline()
+    print([len(core.spans_of_requests(*export)) for export in exports], flush=True)
+    while sys.stdin.buffer.readline():
+        took: list[float] = []
+        for export in exports:
+            spans = core.spans_of_requests(*export)
+            began = time.thread_time()
+            for run in core.read_runs(spans):
+                core.rows_of(run, "default", 1, None)
+            took.append(time.thread_time() - began)
+        print(took, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
