@@ -80,6 +80,17 @@ def test_on_a_full_port_too_and_no_other_query_is_stopped(port: Port) -> None:
     assert other.ended()[2]["X-ClickHouse-Exception-Code"] == "394"
 
 
+def test_of_a_long_statement_the_beginning_is_told(port: Port) -> None:
+    asked = f"{ENDLESS} WHERE {' AND '.join(['number >= 0'] * 4000)}"
+    thread = threading.Thread(target=lambda: port.ask("/?query_id=long", asked.encode()))
+    thread.start()
+    until_known(port, "long")
+    status, body, _ = kill(port, "long")
+    assert (status, ENDLESS.encode() in body) == (200, True), body[:300]
+    thread.join(30)
+    assert not thread.is_alive()
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -12,6 +12,8 @@ from retrospan.ingest.http.messages import Request
 from retrospan.schemas.errors import SqlError
 from retrospan.schemas.literals import literal
 
+#: So much of a statement is told of a query: one with views put in place may be longer than a statement may be.
+_TOLD_CHARACTERS = 2000
 #: The form that clients send. Any other condition is refused by the guard, with every other KILL.
 _KILL = re.compile(
     r"\s*KILL\s+QUERY\s+(?:ON\s+CLUSTER\s+\S+\s+)?WHERE\s+query_id\s*=\s*'([^'\\]{1,200})'"
@@ -50,7 +52,7 @@ class RunningQueries:
 
     def add(self, running: RunningQuery, query_id: str, owner: str, statement: str) -> None:
         """Note a query that has its place."""
-        self._running[running] = _About(query_id, owner, statement)
+        self._running[running] = _About(query_id, owner, statement[:_TOLD_CHARACTERS])
 
     def discard(self, running: RunningQuery) -> None:
         """Forget one that has ended."""
