@@ -108,7 +108,7 @@ def test_an_insert_of_many_blocks_sees_its_own_earlier_ones(views: EmbeddedStore
     assert views.rows("SELECT count(), min(variants) FROM spans") == [[6, 10]]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def test_in_any_order_the_last_to_arrive_is_shown_and_contents_are_counted(
     views: EmbeddedStore, ask: Ask, seed: int
 ) -> None:
