@@ -325,3 +325,11 @@ def test_what_a_tool_or_another_request_was_given_names_no_model() -> None:
     asked = executed(3, x__given=given)
     (call,) = rows(agent(), chat(1, [ASKED], "Snow.", **_COUNTS), asked).model_calls
     assert call.response_model is None
+
+
+def test_a_prompt_is_inferred_from_the_results_of_several_tools_in_the_order_of_the_calls() -> None:
+    second = asks("weather", {"city": "Bergen"}, "c2")
+    bergen = tool(3, "weather", {"city": "Bergen"}, {"sky": "rain"}, gen_ai__tool__call__id="c2")
+    found = rows(agent(), chat(1, [ASKED], CALL, second), bergen, executed(3.5), chat(5, **FAILED))
+    told = [returned("c1", SNOW), returned("c2", {"sky": "rain"})]
+    assert prompt(found) == ("inferred", [ASKED, said("assistant", CALL, second), *told])

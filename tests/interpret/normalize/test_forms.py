@@ -239,3 +239,22 @@ def test_what_follows_from_a_span_s_own_words_goes_before_what_it_holds() -> Non
 def test_operations_of_the_vercel_ai_sdk(operation: str, kind: str) -> None:
     (reading,) = read_spans([act("", 1, name=operation, ai__operationId=operation)], ParseIssues())
     assert reading.operation == kind
+
+
+@pytest.mark.parametrize("kind", ["reasoning", "thinking"])
+def test_thoughts_have_two_names(kind: str) -> None:
+    found = read_message({"role": "assistant", "content": [{"type": kind, kind: "Oslo is cold."}]})
+    assert found is not None
+    assert found["parts"] == [{"type": "reasoning", "content": "Oslo is cold."}]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Oslo", "not a printed Python object"),
+        ("{" + "0" * MAX_CHARS, "not a printed Python object"),
+        ("Oslo(Norway", "not a printed Python object: SyntaxError"),
+    ],
+)
+def test_why_a_text_is_not_a_printed_object_is_told(text: str, reason: str) -> None:
+    assert read_repr(text) == Unreadable(reason)

@@ -10,7 +10,9 @@ from spans import read_run
 from retrospan.ingest.interpret.assembly.grouping import joined_trace
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.spans.loose_logs import place_loose
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
+from retrospan.schemas import semconv
 from retrospan.schemas.stated import EvaluationRow
 
 TRACE = "a" * 32
@@ -289,3 +291,17 @@ def test_only_an_evaluation_makes_a_run_of_a_span() -> None:
         .tree.spans[0]
         .is_work
     )
+
+
+def test_an_event_without_a_time_is_known_from_the_end_of_its_span() -> None:
+    assert one(span(1, "invoke_agent"), chat(2, events=[event(at=0, name="x", score=1)])).at == 25
+    assert one(span(1, "invoke_agent"), chat(2, events=[event(at=21, name="x", score=1)])).at == 21
+
+
+def test_evaluations_that_name_no_span_keep_their_order() -> None:
+    spans = [span(1, "invoke_agent"), chat(2)]
+    nowhere = [("", log(at=14, name="later")), ("", log(at=13, name="sooner"))]
+    answered = [(f"{9:016x}", log(at=at, name=f"{at}", response_id="resp-2")) for at in (18, 17)]
+    place_loose(spans, [*nowhere, *answered], [semconv.RESPONSE_ID])
+    assert [record.attributes["gen_ai.evaluation.name"] for record in spans[0].loose] == ["sooner", "later"]
+    assert [record.attributes["gen_ai.evaluation.name"] for record in spans[1].logs] == ["17", "18"]
