@@ -45,9 +45,43 @@ def test_what_interpretation_gave_is_left_out_where_nobody_names_it() -> None:
     assert inside == "SELECT n FROM (SELECT count() AS n FROM spans_as_sent AS spans) AS k"
 
 
+def test_whole_rows_are_read_by_the_keys_of_those_that_come_first() -> None:
+    found = narrowed("SELECT * FROM spans WHERE name = 'x' ORDER BY started_at DESC LIMIT 20 OFFSET 5")
+    assert found == (
+        "SELECT * FROM retrospan.spans WHERE (tenant, trace_id, span_id) IN (SELECT tenant, trace_id, span_id "
+        "FROM retrospan.spans_as_sent AS spans WHERE name = 'x' ORDER BY started_at DESC LIMIT 25) "
+        "ORDER BY started_at DESC LIMIT 20 OFFSET 5"
+    )
+    of_run = narrowed("SELECT events FROM spans WHERE run_id = 'r' LIMIT 3")
+    assert (
+        "trace_id IN (SELECT trace_id FROM retrospan.canon_spans WHERE run_id = 'r')) LIMIT 3) LIMIT 3"
+        in of_run
+    )
+
+
 @pytest.mark.parametrize(
     "query",
     [
+        "SELECT * FROM spans LIMIT 1 BY name",
+        "SELECT * FROM spans LIMIT 3 WITH TIES",
+        "SELECT * FROM spans LIMIT 1001",
+        "SELECT * FROM spans LIMIT 900 OFFSET 200",
+        "SELECT * FROM spans LIMIT {n:UInt8}",
+        "SELECT * FROM spans LIMIT -1",
+        "SELECT * FROM spans ORDER BY started_at",
+        "SELECT * FROM spans ORDER BY started_at DESC NULLS FIRST LIMIT 3",
+        "SELECT * FROM spans AS s LIMIT 3",
+        "SELECT * FROM spans, runs LIMIT 3",
+        "SELECT * FROM spans ORDER BY 1 LIMIT 3",
+        "SELECT * FROM spans LIMIT 3 FORMAT JSON",
+        "SELECT * FROM spans LIMIT 3 SETTINGS max_threads = 1",
+        "SELECT *, 1 FROM spans LIMIT 3",
+        "SELECT DISTINCT attributes FROM spans LIMIT 3",
+        "SELECT attributes AS name FROM spans WHERE name = 'x' LIMIT 3",
+        "SELECT attributes name FROM spans WHERE name = 'x' LIMIT 3",
+        "SELECT max(attributes) FROM spans LIMIT 3",
+        "SELECT * FROM spans GROUP BY ALL LIMIT 3",
+        "SELECT * FROM spans LIMIT 3 UNION ALL SELECT * FROM spans LIMIT 3",
         "SELECT 1",
         "SELECT * FROM runs WHERE run_id = 'r'",
         "SELECT * FROM spans",

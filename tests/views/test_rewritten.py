@@ -65,6 +65,18 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT attributes['user.id'] = 'ada' FROM spans WHERE (SELECT count() FROM runs WHERE run_id = 'r') = 1 ORDER BY ALL", False),
     ("SELECT b.attributes FROM spans AS a LEFT JOIN spans AS b ON b.trace_id = a.trace_id AND run_id = 'r' ORDER BY ALL", False),
     ("SELECT attributes FROM spans WHERE attributes['user.id'] = 'ada' AND trace_id != '' LIMIT 0", True),
+    # Whole rows by their keys.
+    ("SELECT * FROM spans ORDER BY started_at DESC, trace_id, span_id LIMIT 2", True),
+    ("SELECT * FROM spans ORDER BY trace_id DESC, span_id LIMIT 2 OFFSET 1", True),
+    ("SELECT * FROM spans ORDER BY trace_id, span_id LIMIT 1, 2", False),
+    ("SELECT attributes, name FROM `spans` WHERE run_id = 'r' ORDER BY span_id DESC LIMIT 1", True),
+    ("SELECT resource, events FROM retrospan.spans WHERE variants > 1 OR name LIKE '%1%' ORDER BY trace_id LIMIT 1", True),
+    ("SELECT attributes FROM spans WHERE arrayExists(x -> x = 'ada', mapValues(attributes)) ORDER BY trace_id DESC LIMIT 1", True),
+    ("SELECT attributes, name FROM spans ORDER BY name, trace_id LIMIT 1 BY name", False),
+    ("SELECT count(), any(attributes) FROM spans WHERE trace_id LIKE 'a%' LIMIT 1", False),
+    ("SELECT attributes FROM spans WHERE trace_id IN (SELECT max(trace_id) FROM spans) ORDER BY span_id LIMIT 1", False),
+    ("SELECT * FROM spans ORDER BY upper(trace_id), span_id LIMIT 3", False),
+    ("SELECT * FROM spans ORDER BY nothing LIMIT 3", False),
     # What interpretation gave.
     ("SELECT count(*), count() FROM spans", True),
     ("SELECT name, count(*) AS n FROM spans s GROUP BY name ORDER BY ALL", True),

@@ -1,8 +1,9 @@
 """Statements over the view `spans` written so that the engine reads less, with the same rows.
 
-Two things no view can do by itself. A condition on one attribute, run or span also names the traces that may fulfil it,
-which indexes find. And a statement that names no column that interpretation gave needs no interpreted rows. Whatever is
-not surely the same is left as it was: this reads tokens, not meanings.
+Three things no view can do by itself. A list of whole rows is read by their keys (`first_rows`). A condition on one
+attribute, run or span also names the traces that may fulfil it, which indexes find. And a statement that names no column
+that interpretation gave needs no interpreted rows. Whatever is not surely the same is left as it was: this reads tokens,
+not meanings.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.answer.allowlist import DATABASE, word_set
+from retrospan.ingest.answer.first_rows import keys_first
 from retrospan.ingest.answer.lean_views import array_joins, in_selects
 from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.schemas.errors import SqlError
@@ -48,6 +50,9 @@ def narrowed(sql: str, parameters: Mapping[str, str] | None = None) -> str:
     if not words or not words[0].is_word("select"):
         return sql
     try:
+        if (of_keys := keys_first(sql)) is not None:
+            before, keys, after = of_keys
+            return written(tokens(f"{before}{narrowed(keys, parameters)}{after}"))
         return written(_by_traces(_as_sent(found), parameters or {}))
     except SqlError:
         return sql  # tokens that touch: the statement is good as it is
