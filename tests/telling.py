@@ -139,13 +139,13 @@ def killed(process: str) -> LogRecord:
     return record(names.KILLED, time.time_ns(), {names.PROCESS_ID: process, semconv.PROCESS_PID: 7})
 
 
-def logs_request(*records: LogRecord) -> bytes:
+def logs_request(*records: LogRecord, scope_name: str = "retrospan.recording") -> bytes:
     """Return a request with these log records, of one service."""
     request = ExportLogsServiceRequest()
     group = request.resource_logs.add()
     group.resource.attributes.extend(attributes({semconv.SERVICE_NAME: "tests"}))
     scope = group.scope_logs.add()
-    scope.scope.name = "retrospan.recording"
+    scope.scope.name = scope_name
     scope.log_records.extend(records)
     return request.SerializeToString()
 

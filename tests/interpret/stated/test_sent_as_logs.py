@@ -214,6 +214,23 @@ def test_calls_that_began_and_have_no_answer_are_incomplete() -> None:
     assert rows.runs[0].errors == 0
 
 
+def test_who_instruments_a_span_tells_that_it_is_an_agents_before_it_says_what_it_does() -> None:
+    """OpenInference says what a span does when it ends: an agent that is killed before any has ended had begun a run."""
+    said: dict[str, Any] = {}
+    told = [step(2, said=said), step(3, said=said)]
+
+    def runs(*spans: Span, scope: str = "openinference.instrumentation.langchain") -> list[Rows]:
+        logs = [logs_request(each.begun(), scope_name=scope) for each in told]
+        return rows_of_spans(spans_of_requests([spans_request(span) for span in spans], logs))
+
+    (rows,) = runs()
+    assert [(run.run_id, run.outcome, run.is_open) for run in rows.runs] == [(RUN, "incomplete", True)]
+    assert rows.steps == []
+    assert runs(scope="opentelemetry.instrumentation.requests") == []
+    # What has ended and says nothing of an agent is none.
+    assert runs(*(each.ended() for each in told)) == []
+
+
 def test_a_fork_that_began_names_where_it_went_another_way() -> None:
     link = {
         "trace_id": "cd" * 16,

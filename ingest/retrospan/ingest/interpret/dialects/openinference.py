@@ -6,9 +6,14 @@ from retrospan.ingest.interpret.dialects.dialect import Dialect, Switch
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.schemas import semconv
 
+_SCOPES = "openinference.instrumentation."
+
 
 def speaks(span: Span) -> bool:
-    return semconv.OPENINFERENCE_SPAN_KIND in span.attributes
+    """Tell by the kind that a span has at its end, while it is open by its scope."""
+    if semconv.OPENINFERENCE_SPAN_KIND in span.attributes:
+        return True
+    return span.is_open and span.scope.startswith(_SCOPES)
 
 
 _HIDDEN = (
@@ -17,7 +22,7 @@ _HIDDEN = (
 )
 SWITCHES = (
     Switch("messages", _HIDDEN),
-    Switch("results", _HIDDEN, "openinference.instrumentation."),
+    Switch("results", _HIDDEN, _SCOPES),
     Switch(
         "conversation", "with using_session(session_id=…) of openinference.instrumentation around the loop"
     ),

@@ -257,7 +257,10 @@ def read_part(part: object) -> Part:
             return _tool_response(call_id, response_of(said["value"]), how)
         return _tool_response(call_id, response_of(said), part)
     if kind in ("reasoning", "thinking"):
-        return {"type": "reasoning", "content": _first(part, "content", "thinking", "reasoning", "text", "summary")}
+        return {
+            "type": "reasoning",
+            "content": _first(part, "content", "thinking", "reasoning", "text", "summary"),
+        }
     return _untyped(part) if kind is None else read_server_part(part) or cast("Part", part)
 
 

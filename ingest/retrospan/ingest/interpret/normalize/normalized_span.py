@@ -97,8 +97,11 @@ class NormalizedSpan:
 
     @property
     def is_work(self) -> bool:
-        """Tell whether the span is part of what a run is made of: others alone are not."""
-        return self.operation != "other" or self.states
+        """Tell whether the span is part of what a run is made of: others alone are not.
+
+        An open span may say what it does only when it ends. Until then who instruments it tells whether it is an agent's.
+        """
+        return self.operation != "other" or self.states or (self.sent.is_open and self.dialect != "")
 
     def copy(self) -> NormalizedSpan:
         """Return a span that can be changed without changing this one; what it holds is shared."""
