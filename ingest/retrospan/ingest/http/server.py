@@ -110,10 +110,14 @@ class HttpServer:
         self._thread.start()
         return port
 
-    def stop(self, grace: float) -> None:
-        """Stop accepting, give requests in progress `grace` seconds to be answered, then cut what is left."""
+    def refuse(self, grace: float) -> None:
+        """Stop accepting, within a tenth of a second; requests in progress have `grace` seconds."""
         self._server.config.timeout_graceful_shutdown = max(1, round(grace))
         self._server.should_exit = True
+
+    def stop(self, grace: float) -> None:
+        """Stop accepting, give requests in progress `grace` seconds to be answered, then cut what is left."""
+        self.refuse(grace)
         if self._thread is not None:
             self._thread.join()
 
