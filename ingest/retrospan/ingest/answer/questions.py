@@ -21,6 +21,7 @@ from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, C
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.listing import listed, require_parameters
 from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.answer.readers import BLOCK_ROWS, HELPFUL, READERS
 from retrospan.ingest.config import Limits
@@ -90,8 +91,11 @@ class Understanding:
             if self._guard is None:
                 self.learn()
 
-    def understood(self, request: Request) -> Question | None:
-        """Return what is asked; None for nothing at all. Raises SqlError for what may not be."""
+    def understood(self, request: Request, *, shows_internals: bool = False) -> Question | None:
+        """Return what is asked; None for nothing at all. Raises SqlError for what may not be.
+
+        With `shows_internals` the engine's catalogue is read as it is where the address says `internals=1`.
+        """
         sql = self._sql(request)
         if not sql.strip() and not request.body:
             return None
@@ -100,6 +104,10 @@ class Understanding:
             raise SqlError(f"there is no database {database[:60]}. Use {DATABASE}.", code=UNKNOWN_DATABASE)
         parameters = _parameters(request.query)
         checked = self._checked(sql, parameters)
+        require_parameters(checked.sql, self._views)
+        if not (shows_internals and request.query.get("internals") == "1"):
+            text = listed(checked.sql, self._views)
+            checked = self._executed(checked, text, parameters)
         text, calls = placed(lean(checked.sql), COMPUTED)
         if any(call.parameter in parameters for call in calls):
             text, calls = inlined(lean(checked.sql)), []
@@ -124,6 +132,11 @@ class Understanding:
             calls,
             lambda: self._executed(checked, inlined(checked.sql), parameters),
         )
+
+    @property
+    def _views(self) -> Mapping[str, Sequence[str]]:
+        assert self._guard is not None, "no query is read before the engine was learned from"
+        return self._guard.allowlist.views
 
     def _sql(self, request: Request) -> str:
         """Return the statement: `query` of the URL, then the body.

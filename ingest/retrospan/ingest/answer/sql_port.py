@@ -256,7 +256,7 @@ class SqlPort:
         request = await _within(self._checks, opened, asked.request, self._limits.query_text_bytes)
         if (kill := kill_of(request)) is not None:
             request = asking(request, self._running.kill(kill, grant.name))
-        question = await _within(self._checks, self._understood, request)
+        question = await _within(self._checks, self._understood, request, grant)
         if question is None:
             return text(200, "Ok.\n")
         headers = {
@@ -344,10 +344,10 @@ class SqlPort:
         self._counting.stuck()
         self._stuck(query)
 
-    def _understood(self, request: Request) -> Question | None:
+    def _understood(self, request: Request, grant: Grant) -> Question | None:
         """Return what is asked. Raises SqlError."""
         self._understanding.prepare()
-        return self._understanding.understood(request)
+        return self._understanding.understood(request, shows_internals="admin" in grant.rights)
 
     def _run(self, running: RunningQuery, question: Question, tenant: str, descriptor: int) -> None:
         """In a thread: run the query into a pipe. Raises SqlError and WarehouseUnavailable."""

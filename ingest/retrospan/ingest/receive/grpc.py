@@ -136,12 +136,11 @@ class GrpcReceiver:
 
     def refuse(self, grace: float) -> None:
         """Stop accepting at once; requests in flight have `grace` seconds, for which `stop` waits."""
-        self._ended = self._server.stop(grace)
+        self._ended = self._ended or self._server.stop(grace)
 
     def stop(self, grace: float) -> None:
         """Stop accepting, and give requests in flight `grace` seconds to be answered."""
-        if self._ended is None:
-            self.refuse(grace)
+        self.refuse(grace)  # a second time it changes nothing
         self._ended.wait()
         self._pool.patience.stop()
         self._pool.shutdown(wait=True)
