@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
-from retrospan.ingest.answer.allowlist import DATABASE
+from retrospan.ingest.answer.allowlist import DATABASE, HARMLESS, LOWERED
 from retrospan.ingest.answer.inlining import CLAUSES
 from retrospan.ingest.answer.lean_views import in_selects
 from retrospan.ingest.answer.lexer import Token, quoted, tokens, written
@@ -107,10 +107,10 @@ def _of_catalogue(found: Sequence[Token], words: Sequence[int], views: Collectio
         follows = [found[place] for place in words[at + 3 : at + 5]]
         if follows and follows[0].is_mark("."):
             # A column, named in full: the engine takes `system.tables.name` also where the table has another name.
-            pieces += tokens(names.get(of, of))
+            pieces += tokens(names.get(of, f"`{of}`"))
             continue
         source = _sources()[found[words[at]].folded, of].replace("NAMES", _names(views))
-        pieces += tokens(source if _alias(follows) is not None else f"{source} AS {of}")
+        pieces += tokens(source if _alias(follows) is not None else f"{source} AS `{of}`")
     return written([*pieces, *found[end:]]) if end else written(found)
 
 
@@ -206,6 +206,12 @@ def _described(words: Sequence[Token]) -> str | None:
     )
 
 
+def _settable() -> str:
+    """Return the condition that a setting is one that a reader may set."""
+    names = ", ".join(quoted(name) for name in sorted(HARMLESS | LOWERED))
+    return f"name IN ({names}) OR (startsWith(name, 'output_format_') AND name != 'output_format_schema')"
+
+
 @cache
 def _sources() -> dict[tuple[str, str], str]:
     """Return what is read instead of a table of the engine's catalogue; NAMES stands for the views."""
@@ -228,6 +234,10 @@ def _sources() -> dict[tuple[str, str], str]:
     return {
         ("system", "tables"): tables,
         ("system", "columns"): columns,
+        (
+            "system",
+            "settings",
+        ): f"(SELECT * REPLACE (if({_settable()}, 0, readonly) AS readonly) FROM system.settings)",
         ("information_schema", "tables"): (
             f"(SELECT * REPLACE (replaceRegexpOne(table_comment, '{_HASH}', '') AS table_comment) "
             f"FROM information_schema.tables WHERE NOT ({of_standard}) OR table_name IN (NAMES))"

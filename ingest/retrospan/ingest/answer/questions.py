@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Allowlist, harmless
 from retrospan.ingest.answer.clauses import check_value
-from retrospan.ingest.answer.computed.given_rows import COMPUTED
+from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
+from retrospan.ingest.answer.computed.lookups import TooMuch
+from retrospan.ingest.answer.databases import qualified
 from retrospan.ingest.answer.formats import checked_format
-from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, CheckedStatement, Guard
+from retrospan.ingest.answer.guard import UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
@@ -28,9 +30,9 @@ from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import QUERY_TOO_LARGE, SqlError
-from retrospan.schemas.store import Escaped, Settings
+from retrospan.schemas.store import Escaped, Parameters, Settings, Store
 
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,119}")
 
 
 #: Settings under which what a question needs is looked up.
@@ -100,8 +102,7 @@ class Understanding:
         if not sql.strip() and not request.body:
             return None
         database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
-        if database not in (DATABASE, "default"):
-            raise SqlError(f"there is no database {database[:60]}. Use {DATABASE}.", code=UNKNOWN_DATABASE)
+        sql = qualified(sql, database)
         parameters = _parameters(request.query)
         checked = self._checked(sql, parameters)
         require_parameters(checked.sql, self._views)
@@ -223,3 +224,16 @@ def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
                 raise SqlError(f"{name[:60]!r} is not a parameter name.", code=UNKNOWN_PARAMETER)
             found[name] = Escaped(value)
     return found
+
+
+def with_rows(store: Store, question: Question) -> tuple[CheckedStatement, Parameters]:
+    """Return what to execute: with the rows of its computed views as parameters, where they can be."""
+    if not question.calls or question.without_rows is None:
+        return question.statement, question.parameters
+    store.keep(question.bounds)
+    try:
+        rows = given_rows(store, question.calls, question.parameters)
+    except TooMuch:
+        # The views themselves answer, within the engine's limits.
+        return question.without_rows(), question.parameters
+    return question.statement, {**question.parameters, **rows}

@@ -28,8 +28,6 @@ from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.admission import Admission
-from retrospan.ingest.answer.computed.given_rows import given_rows
-from retrospan.ingest.answer.computed.lookups import TooMuch
 from retrospan.ingest.answer.encodings import Packing, most_body_bytes, opened, packed, packing_of
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
@@ -39,11 +37,12 @@ from retrospan.ingest.answer.failures import (
     last_words,
 )
 from retrospan.ingest.answer.formats import content_type
-from retrospan.ingest.answer.guard import ACCESS_DENIED, CheckedStatement
-from retrospan.ingest.answer.questions import Question, Understanding
+from retrospan.ingest.answer.guard import ACCESS_DENIED
+from retrospan.ingest.answer.questions import Question, Understanding, with_rows
 from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import Circumstances, RunningQuery
 from retrospan.ingest.answer.running_queries import RunningQueries, asking, kill_of
+from retrospan.ingest.answer.sessions import Sessions
 from retrospan.ingest.answer.slots import Slots
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.connection import CONNECTION, UNREAD_SECONDS, Connection
@@ -73,7 +72,6 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     WarehouseUnavailable,
 )
-from retrospan.schemas.store import Parameters, Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,6 +127,7 @@ class SqlPort:
         self._kept_bytes = partial(most_body_bytes, text_bytes=limits.query_text_bytes)
         self._slots = Slots(limits.queries, limits.queries_per_token)
         self._running = RunningQueries()
+        self._sessions = Sessions()
         # Queries have as many threads as slots, so a waiting query cannot delay the next one.
         self._queries = FairExecutor(limits.queries, "retrospan-query")
         self._checks = FairExecutor(4, "retrospan-check")
@@ -256,7 +255,10 @@ class SqlPort:
         request = await _within(self._checks, opened, asked.request, self._limits.query_text_bytes)
         if (kill := kill_of(request)) is not None:
             request = asking(request, self._running.kill(kill, grant.name))
-        question = await _within(self._checks, self._understood, request, grant)
+        told = self._sessions.told(request, grant.name)
+        if told is None:
+            return packed(text(200, ""), asked.packing)
+        question = await _within(self._checks, self._understood, told, grant)
         if question is None:
             return text(200, "Ok.\n")
         headers = {
@@ -354,25 +356,12 @@ class SqlPort:
         store = self._reader_of(tenant)
         try:
             running.stopper = store.stopper()
-            statement, parameters = _with_rows(store, question)
+            statement, parameters = with_rows(store, question)
             store.keep(question.settings)
             store.write(descriptor, statement.sql, parameters, question.output_format)
         finally:
             running.stopper = None
             store.close()
-
-
-def _with_rows(store: Store, question: Question) -> tuple[CheckedStatement, Parameters]:
-    """Return what to execute: with the rows of its computed views as parameters, where they can be."""
-    if not question.calls or question.without_rows is None:
-        return question.statement, question.parameters
-    store.keep(question.bounds)
-    try:
-        rows = given_rows(store, question.calls, question.parameters)
-    except TooMuch:
-        # The views themselves answer, within the engine's limits.
-        return question.without_rows(), question.parameters
-    return question.statement, {**question.parameters, **rows}
 
 
 @dataclass(slots=True)
