@@ -45,7 +45,7 @@ from retrospan.ingest.answer.running_queries import RunningQueries, asking, kill
 from retrospan.ingest.answer.sessions import Sessions
 from retrospan.ingest.answer.slots import Slots
 from retrospan.ingest.config import Limits, TlsSettings
-from retrospan.ingest.http.connection import CONNECTION, UNREAD_SECONDS, Connection
+from retrospan.ingest.http.connection import CONNECTION, HEADER_BYTES, UNREAD_SECONDS, Connection
 from retrospan.ingest.http.messages import (
     BODY_SECONDS,
     Gone,
@@ -65,6 +65,7 @@ from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.counting import Counting, QueryCounters
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import (
+    BadRequest,
     Forbidden,
     RetrospanError,
     SlowRequest,
@@ -79,6 +80,8 @@ T = TypeVar("T")
 _HELD_BYTES = 1 << 20
 #: How long a page that asks the engine may take.
 _PAGE_SECONDS = 10.0
+#: What the parameters of an address may have, together with its headers.
+ADDRESS_BYTES = (1 << 20) + HEADER_BYTES
 
 
 class SqlPort:
@@ -141,6 +144,7 @@ class SqlPort:
             _refuse,
             flag="--sql",
             name="sql-port",
+            address_bytes=ADDRESS_BYTES,
             tls=tls,
             unread_seconds=unread_seconds,
             settled=lambda: not self._running,
@@ -187,6 +191,11 @@ class SqlPort:
         except SlowRequest as error:
             late = text(408, f"{error}\n")
             await send_response(scope, send, late, [(b"connection", b"close")])
+            return
+        except BadRequest as error:
+            await send_response(
+                scope, send, text(400, f"{error}. Send them in a form (multipart/form-data).\n")
+            )
             return
         asked = _Asked(request, scope["state"].get(CONNECTION))
         try:
