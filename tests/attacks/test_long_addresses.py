@@ -70,6 +70,7 @@ def test_only_a_few_may_have_long_addresses_at_once_and_everybody_else_is_answer
         assert refused.startswith(b"HTTP/1.1 431"), refused
         assert asked(collector.sql, length("short"))[::2] == (200, b"5\n")
     # They have gone: there is room again.
+    status = 0
     for _ in range(100):
         status = asked(collector.sql, length("v" * 2 * HEADER_BYTES))[0]
         if status == 200:

@@ -175,12 +175,16 @@ class Connection(H11Protocol):
         if self.transport.can_write_eof():
             self.transport.write_eof()
 
-    def _admits(self, size: int) -> bool:
-        """Return whether a head may be so long: a few at once may be longer than the others."""
+    def _admits(self, line: int, headers: int) -> bool:
+        """Return whether a head may be so long: the first line of a few at once may be longer than all of others."""
         crowd = self._crowd
-        if size <= crowd.header_bytes:
+        if line + headers <= crowd.header_bytes:
             return True
-        if size <= crowd.address_bytes and (self in crowd.large or len(crowd.large) < LARGE_HEADS):
+        if (
+            headers <= crowd.header_bytes
+            and line <= crowd.address_bytes
+            and (self in crowd.large or len(crowd.large) < LARGE_HEADS)
+        ):
             crowd.large.add(self)
             return True
         return False

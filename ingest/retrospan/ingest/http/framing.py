@@ -20,8 +20,8 @@ _BLANK = b"\r\n\r\n"
 class StrictBuffer(ReceiveBuffer):
     """What h11 takes lines from. Raises h11.RemoteProtocolError for a frame that may be read in two ways."""
 
-    def __init__(self, admits: Callable[[int], bool]) -> None:
-        """`admits` says whether the first line and the headers of a request may be so long together."""
+    def __init__(self, admits: Callable[[int, int], bool]) -> None:
+        """`admits` says whether the first line of a request, and its headers, may be so long."""
         super().__init__()
         self._admits = admits
         self.refused_size = False
@@ -34,7 +34,9 @@ class StrictBuffer(ReceiveBuffer):
             return super().maybe_extract_lines()
         end = self._data.find(_BLANK, max(0, self._looked_at - len(_BLANK)))
         size = end + len(_BLANK) if end >= 0 else len(self._data)
-        if not self._admits(size):
+        first = self._data.find(b"\r\n", 0, size)
+        line = size if first < 0 else first
+        if not self._admits(line, size - line):
             self.refused_size = True
             raise h11.RemoteProtocolError("the headers are too long", error_status_hint=431)
         if has_bare_newline(self._data, max(0, self._looked_at - 1), size):
