@@ -59,11 +59,11 @@ clean:  ## remove the virtual environment and caches
 
 # What the demo needs; the environment of the tests holds it as well.
 $(BIN)/.demo: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
-	@test -e $(BIN)/.ready || echo "installing into $(VENV) (once; about 336 MB to download, 1.0 GB on disk: it brings its own ClickHouse)"
+	@test -e $(BIN)/.ready || echo "installing into $(VENV) (once; about 195 MB to download, 0.6 GB on disk: it brings its own ClickHouse)"
 	@test -e $(BIN)/.ready || $(UV) sync --quiet --frozen --no-dev --extra embedded --python $(PYTHON)
 	@touch $@
 
 $(BIN)/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 	@echo "installing into $(VENV) (once; about 475 MB to download, 1.5 GB on disk, most of it the embedded ClickHouse)"
-	@$(UV) sync --quiet --frozen --extra embedded --python $(PYTHON)
+	@$(UV) sync --quiet --frozen --extra embedded --extra frames --python $(PYTHON)
 	@touch $@

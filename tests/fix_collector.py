@@ -75,7 +75,7 @@ class Served:
     def stop(self) -> int:
         """SIGTERM; return the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=180)  # it drains for a minute, and ends what it is at
+        code = self.process.wait(timeout=180)  # it drains, and ends what it is at
         self._close()
         return code
 

@@ -101,8 +101,13 @@ def test_the_exporter_needs_the_base_and_for_grpc_its_extra() -> None:
 
 def test_the_collector_needs_what_its_extras_declare() -> None:
     used = imports("ingest", "queries") - BASE
-    assert used - EXTRAS["embedded"] == EXTRAS["server"] - WITHOUT_IMPORT.keys()
+    assert used - EXTRAS["embedded"] - EXTRAS["frames"] == EXTRAS["server"] - WITHOUT_IMPORT.keys()
     assert EXTRAS["embedded"] - WITHOUT_IMPORT.keys() <= used
+
+
+def test_only_the_python_interface_needs_what_frames_declare() -> None:
+    assert not imports("ingest", "exporter", "schemas", "torture") & EXTRAS["frames"]
+    assert EXTRAS["frames"] - WITHOUT_IMPORT.keys() <= imports("queries")
 
 
 def test_torture_needs_what_it_declares() -> None:

@@ -32,6 +32,7 @@ LEAVES = {
     "confinement",
     "durable_files",
     "json_text",
+    "linux",
     "logs",
     "memory",
     "metrics_target",

@@ -247,7 +247,7 @@ def test_other_pages(port: Port) -> None:
     assert b"goes to port 4318" in port.ask("/v1/traces", b"x")[1]
     assert port.ask("/nothing")[0] == 404
     assert port.ask("/", b"x", method="PUT")[0] == 405
-    assert port.sql("SELECT 1", database="system")[0] == 404
+    assert port.sql("SELECT 1", database="secrets")[0] == 404
     assert port.sql("SELECT 1", database="default")[0] == 200
 
 

@@ -153,7 +153,7 @@ def test_a_request_whose_end_is_in_doubt_is_refused_and_the_connection_closed(
         b"GET /p\x00ing HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET /ping HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 5000 + b"\r\n",
         b"GET /ping HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
-        b"GET /" + b"y" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /" + b"y" * 2_000_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
     ids=range(12),

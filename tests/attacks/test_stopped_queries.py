@@ -356,7 +356,7 @@ def test_what_explains_and_shows_is_answered_whole(tried: Tried) -> None:
     for query, said in (
         ("EXPLAIN AST SELECT 1", b"SelectWithUnionQuery"),
         ("EXPLAIN SELECT 1", b"ReadFrom"),
-        ("SHOW TABLES", b"raw_spans"),
+        ("SHOW TABLES", b"tool_calls"),
         ("DESCRIBE TABLE raw_spans", b"trace_id"),
         ("EXISTS TABLE raw_spans", b"1"),
         ("-- a comment\nSELECT 1 -- and another", b"1"),

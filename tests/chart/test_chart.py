@@ -17,6 +17,7 @@ from chart.fetched import TOP, VERSIONS
 from chart.helm import CHART, Helm, Refused, Release
 from chart.kubernetes import faults, settled
 
+from retrospan.ingest.collector import CLOSING_SECONDS, GRACE_SECONDS
 from retrospan.ingest.config import Config
 from retrospan.ingest.memory import LEAST_BYTES
 
@@ -267,7 +268,16 @@ def test_the_kubelet_waits_for_a_stop_in_good_order(helm: Helm) -> None:
         (collector,) = (spec for name, spec in pod.items() if name.startswith("StatefulSet"))
         slept = collector["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
         drained = settings(helm.install(values)).get("drain_seconds", Config().drain_seconds)
-        assert collector["terminationGracePeriodSeconds"] >= slept + 10 + drained, case
+        most = slept + GRACE_SECONDS + drained + CLOSING_SECONDS
+        assert collector["terminationGracePeriodSeconds"] > most, case
+    # What Kubernetes waits where nobody says how long.
+    assert GRACE_SECONDS + Config().drain_seconds < 30
+
+
+@pytest.mark.parametrize("drain", [90, "90", 89.5, 100000])
+def test_a_drain_that_the_kubelet_would_cut_is_refused(helm: Helm, drain: object) -> None:
+    with pytest.raises(Refused, match=r"config\.drain_seconds: with it a stop may take"):
+        helm.install({"config": {"drain_seconds": drain}})
 
 
 def test_retention_asks_every_collector_in_turn(helm: Helm) -> None:

@@ -16,6 +16,7 @@ from heeding import heeding
 
 from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
 from retrospan.ingest.cli.main import main, top_help
+from retrospan.ingest.cli.welcome import welcome
 
 COMMAND = [sys.executable, "-m", "retrospan.ingest.cli.main"]
 SOURCE = Path(__file__).resolve().parents[2] / "ingest/retrospan/ingest/cli"
@@ -100,7 +101,9 @@ def test_heavy_modules_are_imported_inside_functions_only() -> None:
 
 
 def test_alone_it_prints_help_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in ([], ["--help"], ["-h"], ["help"]):
+    assert main([]) == 0
+    assert capsys.readouterr().out == f"{top_help()}\n{welcome()}"
+    for words in (["--help"], ["-h"], ["help"]):
         assert main(words) == 0
         captured = capsys.readouterr()
         assert captured.out == top_help() and captured.err == ""

@@ -109,7 +109,7 @@ def test_the_settings_in_force_are_those_of_the_collector_that_runs(served: Serv
     assert list(found) == list(KEYS)
     assert found["data"] == {"value": str(served.data), "source": "--data"}
     assert found["grpc"] == {"value": "127.0.0.1:0", "source": "--grpc"}
-    assert found["drain_seconds"] == {"value": 60.0, "source": "default"}
+    assert found["drain_seconds"] == {"value": 15.0, "source": "default"}
     served.stop()
     file = tmp_path / "c.toml"
     file.write_text(

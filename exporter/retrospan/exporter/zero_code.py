@@ -8,7 +8,6 @@ variables that are not set are set here.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from opentelemetry import trace
 from opentelemetry.sdk import environment_variables as names
@@ -16,6 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from retrospan.exporter import hooks
 from retrospan.exporter.instrumentation import current_pipeline
+from retrospan.exporter.operating_system import variables_at_start
 from retrospan.exporter.processor import PipelineExporter, PipelineProcessor
 from retrospan.exporter.settings import VARIABLES
 
@@ -34,15 +34,12 @@ for _name, _value in _RAISED.items():
     os.environ.setdefault(_name, _value)
 
 
-def _variables_at_start() -> set[str]:
-    """Return the names of the variables that the process was started with."""
-    pairs = Path("/proc/self/environ").read_bytes().split(b"\0")
-    return {pair.partition(b"=")[0].decode(errors="replace") for pair in pairs}
-
-
-# OpenTelemetry's distro puts `grpc` where nothing is set.
-if names.OTEL_EXPORTER_OTLP_PROTOCOL not in _variables_at_start():
-    os.environ.setdefault(VARIABLES["protocol"], "http/protobuf")
+# OpenTelemetry's distro puts `grpc` where nothing is set. Where the system does not tell what was, its `grpc` is not
+# followed: the variables that the distro leaves alone say it as well.
+if names.OTEL_EXPORTER_OTLP_PROTOCOL not in (variables_at_start() or ()):
+    os.environ.setdefault(
+        VARIABLES["protocol"], os.environ.get(names.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL) or "http/protobuf"
+    )
 
 
 class Exporter(PipelineExporter):

@@ -101,10 +101,18 @@ class Growth(Service):
 class Collector:
     """One collector over one data directory. Start once, stop once; a context manager does both."""
 
-    def __init__(self, config: Config, log_event: Callable[[str], None] = lambda line: None) -> None:
-        """`say` gets a line for a person now and then: what was recovered, what is wrong."""
+    def __init__(
+        self,
+        config: Config,
+        log_event: Callable[[str], None] = lambda line: None,
+        is_ended: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`log_event` gets a line for a person now and then: what was recovered, what is wrong. `start` does not
+        wait for the warehouse once `is_ended`.
+        """
         self.config = config
         self._log_event = log_event
+        self._is_ended = is_ended
         self._stack = ExitStack()
         self._addresses: Addresses | None = None
 
@@ -140,7 +148,7 @@ class Collector:
         return self._addresses
 
     def stop(self) -> None:
-        """Stop accepting, finish what was accepted within the drain time, close everything.
+        """Stop accepting, at once; finish what was accepted within the drain time; close everything.
 
         What did not make it within that time is in the log and is loaded by the next start.
         """
@@ -185,10 +193,11 @@ class Collector:
         self._stand_in.start()
         stack.callback(self._stand_in.stop)
         sql = Address(config.sql.host, listener.getsockname()[1])
+        # Before what receives, which is to be the first that stops.
+        self._export_metrics(stack, observed)
         addresses = Addresses(*self._receive(stack), sql)
         observed.addresses = {name: str(getattr(addresses, name)) for name in ("grpc", "http", "sql")}
-        self._export_metrics(stack, observed)
-        self._supervisor.wait_answering()
+        self._supervisor.wait_answering(self._is_ended)
         self._introduce(observed)
         return addresses
 
@@ -296,6 +305,9 @@ class Collector:
         )
         http_port = http.start()
         stack.callback(http.stop, GRACE_SECONDS)
+        # Neither accepts while the other one waits for what is in flight.
+        stack.callback(grpc.refuse, GRACE_SECONDS)
+        stack.callback(http.refuse, GRACE_SECONDS)
         return Address(self.config.grpc.host, grpc_port), Address(self.config.http.host, http_port)
 
     def _introduce(self, observed: CollectorStatus) -> None:

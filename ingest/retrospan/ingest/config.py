@@ -175,7 +175,7 @@ class Config:
     """A URL to send the collector's own metrics to, as OTLP over HTTP. Without it they are not sent."""
     metrics_seconds: float = 60.0
     """How often they are sent."""
-    drain_seconds: float = 60.0
+    drain_seconds: float = 15.0
     """How long shutdown waits until accepted records are loaded and interpreted. The rest stays in the log."""
     tls: TlsSettings = field(default_factory=TlsSettings)
     redaction: RedactionSettings = field(default_factory=RedactionSettings)

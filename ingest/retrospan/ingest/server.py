@@ -24,7 +24,9 @@ def serve(config: Config) -> int:
     stopping = threading.Event()
     install()
     process = (
-        InterpretingProcess(config, log_event) if config.role == "interpret" else Collector(config, log_event)
+        InterpretingProcess(config, log_event)
+        if config.role == "interpret"
+        else Collector(config, log_event, stopping.is_set)
     )
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -36,7 +38,8 @@ def serve(config: Config) -> int:
     try:
         ready = process.start()
         try:
-            print(f"ready {ready}", flush=True)
+            if not stopping.is_set():
+                print(f"ready {ready}", flush=True)
             stopping.wait()
         finally:
             process.stop()

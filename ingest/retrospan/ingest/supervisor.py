@@ -100,14 +100,15 @@ class Supervisor:
         """Start the process and return; it is watched until `stop`."""
         self._thread.start()
 
-    def wait_answering(self) -> None:
-        """Return once the SQL port answers for the first time.
+    def wait_answering(self, is_ended: Callable[[], bool] = lambda: False) -> None:
+        """Return once the SQL port answers for the first time, or it `is_ended`.
 
         Raises:
             RetrospanError: the process cannot start; what it said.
         """
         with self._state:
-            self._state.wait_for(lambda: self._answering or self._error is not None or self._stopping)
+            while not (self._answering or self._error is not None or self._stopping or is_ended()):
+                self._state.wait(_LOOK_SECONDS)
             if self._error is not None:
                 raise self._error
 

@@ -70,13 +70,20 @@ class View:
     @property
     def definition(self) -> str:
         """Return the statement that creates it."""
-        comment = self.comment.replace("\\", "\\\\").replace("'", "\\'")
-        return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.statement}\nCOMMENT '{comment}'"
+        comment = _quoted(self.comment)
+        return f"CREATE OR REPLACE VIEW {self.name}\n(\n{self._columns}\n)\nAS\n{self.statement}\nCOMMENT {comment}"
 
     @property
     def comment(self) -> str:
-        """What ClickHouse shows beside the view: its title, and which version of the statement it is."""
-        return f"{self.title} [{sha256(self.statement.encode()).hexdigest()[:12]}]"
+        """What ClickHouse shows beside the view: its title, and which version of the definition it is."""
+        return f"{self.title} [{sha256((self._columns + self.statement).encode()).hexdigest()[:12]}]"
+
+    @property
+    def _columns(self) -> str:
+        """The columns with their meanings, as ClickHouse's clients show them."""
+        return ",\n".join(
+            f"    `{column.name}` {column.type} COMMENT {_quoted(column.meaning)}" for column in self.columns
+        )
 
 
 def read_view(name: str, text: str) -> View:
@@ -159,6 +166,11 @@ def install(store: Store, form: Form = PLAIN) -> None:
             continue
         for statement in form.shaped(view.definition):
             store.command(statement)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:

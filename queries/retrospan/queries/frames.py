@@ -28,7 +28,7 @@ def polars_frame(ask: Ask) -> pl.DataFrame:
     try:
         import polars
     except ImportError as error:
-        raise MissingExtra("server", module="polars") from error
+        raise MissingExtra("frames", module="polars") from error
     body = ask(True)
     try:
         return polars.read_ipc_stream(body) if body else polars.DataFrame()
@@ -39,8 +39,16 @@ def polars_frame(ask: Ask) -> pl.DataFrame:
 
 
 def pandas_frame(ask: Ask) -> pd.DataFrame:
-    """Return the answer as a pandas DataFrame."""
-    return polars_frame(ask).to_pandas()
+    """Return the answer as a pandas DataFrame.
+
+    Raises:
+        MissingExtra: polars, pandas or pyarrow is not installed.
+    """
+    frame = polars_frame(ask)
+    try:
+        return frame.to_pandas()
+    except ModuleNotFoundError as error:
+        raise MissingExtra("frames", module=error.name or "pandas") from error
 
 
 def _replaced(frame: pl.DataFrame) -> pl.DataFrame:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +21,7 @@ from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.sender import Sender, cure_of
 from retrospan.exporter.delivery.spool import Spool
+from retrospan.exporter.operating_system import is_own, name_of_user
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.errors import ConfigError, DirectoryInUse, NotFound
 
@@ -139,11 +137,9 @@ def _check(directory: Path) -> None:
         raise NotFound(f"there is no directory {directory}.")
     if not directory.is_dir():
         raise ConfigError(f"{directory} is not a directory.")
-    owner = directory.stat().st_uid
-    if owner != os.geteuid():
-        name = str(owner)
-        with suppress(KeyError):
-            name = pwd.getpwuid(owner).pw_name
+    found = directory.stat()
+    if not is_own(found):
+        name = name_of_user(found.st_uid)
         raise ConfigError(
             f"{directory} belongs to the user {name}: only files of one's own user are sent. Run this as {name}."
         )

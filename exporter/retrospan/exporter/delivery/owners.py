@@ -7,7 +7,6 @@ that is not closed belongs to a process that was killed. Locks of releases that 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
@@ -15,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: A link under such a name is somebody else's.
-OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
+from retrospan.exporter.operating_system import OPEN, close_and_remove, lock, read_start
+
 _LONGEST_LOCK = 4_096
 
 
@@ -54,7 +53,7 @@ class Owners:
                     return False
                 raise
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file)
             except OSError:
                 os.close(file)
                 return False
@@ -77,7 +76,7 @@ class Owners:
             file = self._files.get(owner)
             said: dict[str, object] = {}
             with suppress(OSError):
-                for line in os.pread(file, _LONGEST_LOCK, 0).splitlines() if file is not None else ():
+                for line in read_start(file, _LONGEST_LOCK).splitlines() if file is not None else ():
                     with suppress(ValueError):
                         found = json.loads(line)
                         said |= found if isinstance(found, dict) else {}
@@ -93,8 +92,9 @@ class Owners:
             if file is None:
                 return
             if forget:
-                self.path(owner).unlink(missing_ok=True)
-            os.close(file)
+                close_and_remove(file, self.path(owner))
+            else:
+                os.close(file)
 
     def all(self) -> list[str]:
         with self._lock:

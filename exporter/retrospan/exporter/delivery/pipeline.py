@@ -7,7 +7,6 @@ threads start with its first span. All of it is bounded: memory and spool by siz
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import threading
 import time
@@ -31,6 +30,7 @@ from retrospan.exporter.delivery.records import LogRecord, Signal
 from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.sender import Sender
 from retrospan.exporter.delivery.spool import Spool
+from retrospan.exporter.operating_system import after_fork_in_child
 from retrospan.exporter.settings import MIB, Settings
 from retrospan.schemas.redaction.rules import Rules
 
@@ -260,7 +260,7 @@ def _begin_in_child() -> None:
         pipeline.begin_in_child()
 
 
-os.register_at_fork(after_in_child=_begin_in_child)
+after_fork_in_child(_begin_in_child)
 
 
 def _finish_with_child(pipeline: Pipeline) -> None:

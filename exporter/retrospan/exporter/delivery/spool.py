@@ -26,8 +26,9 @@ from pathlib import Path
 from struct import Struct
 from uuid import uuid4
 
-from retrospan.exporter.delivery.owners import OPEN, Dead, Owners
+from retrospan.exporter.delivery.owners import Dead, Owners
 from retrospan.exporter.delivery.records import Signal
+from retrospan.exporter.operating_system import OPEN, is_own
 
 _HEADER = Struct("<4sII")
 _NAME = re.compile(r"\d{20}-\d{8}-(\d+-[0-9a-f]{8})\.(otlp|logs)")
@@ -209,7 +210,7 @@ class Spool:
             for entry in entries:
                 with suppress(FileNotFoundError):
                     found = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                    if stat.S_ISREG(found.st_mode) and is_own(found):
                         mine.append(entry.name)
         return sorted(mine)
 

@@ -13,7 +13,7 @@ QUERY_WAS_CANCELLED = 394
 #: ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
 _STATUS = {
     **dict.fromkeys((6, 26, 27, 38, 41, 43, 53, 62, 70, 72, 386, 456, 457, 636), 400),
-    **dict.fromkeys((16, 46, 47, 50, 60, 63, 73, 81, 115), 404),
+    **dict.fromkeys((16, 46, 47, 50, 60, 63, 73, 81, 115, 372), 404),
     **dict.fromkeys((164, 497), 403),
     **dict.fromkeys((REQUIRED_PASSWORD, AUTHENTICATION_FAILED), 401),
     TIMEOUT_EXCEEDED: 408,
@@ -39,6 +39,7 @@ _NAMES = {
     202: "TOO_MANY_SIMULTANEOUS_QUERIES",
     229: "QUERY_IS_TOO_LARGE",
     271: "CANNOT_DECOMPRESS",
+    372: "SESSION_NOT_FOUND",
     394: "QUERY_WAS_CANCELLED",
     456: "UNKNOWN_QUERY_PARAMETER",
     497: "ACCESS_DENIED",

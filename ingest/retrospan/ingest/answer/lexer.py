@@ -18,7 +18,8 @@ Kind = Literal["word", "name", "string", "number", "mark", "blank"]
 SYNTAX_ERROR = 62
 
 _BLANKS = re.compile(r"\s+")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: As in the engine, `$` may stand within a word: `a$b$` is one, and begins no heredoc.
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _NUMBER = re.compile(r"[0-9][A-Za-z0-9_]*")
 _HEREDOC = re.compile(r"\$[A-Za-z0-9_]*\$")
 _MARKS = frozenset("()[]{},.:;+-*/%=<>!|?^&@~")

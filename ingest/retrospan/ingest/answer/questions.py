@@ -15,21 +15,24 @@ from dataclasses import dataclass, replace
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Allowlist, harmless
 from retrospan.ingest.answer.clauses import check_value
-from retrospan.ingest.answer.computed.given_rows import COMPUTED
+from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
+from retrospan.ingest.answer.computed.lookups import TooMuch
+from retrospan.ingest.answer.databases import qualified
 from retrospan.ingest.answer.formats import checked_format
-from retrospan.ingest.answer.guard import UNKNOWN_DATABASE, UNKNOWN_PARAMETER, CheckedStatement, Guard
+from retrospan.ingest.answer.guard import UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
+from retrospan.ingest.answer.listing import listed, require_parameters
 from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.answer.readers import BLOCK_ROWS, HELPFUL, READERS
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import QUERY_TOO_LARGE, SqlError
-from retrospan.schemas.store import Escaped, Settings
+from retrospan.schemas.store import Escaped, Parameters, Settings, Store
 
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,119}")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,119}")
 
 
 #: Settings under which what a question needs is looked up.
@@ -90,16 +93,22 @@ class Understanding:
             if self._guard is None:
                 self.learn()
 
-    def understood(self, request: Request) -> Question | None:
-        """Return what is asked; None for nothing at all. Raises SqlError for what may not be."""
+    def understood(self, request: Request, *, shows_internals: bool = False) -> Question | None:
+        """Return what is asked; None for nothing at all. Raises SqlError for what may not be.
+
+        With `shows_internals` the engine's catalogue is read as it is where the address says `internals=1`.
+        """
         sql = self._sql(request)
         if not sql.strip() and not request.body:
             return None
         database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
-        if database not in (DATABASE, "default"):
-            raise SqlError(f"there is no database {database[:60]}. Use {DATABASE}.", code=UNKNOWN_DATABASE)
+        sql = qualified(sql, database)
         parameters = _parameters(request.query)
         checked = self._checked(sql, parameters)
+        require_parameters(checked.sql, self._views)
+        if not (shows_internals and request.query.get("internals") == "1"):
+            text = listed(checked.sql, self._views)
+            checked = self._executed(checked, text, parameters)
         text, calls = placed(lean(checked.sql), COMPUTED)
         if any(call.parameter in parameters for call in calls):
             text, calls = inlined(lean(checked.sql)), []
@@ -124,6 +133,11 @@ class Understanding:
             calls,
             lambda: self._executed(checked, inlined(checked.sql), parameters),
         )
+
+    @property
+    def _views(self) -> Mapping[str, Sequence[str]]:
+        assert self._guard is not None, "no query is read before the engine was learned from"
+        return self._guard.allowlist.views
 
     def _sql(self, request: Request) -> str:
         """Return the statement: `query` of the URL, then the body.
@@ -210,3 +224,16 @@ def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
                 raise SqlError(f"{name[:60]!r} is not a parameter name.", code=UNKNOWN_PARAMETER)
             found[name] = Escaped(value)
     return found
+
+
+def with_rows(store: Store, question: Question) -> tuple[CheckedStatement, Parameters]:
+    """Return what to execute: with the rows of its computed views as parameters, where they can be."""
+    if not question.calls or question.without_rows is None:
+        return question.statement, question.parameters
+    store.keep(question.bounds)
+    try:
+        rows = given_rows(store, question.calls, question.parameters)
+    except TooMuch:
+        # The views themselves answer, within the engine's limits.
+        return question.without_rows(), question.parameters
+    return question.statement, {**question.parameters, **rows}

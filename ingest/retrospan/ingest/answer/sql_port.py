@@ -28,8 +28,6 @@ from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.admission import Admission
-from retrospan.ingest.answer.computed.given_rows import given_rows
-from retrospan.ingest.answer.computed.lookups import TooMuch
 from retrospan.ingest.answer.encodings import Packing, most_body_bytes, opened, packed, packing_of
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
@@ -39,14 +37,15 @@ from retrospan.ingest.answer.failures import (
     last_words,
 )
 from retrospan.ingest.answer.formats import content_type
-from retrospan.ingest.answer.guard import ACCESS_DENIED, CheckedStatement
-from retrospan.ingest.answer.questions import Question, Understanding
+from retrospan.ingest.answer.guard import ACCESS_DENIED
+from retrospan.ingest.answer.questions import Question, Understanding, with_rows
 from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import Circumstances, RunningQuery
 from retrospan.ingest.answer.running_queries import RunningQueries, asking, kill_of
+from retrospan.ingest.answer.sessions import Sessions
 from retrospan.ingest.answer.slots import Slots
 from retrospan.ingest.config import Limits, TlsSettings
-from retrospan.ingest.http.connection import CONNECTION, UNREAD_SECONDS, Connection
+from retrospan.ingest.http.connection import CONNECTION, HEADER_BYTES, UNREAD_SECONDS, Connection
 from retrospan.ingest.http.messages import (
     BODY_SECONDS,
     Gone,
@@ -66,6 +65,7 @@ from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.counting import Counting, QueryCounters
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import (
+    BadRequest,
     Forbidden,
     RetrospanError,
     SlowRequest,
@@ -73,7 +73,6 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     WarehouseUnavailable,
 )
-from retrospan.schemas.store import Parameters, Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +80,8 @@ T = TypeVar("T")
 _HELD_BYTES = 1 << 20
 #: How long a page that asks the engine may take.
 _PAGE_SECONDS = 10.0
+#: What the parameters of an address may have, together with its headers.
+ADDRESS_BYTES = (1 << 20) + HEADER_BYTES
 
 
 class SqlPort:
@@ -129,6 +130,7 @@ class SqlPort:
         self._kept_bytes = partial(most_body_bytes, text_bytes=limits.query_text_bytes)
         self._slots = Slots(limits.queries, limits.queries_per_token)
         self._running = RunningQueries()
+        self._sessions = Sessions()
         # Queries have as many threads as slots, so a waiting query cannot delay the next one.
         self._queries = FairExecutor(limits.queries, "retrospan-query")
         self._checks = FairExecutor(4, "retrospan-check")
@@ -142,6 +144,7 @@ class SqlPort:
             _refuse,
             flag="--sql",
             name="sql-port",
+            address_bytes=ADDRESS_BYTES,
             tls=tls,
             unread_seconds=unread_seconds,
             settled=lambda: not self._running,
@@ -188,6 +191,11 @@ class SqlPort:
         except SlowRequest as error:
             late = text(408, f"{error}\n")
             await send_response(scope, send, late, [(b"connection", b"close")])
+            return
+        except BadRequest as error:
+            await send_response(
+                scope, send, text(400, f"{error}. Send them in a form (multipart/form-data).\n")
+            )
             return
         asked = _Asked(request, scope["state"].get(CONNECTION))
         try:
@@ -256,7 +264,10 @@ class SqlPort:
         request = await _within(self._checks, opened, asked.request, self._limits.query_text_bytes)
         if (kill := kill_of(request)) is not None:
             request = asking(request, self._running.kill(kill, grant.name))
-        question = await _within(self._checks, self._understood, request)
+        told = self._sessions.told(request, grant.name)
+        if told is None:
+            return packed(text(200, ""), asked.packing)
+        question = await _within(self._checks, self._understood, told, grant)
         if question is None:
             return text(200, "Ok.\n")
         headers = {
@@ -344,35 +355,22 @@ class SqlPort:
         self._counting.stuck()
         self._stuck(query)
 
-    def _understood(self, request: Request) -> Question | None:
+    def _understood(self, request: Request, grant: Grant) -> Question | None:
         """Return what is asked. Raises SqlError."""
         self._understanding.prepare()
-        return self._understanding.understood(request)
+        return self._understanding.understood(request, shows_internals="admin" in grant.rights)
 
     def _run(self, running: RunningQuery, question: Question, tenant: str, descriptor: int) -> None:
         """In a thread: run the query into a pipe. Raises SqlError and WarehouseUnavailable."""
         store = self._reader_of(tenant)
         try:
             running.stopper = store.stopper()
-            statement, parameters = _with_rows(store, question)
+            statement, parameters = with_rows(store, question)
             store.keep(question.settings)
             store.write(descriptor, statement.sql, parameters, question.output_format)
         finally:
             running.stopper = None
             store.close()
-
-
-def _with_rows(store: Store, question: Question) -> tuple[CheckedStatement, Parameters]:
-    """Return what to execute: with the rows of its computed views as parameters, where they can be."""
-    if not question.calls or question.without_rows is None:
-        return question.statement, question.parameters
-    store.keep(question.bounds)
-    try:
-        rows = given_rows(store, question.calls, question.parameters)
-    except TooMuch:
-        # The views themselves answer, within the engine's limits.
-        return question.without_rows(), question.parameters
-    return question.statement, {**question.parameters, **rows}
 
 
 @dataclass(slots=True)

@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
         if missing not in ("", "retrospan"):
-            return _trouble(str(MissingExtra("embedded", module=missing)))
+            return _trouble(str(MissingExtra(_extra_of(missing, words), module=missing)))
         return _trouble(
             f"this is a defect of retrospan: {type(error).__name__}: {error}\n"
             "Run the same command with --debug and report what it prints."
@@ -52,10 +52,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _extra_of(module: str, words: Sequence[str]) -> str:
+    """Return the extra that brings a module: with a server named, ClickHouse need not be brought along."""
+    if module in ("polars", "pandas", "pyarrow"):
+        return "frames"
+    named = (
+        any(word.partition("=")[0] == "--warehouse" for word in words) or "RETROSPAN_WAREHOUSE" in os.environ
+    )
+    return "server" if named else "embedded"
+
+
 def _run(words: list[str]) -> int:
     while words and words[0] == "--debug":
         words.pop(0)
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words:
+        # Imported here: no other command needs to look for what is installed.
+        from retrospan.ingest.cli.welcome import welcome
+
+        sys.stdout.write(f"{top_help()}\n{welcome()}")
+        return ANSWERED
+    if words[0] in ("-h", "--help", "help"):
         if len(words) > 1 and words[0] == "help":
             return _run([words[1], "--help"])
         sys.stdout.write(top_help())

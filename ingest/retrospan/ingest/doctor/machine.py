@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import statistics
 import time
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from pathlib import Path
 from retrospan.ingest.confinement import landlock_abi
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
 from retrospan.ingest.durable_files import Files
+from retrospan.ingest.linux import ELSEWHERE, is_linux, named
 from retrospan.ingest.log.tightening import open_to_others
 
 SYNCS = 20
@@ -108,6 +110,16 @@ def check_sync(directory: Path, files: Files | None = None) -> Finding:
             "sync", f"{said}: every acknowledgement waits for one", "choose a faster disk: --data DIR"
         )
     return ok("sync", said)
+
+
+def check_system() -> Finding:
+    """Return whether a collector can run on this system."""
+    said = f"{named()}, Python {platform.python_version()}"
+    return (
+        ok("system", said)
+        if is_linux()
+        else failed("system", f"{said}: a collector runs on Linux", ELSEWHERE)
+    )
 
 
 def check_engine() -> Finding:

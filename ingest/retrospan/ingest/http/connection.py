@@ -26,6 +26,8 @@ HALF_CLOSED_SECONDS = 1.0
 MOST_CONNECTIONS = 4096
 RESERVE = 32
 HEADER_BYTES = 64 * 1024
+#: So many heads may be longer than that at once, where a port takes such: nobody has said yet who sends them.
+LARGE_HEADS = 32
 #: How much a client may send behind a request that is being answered. What is not read hides that it has gone.
 BEHIND_BYTES = 256 * 1024
 #: Under this name an application finds the connection in the state of its scope.
@@ -53,6 +55,9 @@ class Crowd:
     unread_seconds: float = UNREAD_SECONDS
     reserve: int = RESERVE
     header_bytes: int = HEADER_BYTES
+    address_bytes: int = 0
+    """How long a head may be of `LARGE_HEADS` connections at once, where that is more than `header_bytes`."""
+    large: set[Connection] = field(default_factory=set["Connection"])
     # In the order in which they began to wait: for headers, for the rest of a body.
     silent: dict[Connection, None] = field(default_factory=dict["Connection", None])
     sending: dict[Connection, None] = field(default_factory=dict["Connection", None])
@@ -92,13 +97,14 @@ class Connection(H11Protocol):
 
     def __init__(self, crowd: Crowd, config: Any, server_state: Any) -> None:
         super().__init__(config, server_state, {CONNECTION: self})
-        self._received = self.conn._receive_buffer = StrictBuffer(crowd.header_bytes)
+        self._crowd = crowd
+        self._received = self.conn._receive_buffer = StrictBuffer(self._admits)
         self.unread_since: float | None = None
         """Since when there is something of an answer that the client does not take; of the loop's clock."""
-        self._crowd = crowd
         self._deadline: asyncio.TimerHandle | None = None
         self._ending: asyncio.TimerHandle | None = None
         self._half_closed = False
+        self._drops = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -109,6 +115,8 @@ class Connection(H11Protocol):
         self._crowd.make_room()
 
     def data_received(self, data: bytes) -> None:
+        if self._drops:
+            return
         super().data_received(data)
         if self._is_in_progress():
             self._stop_waiting_for_headers()
@@ -128,6 +136,7 @@ class Connection(H11Protocol):
         return False
 
     def on_response_complete(self) -> None:
+        self._crowd.large.discard(self)
         super().on_response_complete()
         if not self.transport.is_closing() and not self._is_in_progress():
             self._crowd.sending.pop(self, None)
@@ -138,11 +147,50 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not a request; in the middle of an answer there is nothing to say any more."""
+        if self._received.refused_size and self.conn.our_state is h11.IDLE:
+            self._refuse_size()
+            return
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)
         self.give_up()
 
+    def _refuse_size(self) -> None:
+        """Say that a head is too long, and take what is still on its way: else the client never reads the answer."""
+        most = max(self._crowd.header_bytes, self._crowd.address_bytes)
+        said = f"the address and the headers may have {most:,} bytes together, of few requests at once more than "
+        said += f"{self._crowd.header_bytes:,}. Send what is larger in the body.\n"
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+        headers.append((b"content-length", str(len(said)).encode()))
+        for event in (
+            h11.Response(status_code=431, headers=headers),
+            h11.Data(data=said.encode()),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event))
+        self._drops = True
+        self._received = self.conn._receive_buffer = StrictBuffer(self._admits)
+        self._stop_waiting()
+        self._crowd.large.discard(self)
+        self._ending = self._ending or self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def _admits(self, line: int, headers: int) -> bool:
+        """Return whether a head may be so long: the first line of a few at once may be longer than all of others."""
+        crowd = self._crowd
+        if line + headers <= crowd.header_bytes:
+            return True
+        if (
+            headers <= crowd.header_bytes
+            and line <= crowd.address_bytes
+            and (self in crowd.large or len(crowd.large) < LARGE_HEADS)
+        ):
+            crowd.large.add(self)
+            return True
+        return False
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._crowd.large.discard(self)
         self._stop_waiting()
         if self._ending is not None:
             self._ending.cancel()

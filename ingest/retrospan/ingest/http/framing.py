@@ -6,6 +6,8 @@ nothing is guessed: a line ends in CR LF, a length is given once and in one way,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import h11
 from h11._receivebuffer import ReceiveBuffer
 
@@ -18,10 +20,12 @@ _BLANK = b"\r\n\r\n"
 class StrictBuffer(ReceiveBuffer):
     """What h11 takes lines from. Raises h11.RemoteProtocolError for a frame that may be read in two ways."""
 
-    def __init__(self, header_bytes: int) -> None:
-        """`header_bytes`: how long the first line and the headers of a request may be together."""
+    def __init__(self, admits: Callable[[int, int], bool]) -> None:
+        """`admits` says whether the first line of a request, and its headers, may be so long."""
         super().__init__()
-        self._header_bytes = header_bytes
+        self._admits = admits
+        self.refused_size = False
+        """Whether a head was too long."""
         self._looked_at = 0
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
@@ -30,7 +34,10 @@ class StrictBuffer(ReceiveBuffer):
             return super().maybe_extract_lines()
         end = self._data.find(_BLANK, max(0, self._looked_at - len(_BLANK)))
         size = end + len(_BLANK) if end >= 0 else len(self._data)
-        if size > self._header_bytes:
+        first = self._data.find(b"\r\n", 0, size)
+        line = size if first < 0 else first
+        if not self._admits(line, size - line):
+            self.refused_size = True
             raise h11.RemoteProtocolError("the headers are too long", error_status_hint=431)
         if has_bare_newline(self._data, max(0, self._looked_at - 1), size):
             raise h11.RemoteProtocolError("a line ends without CR")

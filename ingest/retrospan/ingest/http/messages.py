@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
-from retrospan.schemas.errors import RetrospanError, SlowRequest
+from retrospan.schemas.errors import BadRequest, RetrospanError, SlowRequest
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -18,6 +19,8 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 #: How long the body of a request may take to arrive.
 BODY_SECONDS = 30.0
+#: Of an address. An empty one counts too: they are read in the thread that every connection shares.
+MOST_FIELDS = 1000
 _DRAINED_BYTES = 256 * 1024 * 1024
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
@@ -77,6 +80,7 @@ async def read_request(
 
     Raises:
         Gone: the client went away.
+        BadRequest: the address has too many parameters.
         SlowRequest: the body took longer than `seconds`.
     """
     kept = bytearray()
@@ -96,10 +100,16 @@ async def read_request(
                 more = message.get("more_body", False)
     except TimeoutError as cause:
         raise SlowRequest(f"the body did not arrive within {seconds:g} s") from cause
-    query = parse_qsl(
-        scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape"
-    )
-    names = [name for name, _ in query]
+    try:
+        query = parse_qsl(
+            scope["query_string"].decode("latin-1"),
+            keep_blank_values=True,
+            errors="surrogateescape",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError as cause:
+        raise BadRequest(f"the address has more than {MOST_FIELDS} parameters") from cause
+    times = Counter(name for name, _ in query)
     return Request(
         scope["method"],
         path_of(scope),
@@ -107,9 +117,7 @@ async def read_request(
         headers,
         bytes(kept),
         total > len(kept),
-        frozenset(name for name in names if names.count(name) > 1)
-        if len({*names}) < len(names)
-        else frozenset(),
+        frozenset(name for name, number in times.items() if number > 1),
     )
 
 

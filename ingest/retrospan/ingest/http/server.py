@@ -57,6 +57,7 @@ class HttpServer:
         header_seconds: float = HEADER_SECONDS,
         unread_seconds: float = UNREAD_SECONDS,
         header_bytes: int = HEADER_BYTES,
+        address_bytes: int = 0,
         connections: int = 0,
         settled: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -67,6 +68,7 @@ class HttpServer:
             name: of the thread, and of the server in answers.
             header_seconds: how long the headers of a request may take.
             unread_seconds: how long a client may leave an answer unread.
+            address_bytes: how long a first line with the headers may be of a few requests at once, where that is more.
             connections: how many requests may be in progress; 0: as many as the process's descriptors allow.
             settled: whether what requests began has ended; a stop waits a moment for it.
         Raises:
@@ -76,7 +78,11 @@ class HttpServer:
         self._flag = flag
         self._name = name
         crowd = Crowd(
-            connections or most_connections(), header_seconds, unread_seconds, header_bytes=header_bytes
+            connections or most_connections(),
+            header_seconds,
+            unread_seconds,
+            header_bytes=header_bytes,
+            address_bytes=address_bytes,
         )
         config = uvicorn.Config(
             _Entrance(app, visitors, refuse),
@@ -89,7 +95,7 @@ class HttpServer:
             log_level="critical",
             access_log=False,
             server_header=False,
-            h11_max_incomplete_event_size=header_bytes,
+            h11_max_incomplete_event_size=max(header_bytes, address_bytes),
         )
         config.load()
         config.ssl = tls if isinstance(tls, ssl.SSLContext) else server_context(tls)
@@ -110,10 +116,14 @@ class HttpServer:
         self._thread.start()
         return port
 
-    def stop(self, grace: float) -> None:
-        """Stop accepting, give requests in progress `grace` seconds to be answered, then cut what is left."""
+    def refuse(self, grace: float) -> None:
+        """Stop accepting, within a tenth of a second; requests in progress have `grace` seconds."""
         self._server.config.timeout_graceful_shutdown = max(1, round(grace))
         self._server.should_exit = True
+
+    def stop(self, grace: float) -> None:
+        """Stop accepting, give requests in progress `grace` seconds to be answered, then cut what is left."""
+        self.refuse(grace)
         if self._thread is not None:
             self._thread.join()
 

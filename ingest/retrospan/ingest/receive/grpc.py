@@ -91,6 +91,7 @@ class GrpcReceiver:
         """
         self._address = address
         self._credentials = grpc_credentials(tls)
+        self._ended: Any = None
         limit = (limits or intake.limits).request_bytes
         self._pool = _Calls(threads, message_seconds, contended_seconds, intake)
         # The library asks for submit() and shutdown() only, and names the one class of its own choice.
@@ -133,9 +134,14 @@ class GrpcReceiver:
         """How many calls wait for a thread."""
         return self._pool.waiting
 
+    def refuse(self, grace: float) -> None:
+        """Stop accepting at once; requests in flight have `grace` seconds, for which `stop` waits."""
+        self._ended = self._ended or self._server.stop(grace)
+
     def stop(self, grace: float) -> None:
         """Stop accepting, and give requests in flight `grace` seconds to be answered."""
-        self._server.stop(grace).wait()
+        self.refuse(grace)  # a second time it changes nothing
+        self._ended.wait()
         self._pool.patience.stop()
         self._pool.shutdown(wait=True)
 

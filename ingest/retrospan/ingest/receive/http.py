@@ -124,6 +124,10 @@ class HttpReceiver:
         self._address = Address(self._address.host, port)
         return port
 
+    def refuse(self, grace: float) -> None:
+        """Stop accepting at once; requests in flight have `grace` seconds, for which `stop` waits."""
+        self._server.refuse(grace)
+
     def stop(self, grace: float) -> None:
         """Stop accepting, and give requests in flight `grace` seconds to be answered."""
         self._server.stop(grace)

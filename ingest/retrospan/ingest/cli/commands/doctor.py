@@ -145,6 +145,7 @@ def _without(config: Config) -> Iterator[Finding]:
     yield machine.check_disk(config.data, config.limits.low_water_bytes)
     yield from filter(None, [machine.check_private(config.data)])
     yield machine.check_sync(config.data)
+    yield machine.check_system()
     engine = machine.check_engine()
     yield engine
     yield machine.check_confinement()

@@ -1,0 +1,57 @@
+"""SIGTERM: what receives stops first and at once, whatever the rest waits for."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fix_collector import Served
+
+from retrospan.ingest.collector import GRACE_SECONDS
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Iterator[Served]:
+    """A collector that the test ends itself."""
+    served = Served(tmp_path / "data", tmp_path / "stderr.txt")
+    try:
+        yield served
+    finally:
+        served.kill()
+
+
+def refuses(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except OSError:
+        return True
+    return False
+
+
+def wait_for(met: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.02)
+
+
+def test_no_port_accepts_while_a_request_in_flight_is_waited_for(apart: Served) -> None:
+    host, _, port = apart.http.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as slow:
+        head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n"
+        slow.sendall(f"{head}content-length: 4\r\nexpect: 100-continue\r\n\r\n".encode())
+        assert slow.recv(100).startswith(b"HTTP/1.1 100")  # it is in progress, and has no body
+        began = time.monotonic()
+        apart.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: refuses(apart.grpc) and refuses(apart.http), GRACE_SECONDS)
+        assert apart.process.poll() is None, "it waited for nothing"
+        # Had one port waited for the other's requests, it would have taken all of the grace.
+        assert time.monotonic() - began < GRACE_SECONDS
+        slow.sendall(b"\x00\x00\x00\x00")
+        assert slow.recv(100).startswith(b"HTTP/1.1 ")  # answered all the same
+    assert apart.process.wait(120) == 0
