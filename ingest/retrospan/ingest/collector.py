@@ -66,9 +66,11 @@ class Addresses:
     grpc: Address
     http: Address
     sql: Address
+    jaeger: Address | None = None
 
     def __str__(self) -> str:
-        return f"grpc={self.grpc} http={self.http} sql={self.sql}"
+        jaeger = f" jaeger={self.jaeger}" if self.jaeger is not None else ""
+        return f"grpc={self.grpc} http={self.http} sql={self.sql}{jaeger}"
 
 
 class Growth(Service):
@@ -157,6 +159,9 @@ class Collector:
         redactor = self._check()
         engine = self._engine_bytes()
         listener = stack.enter_context(bind(config.sql, flag="--sql"))
+        jaeger: socket.socket | None = None
+        if config.jaeger is not None:
+            jaeger = stack.enter_context(bind(config.jaeger, flag="--jaeger"))
         for flag, address in (("--grpc", config.grpc), ("--http", config.http)):
             # A taken port is reported before anything is opened.
             bind(address, flag=flag).close()
@@ -169,7 +174,7 @@ class Collector:
             tokens, Tenancy(config.data, has_records=self._log.durable_sequence > 0, shared=shared)
         )
         self._intake = Intake(self._log, config.limits, redactor)
-        self._supervisor = self._supervised(listener, claimed.descriptor, engine)
+        self._supervisor = self._supervised(listener, jaeger, claimed.descriptor, engine)
         self._growth = Growth(self._log, self._supervisor)
         observed = self._observed = CollectorStatus(
             config, ReceivingParts(self._log, self._intake, self._gate, self._supervisor), loaded
@@ -185,7 +190,7 @@ class Collector:
         self._stand_in.start()
         stack.callback(self._stand_in.stop)
         sql = Address(config.sql.host, listener.getsockname()[1])
-        addresses = Addresses(*self._receive(stack), sql)
+        addresses = Addresses(*self._receive(stack), sql, self._jaeger(jaeger))
         observed.addresses = {name: str(getattr(addresses, name)) for name in ("grpc", "http", "sql")}
         self._export_metrics(stack, observed)
         self._supervisor.wait_answering()
@@ -215,7 +220,9 @@ class Collector:
             loaded_sequence=loaded,
         )
 
-    def _supervised(self, listener: socket.socket, claimed: int, engine: int) -> Supervisor:
+    def _supervised(
+        self, listener: socket.socket, jaeger: socket.socket | None, claimed: int, engine: int
+    ) -> Supervisor:
         config = self.config
         return Supervisor(
             config,
@@ -234,6 +241,7 @@ class Collector:
             hears={"moved": self._moved},
             changed=lambda answers: self._stand_in.stop() if answers else self._stand_in.start(),
             log_event=self._log_event,
+            jaeger=jaeger,
         )
 
     def _hello(self) -> Mapping[str, object]:
@@ -297,6 +305,12 @@ class Collector:
         http_port = http.start()
         stack.callback(http.stop, GRACE_SECONDS)
         return Address(self.config.grpc.host, grpc_port), Address(self.config.http.host, http_port)
+
+    def _jaeger(self, listener: socket.socket | None) -> Address | None:
+        address = self.config.jaeger
+        if listener is None or address is None:
+            return None
+        return Address(address.host, listener.getsockname()[1])
 
     def _introduce(self, observed: CollectorStatus) -> None:
         page = observed.health()
