@@ -62,6 +62,7 @@ class Served:
         ports = dict(word.split("=", 1) for word in ready.split()[1:])
         # A process that only interprets has neither of the first two.
         self.grpc, self.http, self.sql = ports.get("grpc", ""), ports.get("http", ""), ports["sql"]
+        self.jaeger = ports.get("jaeger", "")
 
     def stderr(self) -> str:
         return self._log.read_text(errors="replace")

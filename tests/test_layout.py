@@ -58,6 +58,8 @@ FOLDERS = {
     "answer/computed": {"answer/computed/sql"},
     "answer/computed/sql": set[str](),
     "answer/encodings": {"http", "receive"},
+    "answer/jaeger": {"access", "answer", "answer/jaeger/sql", "http", "load", "status"},
+    "answer/jaeger/sql": set[str](),
     "cli": {"cli/terminal"},
     "cli/client": {"cli/terminal"},
     "cli/commands": {

@@ -66,9 +66,11 @@ class Addresses:
     grpc: Address
     http: Address
     sql: Address
+    jaeger: Address | None = None
 
     def __str__(self) -> str:
-        return f"grpc={self.grpc} http={self.http} sql={self.sql}"
+        jaeger = f" jaeger={self.jaeger}" if self.jaeger is not None else ""
+        return f"grpc={self.grpc} http={self.http} sql={self.sql}{jaeger}"
 
 
 class Growth(Service):
@@ -165,6 +167,9 @@ class Collector:
         redactor = self._check()
         engine = self._engine_bytes()
         listener = stack.enter_context(bind(config.sql, flag="--sql"))
+        jaeger: socket.socket | None = None
+        if config.jaeger is not None:
+            jaeger = stack.enter_context(bind(config.jaeger, flag="--jaeger"))
         for flag, address in (("--grpc", config.grpc), ("--http", config.http)):
             # A taken port is reported before anything is opened.
             bind(address, flag=flag).close()
@@ -177,7 +182,7 @@ class Collector:
             tokens, Tenancy(config.data, has_records=self._log.durable_sequence > 0, shared=shared)
         )
         self._intake = Intake(self._log, config.limits, redactor)
-        self._supervisor = self._supervised(listener, claimed.descriptor, engine)
+        self._supervisor = self._supervised(listener, jaeger, claimed.descriptor, engine)
         self._growth = Growth(self._log, self._supervisor)
         observed = self._observed = CollectorStatus(
             config, ReceivingParts(self._log, self._intake, self._gate, self._supervisor), loaded
@@ -195,7 +200,7 @@ class Collector:
         sql = Address(config.sql.host, listener.getsockname()[1])
         # Before what receives, which is to be the first that stops.
         self._export_metrics(stack, observed)
-        addresses = Addresses(*self._receive(stack), sql)
+        addresses = Addresses(*self._receive(stack), sql, self._jaeger(jaeger))
         observed.addresses = {name: str(getattr(addresses, name)) for name in ("grpc", "http", "sql")}
         self._supervisor.wait_answering(self._is_ended)
         self._introduce(observed)
@@ -224,7 +229,9 @@ class Collector:
             loaded_sequence=loaded,
         )
 
-    def _supervised(self, listener: socket.socket, claimed: int, engine: int) -> Supervisor:
+    def _supervised(
+        self, listener: socket.socket, jaeger: socket.socket | None, claimed: int, engine: int
+    ) -> Supervisor:
         config = self.config
         return Supervisor(
             config,
@@ -243,6 +250,7 @@ class Collector:
             hears={"moved": self._moved},
             changed=lambda answers: self._stand_in.stop() if answers else self._stand_in.start(),
             log_event=self._log_event,
+            jaeger=jaeger,
         )
 
     def _hello(self) -> Mapping[str, object]:
@@ -309,6 +317,12 @@ class Collector:
         stack.callback(grpc.refuse, GRACE_SECONDS)
         stack.callback(http.refuse, GRACE_SECONDS)
         return Address(self.config.grpc.host, grpc_port), Address(self.config.http.host, http_port)
+
+    def _jaeger(self, listener: socket.socket | None) -> Address | None:
+        address = self.config.jaeger
+        if listener is None or address is None:
+            return None
+        return Address(address.host, listener.getsockname()[1])
 
     def _introduce(self, observed: CollectorStatus) -> None:
         page = observed.health()

@@ -159,6 +159,8 @@ class Config:
     """Where OTLP over HTTP is received, with the probes."""
     sql: Address = field(default_factory=lambda: Address("127.0.0.1", 8123))
     """Where SQL over HTTP is answered."""
+    jaeger: Address | None = None
+    """Where Jaeger's query API is answered, as 127.0.0.1:16686. Without it, nowhere."""
     warehouse: str | None = field(default=None, repr=False)
     """A ClickHouse server, as clickhouse://user:password@host:8123/retrospan. Without it, the embedded engine."""
     role: Role = "all"
@@ -260,8 +262,13 @@ class Config:
     def _validate_access(self) -> None:
         reached = [
             f"{name} {address}"
-            for name, address in (("grpc", self.grpc), ("http", self.http), ("sql", self.sql))
-            if not address.loopback
+            for name, address in (
+                ("grpc", self.grpc),
+                ("http", self.http),
+                ("sql", self.sql),
+                ("jaeger", self.jaeger),
+            )
+            if address is not None and not address.loopback
         ]
         if reached and self.tokens is None and not self.open:
             raise ConfigError(
@@ -303,6 +310,7 @@ def _reader(key: str) -> Callable[[object], object]:
         "grpc": as_address,
         "http": as_address,
         "sql": as_address,
+        "jaeger": as_address,
         "warehouse": str,
         "role": _role,
         "tokens": parse_path,

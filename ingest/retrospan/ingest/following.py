@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from retrospan.ingest.access.remote import RemoteGate
 from retrospan.ingest.admin_commands import commands
 from retrospan.ingest.answer.admin import Admin, Report
+from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.service.interpreter import Interpreter
@@ -32,6 +33,7 @@ from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.retention.receipts.marks import Marks
 from retrospan.ingest.retention.schedule import Schedule
 from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.warehouse_status import WarehouseParts, WarehouseStatus
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.rechecking import Rechecking
@@ -73,17 +75,19 @@ class Following:
         listener: socket.socket,
         health: Callable[[], Mapping[str, object]],
         metrics: Callable[[], str],
+        jaeger: socket.socket | None = None,
     ) -> None:
         """Bring the tables to this release, begin to load and interpret, and return once questions are answered.
 
-        `listener` is the socket of the SQL port. `health` and `metrics` give its pages.
+        `listener` is the socket of the SQL port. `health` and `metrics` give its pages. `jaeger` is that of
+        Jaeger's API, if it is to be answered.
 
         Raises:
             SchemaTooNew: a later release wrote the data.
             WarehouseUnavailable, SqlError: the embedded engine cannot be used.
         """
         with ExitStack() as stack:
-            self._start(stack, listener, health, metrics)
+            self._start(stack, listener, health, metrics, jaeger)
             self._stack = stack.pop_all()
 
     def hurry(self) -> None:
@@ -102,6 +106,7 @@ class Following:
         listener: socket.socket,
         health: Callable[[], Mapping[str, object]],
         metrics: Callable[[], str],
+        jaeger: socket.socket | None = None,
     ) -> None:
         config, opened = self._config, self._opened
         ledger = Ledger.open(config.data / "log" / "batches.jsonl")
@@ -157,6 +162,24 @@ class Following:
         self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
+        if jaeger is not None and config.jaeger is not None:
+            self._answer_jaeger(stack, jaeger, config.jaeger)
+
+    def _answer_jaeger(self, stack: ExitStack, listener: socket.socket, address: Address) -> None:
+        config = self._config
+        port = JaegerPort(
+            listener,
+            address,
+            limits=config.limits,
+            reader_of=self._opened.reader_of,
+            gate=self._gate,
+            tls=self._tls,
+            stuck=self._stuck,
+            host_names=config.host_names,
+            origins=config.origins,
+        )
+        port.start()
+        stack.callback(port.stop, GRACE_SECONDS)
 
     def _admin(self, retention: Retention, rebuilding: Rebuilding) -> Admin:
         config, opened = self._config, self._opened

@@ -14,6 +14,7 @@ from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.answer.admin import Admin, Report
+from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.collector import GRACE_SECONDS
 from retrospan.ingest.config import Config
@@ -104,7 +105,22 @@ class InterpretingProcess:
         number = port.start()
         stack.callback(port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
-        return f"sql={Address(config.sql.host, number)}"
+        ready = f"sql={Address(config.sql.host, number)}"
+        if config.jaeger is None:
+            return ready
+        jaeger = JaegerPort(
+            config.jaeger,
+            config.jaeger,
+            limits=config.limits,
+            reader_of=opened.reader_of,
+            gate=gate,
+            tls=config.tls,
+            host_names=config.host_names,
+            origins=config.origins,
+        )
+        number = jaeger.start()
+        stack.callback(jaeger.stop, GRACE_SECONDS)
+        return f"{ready} jaeger={Address(config.jaeger.host, number)}"
 
     def _rebuild(self, arguments: Mapping[str, object], report: Report) -> None:
         """Read every run again; those of other interpreters are passed on to them."""

@@ -25,7 +25,10 @@ def require_foreign(config: Config) -> None:
     if config.metrics_to is None:
         return
     target = _address(config.metrics_to)
-    for name, own in (("grpc", config.grpc), ("http", config.http), ("sql", config.sql)):
+    ports = {"grpc": config.grpc, "http": config.http, "sql": config.sql, "jaeger": config.jaeger}
+    for name, own in ports.items():
+        if own is None:
+            continue
         here = (
             target.loopback or target.host in _ANY_HOST
         )  # to connect to any address is to connect to this machine

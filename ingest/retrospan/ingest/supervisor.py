@@ -2,7 +2,7 @@
 
 It is killed when it reports that a query cannot be stopped, when it has not reported for too long, and when it uses
 more memory than allowed. The pair of sockets, the socket of the SQL port and the claim on the directory are handed to
-each process in turn; as long as it lives, no other collector can open the directory.
+each process in turn, with that of Jaeger's API if there is one; as long as it lives, no other collector can open the directory.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Supervisor:
         hears: Mapping[str, Answer],
         changed: Callable[[bool], None],
         log_event: Callable[[str], None],
+        jaeger: socket.socket | None = None,
     ) -> None:
         """
         Args:
@@ -68,6 +69,7 @@ class Supervisor:
         self._config = config
         self._listener = listener
         self._claim = claim
+        self._jaeger = jaeger
         self._engine_bytes = engine_bytes
         self._most_bytes = most_bytes
         self._hello = hello
@@ -195,7 +197,9 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         with theirs:
             environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
-            handed = (theirs.fileno(), self._listener.fileno(), self._claim)
+            handed = [theirs.fileno(), self._listener.fileno(), self._claim]
+            if self._jaeger is not None:
+                handed.append(self._jaeger.fileno())
             self._process = subprocess.Popen(
                 [sys.executable, *self.program, *map(str, (os.getpid(), *handed))],
                 stdin=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 """The process of the warehouse: the engine, and everything that follows the log. Run by the supervisor, never by hand.
 
-    python -m retrospan.ingest.warehouse_process PARENT CHANNEL LISTENER CLAIM
+    python -m retrospan.ingest.warehouse_process PARENT CHANNEL LISTENER CLAIM [JAEGER]
 
-PARENT is the process that receives, the others are descriptors it hands over. The process ends with its parent, however
+PARENT is the process that receives, the others are descriptors it hands over: JAEGER is the socket of Jaeger's API. The process ends with its parent, however
 that ends. Its parent tells it to stop; signals from a terminal or a service manager are for the parent.
 """
 
@@ -67,8 +67,9 @@ class Reporter(Service):
 class WarehouseProcess:
     """From the first word of the parent to the last."""
 
-    def __init__(self, channel: int, listener: socket.socket) -> None:
+    def __init__(self, channel: int, listener: socket.socket, jaeger: socket.socket | None = None) -> None:
         self._listener = listener
+        self._jaeger = jaeger
         self._channel = Channel(
             channel,
             answers={},
@@ -142,6 +143,7 @@ class WarehouseProcess:
                 self._listener,
                 health=lambda: channel.call("health", following.reporting.report()),
                 metrics=lambda: channel.call("metrics", following.reporting.report()),
+                jaeger=self._jaeger,
             )
             self._reporter.following = following
             channel.tell("report", following.reporting.report())
@@ -231,14 +233,15 @@ def _end_with(parent: int) -> None:
 
 def main(words: Sequence[str]) -> int:
     """Run with the words of the command line after the program's name."""
-    parent, channel, listener, _ = map(int, words)
+    parent, channel, listener, _, *more = map(int, words)
     _end_with(parent)
     # After that: what a closed process may do about itself in /proc, only root may.
     close_to_others()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     install()
-    return WarehouseProcess(channel, socket.socket(fileno=listener)).run()
+    jaeger = socket.socket(fileno=more[0]) if more else None
+    return WarehouseProcess(channel, socket.socket(fileno=listener), jaeger).run()
 
 
 if __name__ == "__main__":

@@ -21,13 +21,15 @@ from retrospan.schemas.errors import ConfigError, PortInUse
 
 CONNECT_SECONDS = 2.0
 SOON = timedelta(days=14)
-_PORTS = ("grpc", "http", "sql")
+_PORTS = ("grpc", "http", "sql", "jaeger")
 
 
 def check_free_ports(config: Config) -> Finding:
     """Return whether a collector with these settings could listen."""
     for name in _PORTS:
-        address: Address = getattr(config, name)
+        address: Address | None = getattr(config, name)
+        if address is None:
+            continue
         try:
             bind(address, flag=f"--{name}").close()
         except PortInUse as error:
@@ -39,7 +41,10 @@ def check_free_ports(config: Config) -> Finding:
                 f"{address} cannot be listened on: {error.strerror or error}",
                 f"choose another: retrospan serve --{name} 127.0.0.1:0",
             )
-    return ok("ports", "free: " + " ".join(f"{name}={getattr(config, name)}" for name in _PORTS))
+    return ok(
+        "ports",
+        "free: " + " ".join(f"{name}={getattr(config, name)}" for name in _PORTS if getattr(config, name)),
+    )
 
 
 def check_open_ports(page: Mapping[str, object]) -> Finding:

@@ -31,6 +31,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add("--http", metavar="HOST:PORT", help="OTLP over HTTP (127.0.0.1:4318; RETROSPAN_HTTP)")
     add("--sql", metavar="HOST:PORT", help="SQL over HTTP (127.0.0.1:8123; RETROSPAN_SQL)")
+    add("--jaeger", metavar="HOST:PORT", help="Jaeger's query API (nowhere; RETROSPAN_JAEGER)")
     add(
         "--warehouse",
         metavar="DSN",
@@ -71,7 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     from retrospan.ingest.config import Config
     from retrospan.ingest.server import serve
 
-    names = ("data", "grpc", "http", "sql", "warehouse", "role", "tokens", "open", "host_names", "metrics_to")
+    names = (
+        *("data", "grpc", "http", "sql", "jaeger", "warehouse", "role", "tokens", "open", "host_names"),
+        "metrics_to",
+    )
     flags = {name: getattr(arguments, name) for name in names}
     file = None if arguments.config is None else Path(arguments.config)
     return serve(Config.read(flags, os.environ, file))

@@ -1,0 +1,293 @@
+"""The port that speaks Jaeger's query API: same server, tokens, tenants and limits as the SQL port.
+
+An answer is made in a thread and comes through a pipe, as that of a query does: it stops when its client hangs up or
+its time is over. The first megabyte is held back, so that an error still has a status of its own; a later one cuts the
+connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from retrospan.ingest.access.fair_executor import FairExecutor
+from retrospan.ingest.access.gate import Gate
+from retrospan.ingest.access.remote import RemoteGate
+from retrospan.ingest.access.tokens import Grant
+from retrospan.ingest.answer.admission import Admission
+from retrospan.ingest.answer.failures import TOO_MANY_QUERIES
+from retrospan.ingest.answer.jaeger import classic, otlp
+from retrospan.ingest.answer.jaeger.lookups import Lookups
+from retrospan.ingest.answer.jaeger.routes import V3, Answer, NotImplementedHere, answer_to
+from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS, ReaderOf
+from retrospan.ingest.answer.running import Circumstances, RunningQuery
+from retrospan.ingest.answer.slots import Slots
+from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.http.connection import CONNECTION, Connection
+from retrospan.ingest.http.messages import (
+    BODY_SECONDS,
+    Gone,
+    Receive,
+    Request,
+    Response,
+    Scope,
+    Send,
+    path_of,
+    read_request,
+    send_response,
+    text,
+)
+from retrospan.ingest.http.server import HttpServer
+from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.logs import log_failure
+from retrospan.ingest.setting_values import Address
+from retrospan.ingest.status.counting import Counting
+from retrospan.schemas.errors import (
+    TIMEOUT_EXCEEDED,
+    BadRequest,
+    Forbidden,
+    NotFound,
+    RetrospanError,
+    SlowRequest,
+    SqlError,
+    Unauthenticated,
+    WarehouseUnavailable,
+)
+from retrospan.schemas.store import ROW_SETTINGS, Settings
+
+_HELD_BYTES = 1 << 20
+_ADMISSION_SECONDS = 10.0
+_JSON = "application/json"
+_METHODS = ("GET", "HEAD")
+
+
+class JaegerPort:
+    """Start once, stop once."""
+
+    def __init__(
+        self,
+        place: Address | socket.socket,
+        address: Address,
+        *,
+        limits: Limits,
+        reader_of: ReaderOf,
+        gate: Gate | RemoteGate | None = None,
+        tls: TlsSettings | ssl.SSLContext | None = None,
+        stuck: Callable[[str], None] = lambda query: None,
+        host_names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+    ) -> None:
+        """
+        Args:
+            place: where to listen, or a socket that listens already.
+            address: what it was told to listen on.
+            reader_of: gives a connection that sees what is a tenant's.
+            gate: says whose a token is; without it everybody may ask.
+            stuck: told of a question that cannot be stopped.
+            host_names: further names of this collector.
+            origins: the pages that may ask from a browser.
+        Raises:
+            ConfigError: a file of `tls` cannot be used.
+        """
+        gate = gate or Gate()
+        self._admission = Admission(gate)
+        self._limits = limits
+        self._reader_of = reader_of
+        self._stuck = stuck
+        self._slots = Slots(limits.queries, limits.queries_per_token)
+        self._running: set[RunningQuery] = set()
+        self._counting = Counting()
+        self._lookups = FairExecutor(limits.queries, "retrospan-jaeger")
+        self._checks = FairExecutor(4, "retrospan-jaeger-check")
+        self._stops = FairExecutor(2, "retrospan-jaeger-stop")
+        self._server = HttpServer(
+            self._answer,
+            place,
+            Visitors(address, gate.guarded, host_names, origins),
+            _refuse,
+            flag="--jaeger",
+            name="jaeger-port",
+            tls=tls,
+            settled=lambda: not self._running,
+        )
+
+    def start(self) -> int:
+        """Listen, and return the port. Raises PortInUse."""
+        return self._server.start()
+
+    def stop(self, grace: float) -> None:
+        """Stop listening; answers under way get `grace` seconds."""
+        self._server.stop(grace)
+        left = [*self._running]
+        for running in left:
+            running.abandon()
+        for pool in (self._lookups, self._checks, self._stops):
+            pool.shutdown(wait=not left)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            request = await read_request(scope, receive, 0, BODY_SECONDS)
+        except Gone:
+            return
+        except SlowRequest as error:
+            late = _told(path_of(scope), 408, str(error))
+            await send_response(scope, send, late, [(b"connection", b"close")])
+            return
+        words = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
+        asked = _Asked(request, words, scope["state"].get(CONNECTION))
+        try:
+            response = await self._responded(asked)
+            await send_response(scope, send, response)
+        finally:
+            if asked.running is not None:
+                asked.running.leave()
+
+    async def _responded(self, asked: _Asked) -> Response:
+        path = asked.request.path
+        try:
+            return await self._routed(asked)
+        except Exception as error:  # noqa: BLE001 - whoever asked must hear of it
+            if isinstance(error, SqlError | WarehouseUnavailable):
+                # A limit that was hit is not a refusal to the store; to a client it is the engine's error.
+                error = self._counting.failed(error)
+            status, message, headers = _failure(error)
+            return _told(path, status, message, headers)
+
+    async def _routed(self, asked: _Asked) -> Response:
+        request = asked.request
+        path = request.path.rstrip("/") or "/"
+        if path == "/":
+            return text(200, "Jaeger's query API of Retrospan: /api/services, /api/traces, /api/v3/…\n")
+        async with asyncio.timeout(_ADMISSION_SECONDS):
+            grant = await asyncio.wrap_future(self._checks.submit(self._admission.admit, request, "read"))
+        answer = answer_to(path, asked.words)
+        if request.method not in _METHODS:
+            return _told(
+                path, 405, f"{request.method[:20]} is not supported. Use GET", {"Allow": "GET, HEAD"}
+            )
+        pieces = await self._begun(asked, answer, grant)
+        held = bytearray()
+        async for piece in pieces:
+            held += piece
+            if len(held) >= _HELD_BYTES:
+                return Response(200, b"", _JSON, stream=_rest(held, pieces))
+        return Response(200, bytes(held), _JSON)
+
+    async def _begun(self, asked: _Asked, answer: Answer, grant: Grant) -> AsyncIterator[bytes]:
+        """Start to look the answer up once there is a place for it."""
+        await self._slots.take(grant.name)
+        running = RunningQuery(
+            self._limits.query_seconds or math.inf,
+            f"a question of Jaeger's API could not be stopped: {asked.request.path[:200]!r}",
+            Circumstances(
+                asked.connection,
+                lambda: self._slots.wanted_from(grant.name),
+                self._stuck,
+                lambda why: None,
+            ),
+        )
+        self._running.add(running)
+
+        def done() -> None:
+            self._running.discard(running)
+            self._slots.give_back(grant.name)
+
+        running.start(
+            self._lookups,
+            self._stops,
+            lambda descriptor: self._look(running, answer, grant.tenant, descriptor),
+            done,
+        )
+        asked.running = running
+        return running.pieces()
+
+    def _look(self, running: RunningQuery, answer: Answer, tenant: str, descriptor: int) -> None:
+        """In a thread: write the answer into a pipe."""
+        store = self._reader_of(tenant)
+        try:
+            running.stopper = store.stopper()
+            store.keep(self._settings())
+            for piece in answer(Lookups(store)):
+                rest = memoryview(piece)
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+        finally:
+            running.stopper = None
+            store.close()
+
+    def _settings(self) -> Settings:
+        limits = self._limits
+        return {
+            **ROW_SETTINGS,
+            **READERS,
+            "max_block_size": BLOCK_ROWS,
+            "max_execution_time": f"{limits.query_seconds:g}",
+            "max_memory_usage": limits.query_memory_bytes,
+            "max_threads": limits.query_threads,
+            "max_result_rows": limits.query_result_rows,
+            "max_result_bytes": limits.query_result_bytes,
+            "result_overflow_mode": "throw",
+            "timeout_overflow_mode": "throw",
+            "readonly": 1,
+        }
+
+
+@dataclass(slots=True)
+class _Asked:
+    request: Request
+    words: list[tuple[str, str]]
+    connection: Connection | None
+    running: RunningQuery | None = None
+
+
+class _BrokenOff(RetrospanError):
+    """An answer that ended with an error: the connection is cut, so that nobody takes the answer for complete."""
+
+
+async def _rest(held: bytearray, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield bytes(held)
+    held.clear()
+    try:
+        async for piece in pieces:
+            yield piece
+    except RetrospanError as error:
+        raise _BrokenOff(str(error)) from error
+
+
+def _failure(error: Exception) -> tuple[int, str, dict[str, str]]:
+    """Return status, message and headers of what went wrong."""
+    message = str(error)
+    if isinstance(error, BadRequest):
+        return 400, message, {}
+    if isinstance(error, NotFound):
+        return 501 if isinstance(error, NotImplementedHere) else 404, message, {}
+    if isinstance(error, Unauthenticated):
+        return 401, message, {"WWW-Authenticate": 'Bearer realm="retrospan"'}
+    if isinstance(error, Forbidden):
+        return 403, message, {}
+    if isinstance(error, SqlError):
+        if error.code == TOO_MANY_QUERIES:
+            return 503, message, {"Retry-After": "1"}
+        return 504 if error.code == TIMEOUT_EXCEEDED else 500, message, {}
+    if isinstance(error, TimeoutError):
+        return 503, f"tokens could not be checked within {_ADMISSION_SECONDS:g} s", {"Retry-After": "1"}
+    if isinstance(error, RetrospanError):
+        return 503, message, {"Retry-After": "1"} if isinstance(error, WarehouseUnavailable) else {}
+    log_failure("a request to the Jaeger port", error)
+    return 500, f"an internal error: {type(error).__name__}", {}
+
+
+def _told(path: str, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error as the clients of this path read one."""
+    render = otlp.error if path.startswith(V3) else classic.error
+    return Response(status, render(status, message), _JSON, headers or {})
+
+
+async def _refuse(scope: Scope, send: Send, status: int, message: str) -> None:
+    await send_response(scope, send, _told(path_of(scope), status, message))
