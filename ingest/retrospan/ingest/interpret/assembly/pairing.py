@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from retrospan.ingest.interpret.assembly.asked_models import complete_asked
+from retrospan.ingest.interpret.assembly.bare_prompts import complete_prompts
 from retrospan.ingest.interpret.assembly.calls import (
     Calls,
     ModelCall,
@@ -46,6 +47,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
+    complete_prompts(calls.models)
     retelling = Retelling(calls.models)
     retelling.complete_answers()
     asked = [

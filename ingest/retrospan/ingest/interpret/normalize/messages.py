@@ -25,6 +25,12 @@ ROLES = {
     "tool-response": "user",
 }
 
+#: Who speaks, by the name of the class of a message without `Message`, in lower case.
+_CLASSES = {
+    **{name: ROLES.get(name, name) for name in ("system", "user", "human", "assistant", "ai", "tool")},
+    "functionexecutionresult": "tool",
+}
+
 #: How Python prints an object with fields: by its constructor, or as a mapping.
 _PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
@@ -155,6 +161,9 @@ def _role_of(value: dict[str, object], role: str) -> str:
         said = value.get(key)
         if isinstance(said, str) and said and (key == "role" or said in ROLES or said in ("system", "tool")):
             return ROLES.get(said.lower(), said.lower())
+        if key == "type" and isinstance(said, str) and said.endswith("Message"):
+            named = said.removesuffix("Message").lower()
+            return _CLASSES.get(named, role)
     return role
 
 
@@ -172,12 +181,19 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         return [_tool_response(_text(value, "tool_call_id", "call_id", "id"), response, value)]
     found: list[Part] = []
     if isinstance(content, list) and all(isinstance(block, dict | str) for block in content):
-        found = [read_part(block) for block in content]
+        found = [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]
     elif content is not None:
         found = [{"type": "text", "content": content}]
     return [*found, *_calls_beside(value, found)]
+
+
+def _thought(value: dict[str, object], content: list[object]) -> list[Part]:
+    """Return the text before calls where it stands beside the content, which is these calls alone."""
+    text = value.get("thought")
+    are_calls = all(isinstance(block, dict) and {"name", "arguments"} <= block.keys() for block in content)
+    return [{"type": "text", "content": text}] if content and are_calls and isinstance(text, str) else []
 
 
 def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) -> list[Part]:
@@ -234,6 +250,7 @@ def _is_tool_blocks(content: object) -> bool:
             or "functionResponse" in block
             or "function_response" in block
             or "origin" in block
+            or "tool_call_result" in block
             or ("call_id" in block and "content" in block)
         )
         for block in content
@@ -265,7 +282,7 @@ def _untyped(part: dict[str, object]) -> Part:
     """Read Gemini's and Bedrock's parts, which name their kind by a key."""
     if isinstance(part.get("text"), str):
         return {"type": "text", "content": part["text"]}
-    for key in ("functionCall", "function_call", "toolUse", "toolRequest"):
+    for key in ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call"):
         call = part.get(key)
         if isinstance(call, dict):
             return _tool_call(call)
@@ -277,6 +294,9 @@ def _untyped(part: dict[str, object]) -> Part:
                 response_of(_first(answer, "response", "result", "content", "output")),
                 answer,
             )
+    told = part.get("tool_call_result")
+    if isinstance(told, dict) and "result" in told:
+        return _untyped(told)
     if "tool_name" in part and ("tool_kwargs" in part or "arguments" in part):
         return _tool_call({**part, "id": part.get("tool_call_id", part.get("id"))})
     if isinstance(part.get("name"), str) and "arguments" in part:

@@ -278,8 +278,9 @@ def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
         for key in _INNER:
             if key in value:
                 yield from _responses(value[key], depth - 1)
-        if "generations" in value:
-            yield from _responses(next(_flat(value["generations"]), None), depth - 1)
+        for key in ("generations", "replies"):
+            if key in value:
+                yield from _responses(next(_flat(value[key]), None), depth - 1)
 
 
 def _first(usage: dict[str, object], *keys: str) -> int | None:

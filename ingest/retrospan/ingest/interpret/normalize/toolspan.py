@@ -8,7 +8,7 @@ from retrospan.ingest.interpret.normalize.messages import read_message, response
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.exchange import is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
@@ -69,9 +69,17 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     if result is None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:
-        span.result, span.has_result = response_of(places.read(result)), True
+        span.result, span.has_result = response_of(_unprinted(places.read(result))), True
         open_tool_message(span)
         _open_output(span)
+
+
+def _unprinted(result: object) -> object:
+    """Return the message of a tool where a framework printed the fields of one; anything else as it is."""
+    if not isinstance(result, str) or not result.startswith("content=") or " tool_call_id=" not in result:
+        return result
+    fields = read_fields(result)
+    return fields if _is_tool_message(fields) else result
 
 
 def tells_output(span: NormalizedSpan) -> bool:

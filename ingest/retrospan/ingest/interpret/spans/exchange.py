@@ -32,7 +32,7 @@ REQUEST_MODEL = "request_model"
 _COUNTS = ({"input_tokens", "output_tokens"}, {"input", "output", "total"})
 _LONGEST_USAGE = 1_000
 #: Only a value with one of these in it can be a response.
-_MARKS = ("choices", "candidates", "stop_reason", "stopReason", '"response"')
+_MARKS = ("choices", "candidates", "stop_reason", "stopReason", "replies", '"response"')
 
 
 def exchange_by_keys(attributes: Mapping[str, object], read: Reader = read_value) -> dict[str, object] | None:

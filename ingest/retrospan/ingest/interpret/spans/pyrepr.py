@@ -16,6 +16,9 @@ MAX_CHARS = 200_000
 
 #: `<MessageRole.USER: 'user'>` and `<Kind.A: 1>`: an enumeration's member, read as its value.
 _ENUM = re.compile(r"<[A-Za-z_][\w.]*: ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|-?\d+)>")
+#: The name of a field, as Pydantic prints the fields of an object, and how many such an object may have.
+_FIELD = re.compile(r"(?:\A| )([A-Za-z_]\w*)=")
+MOST_FIELDS = 50
 _START = re.compile(r"\s*(?:[A-Za-z_][\w.]*\(|[\[{(])")
 
 
@@ -23,6 +26,32 @@ def read_repr(text: str) -> object:
     """Return the value that the text spells, or Unreadable."""
     if len(text) > MAX_CHARS or not _START.match(text):
         return Unreadable("not a printed Python object")
+    return read_literal(text)
+
+
+def read_fields(text: str) -> object:
+    """Return the object whose fields the text spells one after another, `content='…' name='…'`, or Unreadable."""
+    marks = [*_FIELD.finditer(text)] if len(text) <= MAX_CHARS else []
+    if not marks or marks[0].start() or len(marks) > MOST_FIELDS:
+        return Unreadable("not the fields of a printed Python object")
+    found: dict[str, object] = {}
+    begin = 0
+    while begin < len(marks):
+        for end in range(begin + 1, len(marks) + 1):
+            # What looks like the next field may stand inside of this one's text.
+            stop = marks[end].start() if end < len(marks) else len(text)
+            value = read_literal(text[marks[begin].end() : stop])
+            if not isinstance(value, Unreadable):
+                found[marks[begin][1]] = value
+                begin = end
+                break
+        else:
+            return Unreadable("not the fields of a printed Python object")
+    return found
+
+
+def read_literal(text: str) -> object:
+    """Return the value that the text spells, whatever it is, or Unreadable."""
     try:
         return _value(ast.parse(_ENUM.sub(r"\1", text.strip()), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
