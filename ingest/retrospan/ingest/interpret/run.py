@@ -26,6 +26,7 @@ from retrospan.ingest.interpret.assembly.run_outcome import (
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.states import Change, States, read_changes
 from retrospan.ingest.interpret.assembly.steps import read_steps
+from retrospan.ingest.interpret.assembly.steps_around import complete_from_steps
 from retrospan.ingest.interpret.assembly.told_thoughts import join_thoughts
 from retrospan.ingest.interpret.assembly.transcripts import synthesize_calls
 from retrospan.ingest.interpret.assembly.tree import Tree
@@ -131,6 +132,7 @@ def interpret(
     tree = Tree([span.copy() for span in spans])
     synthesize_calls(tree)
     join_thoughts(tree)
+    complete_from_steps(tree)
     find_answering_steps(tree)
     inherit(tree)
     gap = find_gap(tree)

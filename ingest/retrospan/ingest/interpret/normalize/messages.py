@@ -28,7 +28,7 @@ ROLES = {
 #: Who speaks, by the name of the class of a message without `Message`, in lower case.
 _CLASSES = {
     **{name: ROLES.get(name, name) for name in ("system", "user", "human", "assistant", "ai", "tool")},
-    "functionexecutionresult": "tool",
+    **dict.fromkeys(("toolresult", "functionresult", "functionexecutionresult"), "tool"),
 }
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
@@ -162,9 +162,13 @@ def _role_of(value: dict[str, object], role: str) -> str:
         if isinstance(said, str) and said and (key == "role" or said in ROLES or said in ("system", "tool")):
             return ROLES.get(said.lower(), said.lower())
         if key == "type" and isinstance(said, str) and said.endswith("Message"):
-            named = said.removesuffix("Message").lower()
-            return _CLASSES.get(named, role)
+            return role_of_class(said) or role
     return role
+
+
+def role_of_class(name: str) -> str | None:
+    """Return the role that the name of a message's class says, None where it says none."""
+    return _CLASSES.get(name.removesuffix("Chunk").removesuffix("Message").lower())
 
 
 def _parts_of(value: dict[str, object], role: str) -> list[Part]:
@@ -209,7 +213,7 @@ def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
     """Return the calls that stand beside the content and are not among its parts."""
     known = {part.get("id") for part in parts if part["type"] == "tool_call"}
     nameless = [part for part in parts if part["type"] == "tool_call" and "id" not in part]
-    calls = value.get("tool_calls") or _older_call(value)
+    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value)
     found: list[Part] = []
     for call in calls if isinstance(calls, list) else []:
         call = read_repr(call) if isinstance(call, str) else call

@@ -20,6 +20,9 @@ _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
 #: What is called after the code of a framework, not after the tool or agent that it runs.
 _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
 
+#: What is no object is the only value of one, where an object has to be written.
+_WRAPPED = {"_value"}
+
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
 
@@ -57,6 +60,11 @@ def unquoted(value: object) -> object:
     return read if isinstance(read, str) else value
 
 
+def only_value(returned: object) -> object:
+    """Return what was wrapped as the only value of an object, to be an object; anything else as it is."""
+    return returned["_value"] if isinstance(returned, dict) and returned.keys() == _WRAPPED else returned
+
+
 def name_beside_method(sent: Span) -> str | None:
     """Return the `name` of what a span ran, where it is called after a method of a framework's class."""
     said = sent.attributes.get("name") if _METHOD.match(sent.name) else None
@@ -70,6 +78,7 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:
         span.result, span.has_result = response_of(_unprinted(places.read(result))), True
+        span.result = only_value(span.result)
         open_tool_message(span)
         _open_output(span)
 

@@ -153,9 +153,11 @@ def _role(message: object) -> str:
     path = message.get("id")
     if "lc" in message and isinstance(path, list) and path and isinstance(path[-1], str):
         return path[-1].removesuffix("Chunk").removesuffix("Message").lower()
-    role = message.get("role")
-    if role is None and message.get("type") in _TYPES and ("content" in message or "data" in message):
-        role = message["type"]
+    role, kind = message.get("role"), message.get("type")
+    if role is None and kind in _TYPES and ("content" in message or "data" in message):
+        role = kind
+    if role is None and isinstance(kind, str) and kind.endswith("Message") and "content" in message:
+        role = kind.removesuffix("Message")
     told = message.keys() & {"content", "parts", "tool_calls", "contents", "text", "blocks"}
     return role.lower() if isinstance(role, str) and told else ""
 
