@@ -53,7 +53,7 @@ def _completed(
 ) -> list[Message] | None:
     """Return an answer, the results of its calls and what is said after them; None where these are not told barely."""
     asked = [part for message in answer for part in parts_of(message, "tool_call")]
-    if not asked:
+    if not asked or any(map(_tells_calls, rest)):
         return None
     after = _after_answer(answer, asked, rest)
     if after is None:
@@ -94,6 +94,14 @@ def _after_answer(
         is_marked = marks == [part.get("name") for part in asked] and not _MARK.sub("", said[len(text) :])
         return rest[1:] if said == text or (said.startswith(text) and is_marked) else None
     return None if text else rest
+
+
+def _tells_calls(message: Message) -> bool:
+    """Tell whether a message says which call it asks for or answers."""
+    return any(
+        part["type"] == "tool_call" or (part["type"] == "tool_call_response" and "id" in part)
+        for part in message["parts"]
+    )
 
 
 def _told(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:

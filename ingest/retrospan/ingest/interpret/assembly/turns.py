@@ -53,8 +53,8 @@ def _hash(span: NormalizedSpan, messages: Sequence[Message], *, is_answered: boo
     """Return the hash of a history up to its last answer, '' where it has none: who said what, however it is cut into
     messages, told by the same instrumentation of the same service. Two services that say the same are two.
 
-    Calls that have ids stand for what they asked for and for what that returned: a prompt may leave the calls out and
-    retell only the results. Where one has no id the calls and the results say it themselves.
+    The ids of calls stand for what they asked for and for what that returned: a prompt may leave the calls out and
+    retell only the results. Where a call has no id, calls and results say it themselves.
     """
     said = _by_ids(messages) or _in_full(messages, is_answered=is_answered)
     told_by = [span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME), span.conversation]
@@ -62,8 +62,8 @@ def _hash(span: NormalizedSpan, messages: Sequence[Message], *, is_answered: boo
 
 
 def _by_ids(messages: Sequence[Message]) -> list[object]:
-    """Return texts by role and the ids of the calls between them, each once and those in a row sorted; [] where a call or
-    a result has none."""
+    """Return texts by role and the ids of the calls between them, each once and those in a row sorted; [] where a call
+    has none."""
     said: list[object] = []
     row: set[str] = set()
     known: set[str] = set()
@@ -71,10 +71,11 @@ def _by_ids(messages: Sequence[Message]) -> list[object]:
         for part in message["parts"]:
             if part["type"] in ("tool_call", "tool_call_response"):
                 call_id = part.get("id")
-                if not call_id:
+                if call_id:
+                    row |= {call_id} - known
+                    known.add(call_id)
+                elif part["type"] == "tool_call":
                     return []
-                row |= {call_id} - known
-                known.add(call_id)
                 continue
             told = _told(part)
             if told is not None:

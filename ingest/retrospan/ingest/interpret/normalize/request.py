@@ -11,6 +11,8 @@ from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.schemas import semconv
 
+#: Finish reasons of an answer that never came.
+_FAILED = {"error", "failed"}
 _NO_PARAMETERS = {
     "model",
     "model_name",
@@ -39,6 +41,8 @@ def read_request(
     _read_parameters(places, invocation, span)
     _read_definitions(places, span, problems)
     span.finish_reasons = _finish_reasons(places)
+    if span.operation == "inference" and span.finish_reasons and {*span.finish_reasons} <= _FAILED:
+        span.failed = True
     span.tokens = TokenUsage(
         places.count(*names.input_tokens),
         places.count(*names.output_tokens),
