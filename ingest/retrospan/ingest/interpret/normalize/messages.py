@@ -23,6 +23,8 @@ ROLES = {
     "function": "tool",
     "tool-call": "assistant",
     "tool-response": "user",
+    **dict.fromkeys(("bot", "chatbot", "llm"), "assistant"),
+    **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result"), "tool"),
 }
 
 #: Who speaks, by the name of the class of a message without `Message`, in lower case.
@@ -42,6 +44,14 @@ _MODELS_PARTS = ("text", "reasoning", "tool_call")
 _RAISED = re.compile(
     r"(?:Error|Exception|[A-Z]\w*(?:Error|Exception)|Error \w+ tool|Traceback \(most recent call last\)):\s"
 )
+
+#: Names of a call's fields, in every spelling.
+_IDS = ("call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "callId", "tool_use_id", "ref")
+_IDS_OF_RESULTS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "callId", "id")
+_NAMES = ("name", "toolName", "tool_name")
+_ARGUMENTS = ("arguments", "args", "input", "tool_kwargs", "tool_input", "toolInput", "toolArgs", "tool_args", "parameters")
+_RESULT_WORDS = re.compile("result|response|output|return|observation")
+_CALL_WORDS = re.compile("call|use|invocation|request")
 
 #: Types of OpenAI Responses items that are not messages themselves but one part of one.
 _ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
@@ -160,10 +170,16 @@ def _role_of(value: dict[str, object], role: str) -> str:
     for key in ("role", "type"):
         said = value.get(key)
         if isinstance(said, str) and said and (key == "role" or said in ROLES or said in ("system", "tool")):
-            return ROLES.get(said.lower(), said.lower())
+            return role_named(said)
         if key == "type" and isinstance(said, str) and said.endswith("Message"):
             return role_of_class(said) or role
     return role
+
+
+def role_named(said: str) -> str:
+    """Return the role of a name for it, also of one that an enumeration's member has: `MessageRole.USER`."""
+    name = said.rpartition(".")[2].lower()
+    return ROLES.get(name, name)
 
 
 def role_of_class(name: str) -> str | None:
@@ -182,7 +198,7 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     content = read_value(value.get("content"))
     if role == "tool" and not _is_tool_blocks(content):
         response = response_of(content)
-        return [_tool_response(_text(value, "tool_call_id", "call_id", "id"), response, value)]
+        return [_tool_response(_text(value, *_IDS_OF_RESULTS), response, value)]
     found: list[Part] = []
     if isinstance(content, list) and all(isinstance(block, dict | str) for block in content):
         found = [*_thought(value, content), *(read_part(block) for block in content)]
@@ -279,7 +295,21 @@ def read_part(part: object) -> Part:
         return _tool_response(call_id, response_of(said), part)
     if kind in ("reasoning", "thinking"):
         return {"type": "reasoning", "content": _first(part, "content", "thinking", "text", "summary")}
-    return _untyped(part) if kind is None else read_server_part(part) or cast("Part", part)
+    if kind is None:
+        return _untyped(part)
+    return read_server_part(part) or _by_kind(part, str(kind)) or cast("Part", part)
+
+
+def _by_kind(part: dict[str, object], kind: str) -> Part | None:
+    """Read a part of a kind that nobody here has seen, where its words and its fields say that it is a call or a result."""
+    words = kind.lower()
+    if _RESULT_WORDS.search(words):
+        call_id = _text(part, *_IDS_OF_RESULTS)
+        said = _first(part, "result", "output", "response", "content", "value")
+        return None if call_id is None or said is None else _tool_response(call_id, response_of(said), part)
+    if _CALL_WORDS.search(words) and _text(part, *_NAMES) and any(name in part for name in _ARGUMENTS):
+        return _tool_call(part)
+    return None
 
 
 def _untyped(part: dict[str, object]) -> Part:
@@ -317,11 +347,11 @@ def _tool_call(call: dict[str, object]) -> Part:
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     part: Part = {"type": "tool_call"}
-    call_id = _text(call, "call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "ref")
+    call_id = _text(call, *_IDS)
     if call_id is not None:
         part["id"] = call_id
-    part["name"] = _text(inner, "name", "toolName", "tool_name") or ""
-    part["arguments"] = read_value(_first(inner, "arguments", "args", "input", "tool_kwargs"))
+    part["name"] = _text(inner, *_NAMES) or ""
+    part["arguments"] = read_value(_first(inner, *_ARGUMENTS))
     return part
 
 
