@@ -39,7 +39,15 @@ _ANSWERS = (
     "result",
     "content",
 )
-_USAGES = ("usage", "usage_metadata", "usageMetadata", "token_usage", "models_usage")
+_USAGES = (
+    "usage",
+    "usage_metadata",
+    "usageMetadata",
+    "token_usage",
+    "tokenUsage",
+    "models_usage",
+    "usage_details",
+)
 #: Details of counts, by the APIs of OpenAI and by LangChain.
 _GIVEN = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 _MADE = ("completion_tokens_details", "output_tokens_details", "output_token_details")
@@ -215,6 +223,7 @@ def parse_usage(value: object) -> Usage:
                 "prompt_token_count",
                 "promptTokenCount",
                 "inputTokens",
+                "promptTokens",
                 "input",
             )
             found.output = _first(
@@ -224,6 +233,7 @@ def parse_usage(value: object) -> Usage:
                 "candidates_token_count",
                 "candidatesTokenCount",
                 "outputTokens",
+                "completionTokens",
                 "output",
             )
             found.cached = _first(
