@@ -18,7 +18,13 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages, read_part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
-from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
+from retrospan.ingest.interpret.spans.exchange import (
+    asks,
+    is_json_text,
+    request_by_shape,
+    response_by_shape,
+)
+from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
@@ -39,6 +45,8 @@ _MESSAGE_EVENTS = {
 _OUTSIDE = {"role", "name", "tool_call_id"}
 #: What says something in an event of a message.
 _SAYING = ("content", "message", "parts", "tool_calls", "function_call")
+#: What an attribute with a number says of a message, beside its role.
+_INDEXED_CONTENTS = {"content", "text", "parts", "name", "tool_call_id", "arguments"}
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
 
 
@@ -61,6 +69,8 @@ def read_content(
         said = list(_event_messages(sent, names)) if sent.logs or sent.events else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
+    if not span.input and not span.output and span.operation == "inference":
+        _read_by_shape(sent, places, span, growing)
     _complete(sent, places, span, is_whole=is_whole)
     span.input = answered_once(span.input)
     leading: list[Part] = []
@@ -134,6 +144,38 @@ def _indexed(
         if said:
             return said, len(said) == len(read)
     return [], True
+
+
+def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache) -> None:
+    """Read messages that stand under numbers or in events and log records, whatever these are called, in place."""
+    for prefix in sorted(places.indexed):
+        elements = [*leaves_of(sent.attributes, prefix).values()]
+        told = [{path.rpartition(".")[2] for path, _ in leaves} for leaves in elements]
+        if not all("role" in names and names & _INDEXED_CONTENTS for names in told):
+            continue
+        read = [growing.indexed(leaves, "user", _element) for leaves in elements]
+        said = [message for message in read if message is not None]
+        if said and all(message["role"] == "assistant" for message in said):
+            span.output = span.output or said
+        else:
+            span.input = span.input or said
+    if span.input or span.output:
+        return
+    for attributes in _told_beside(sent):
+        if not span.input:
+            span.input = parse_request(request_by_shape(attributes, places.read)).messages
+        if not span.output:
+            span.output = parse_answer(response_by_shape(attributes, places.read))
+
+
+def _told_beside(sent: Span) -> Iterator[Attributes]:
+    """Yield what events and log records say, in their order: none of those that tell of an exception."""
+    for event in sent.events:
+        if event.name not in EXCEPTIONS:
+            yield event.attributes
+    for record in sorted(sent.logs, key=lambda record: record.order):
+        if record.event not in EXCEPTIONS:
+            yield {**({"body": record.body} if record.body else {}), **record.attributes}
 
 
 def _element(element: dict[str, object], role: str) -> Message | None:

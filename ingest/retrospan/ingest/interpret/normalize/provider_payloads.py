@@ -38,6 +38,10 @@ _ANSWERS = (
     "response",
     "result",
     "content",
+    "completions",
+    "outputs",
+    "output_text",
+    "generated_text",
 )
 _USAGES = (
     "usage",
@@ -172,7 +176,7 @@ def _system(places: list[dict[str, object]]) -> list[Part]:
     return []
 
 
-def parse_answer(value: object) -> list[Message]:
+def parse_answer(value: object, depth: int = 3) -> list[Message]:
     """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
     value = _some(value)
     if isinstance(value, str):
@@ -184,6 +188,8 @@ def parse_answer(value: object) -> list[Message]:
                 inner = value[key]
                 said = [message for item in _flat(inner) for message in _read(item, "assistant")]
                 if said:
+                    return said
+                if depth and isinstance(inner, dict) and (said := parse_answer(inner, depth - 1)):
                     return said
     return [message for item in _flat(value) for message in _read(item, "assistant")]
 

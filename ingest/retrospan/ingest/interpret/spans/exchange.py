@@ -48,7 +48,10 @@ _COUNTS = (
 )
 _LONGEST_USAGE = 1_000
 #: Only a value with one of these in it can be a response.
-_MARKS = ("choices", "candidates", "stop_reason", "stopReason", "replies", '"response"')
+_MARKS = (
+    *("choices", "candidates", "stop_reason", "stopReason", "replies", '"response"'),
+    *("finish_reason", "finishReason"),
+)
 
 
 def exchange_by_keys(attributes: Mapping[str, object], read: Reader = read_value) -> dict[str, object] | None:
@@ -69,17 +72,30 @@ def exchange_by_values(
 ) -> dict[str, object] | None:
     """Return the request that is one value, and the response that is another, in one object."""
     marked = (
-        value for value in attributes.values() if isinstance(value, str) and any(m in value for m in _MARKS)
+        value
+        for value in attributes.values()
+        if _may_hold(value) and (not isinstance(value, str) or any(m in value for m in _MARKS))
     )
-    response = next((said for value in marked if _is_response(said := _read(value, read))), None)
-    if not isinstance(response, dict):
+    response = next(
+        (found for value in marked if (found := _response_in(_read(value, read))) is not None), None
+    )
+    if response is None:
         return None
     for value in attributes.values():
-        request = _read(value, read) if isinstance(value, str) else None
-        if isinstance(request, dict) and _is_request(request):
+        request = _read(value, read) if _may_hold(value) else None
+        if isinstance(request, list) and _are_messages(request) and not _is_answer(request):
+            request = {"messages": request}
+        if isinstance(request, dict) and request is not response and _is_request(request):
             asked = {key: said for key, said in request.items() if key != "model"}
             return {**asked, REQUEST_MODEL: request.get("model"), **response}
     return None
+
+
+def _response_in(value: object) -> dict[str, object] | None:
+    """Return a whole response: an object, or the list of its choices."""
+    if _are_choices(value):
+        return {"choices": value}
+    return value if isinstance(value, dict) and _is_response(value) else None
 
 
 def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value) -> object:
