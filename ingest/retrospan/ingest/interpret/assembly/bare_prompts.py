@@ -79,8 +79,7 @@ def _completed(
             return None
         used += 1
     ended = told[used - 1][0] if used else 0
-    is_whole = used == len(told) or told[used][0] > ended
-    return [*answer, *results, *after[ended:]] if is_whole else None
+    return [*answer, *results, *after[ended:]] if used == len(told) else None
 
 
 def _after_answer(

@@ -70,7 +70,7 @@ def read_content(
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     if not span.input and not span.output and span.operation == "inference":
-        _read_by_shape(sent, places, span, growing)
+        is_whole = _read_by_shape(sent, places, span, growing)
     _complete(sent, places, span, is_whole=is_whole)
     span.input = answered_once(span.input)
     leading: list[Part] = []
@@ -146,12 +146,16 @@ def _indexed(
     return [], True
 
 
-def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache) -> None:
-    """Read messages that stand under numbers or in events and log records, whatever these are called, in place."""
+def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache) -> bool:
+    """Read messages that stand under numbers or in events and log records, whatever these are called, in place.
+
+    Return whether none of them was there but for its content.
+    """
+    is_whole = True
     for prefix in sorted(places.indexed):
         elements = [*leaves_of(sent.attributes, prefix).values()]
         told = [{path.rpartition(".")[2] for path, _ in leaves} for leaves in elements]
-        if not all("role" in names and names & _INDEXED_CONTENTS for names in told):
+        if not all("role" in names for names in told) or not any(map(_INDEXED_CONTENTS.intersection, told)):
             continue
         read = [growing.indexed(leaves, "user", _element) for leaves in elements]
         said = [message for message in read if message is not None]
@@ -159,13 +163,15 @@ def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing
             span.output = span.output or said
         else:
             span.input = span.input or said
+            is_whole = is_whole and len(said) == len(read)
     if span.input or span.output:
-        return
+        return is_whole
     for attributes in _told_beside(sent):
         if not span.input:
             span.input = parse_request(request_by_shape(attributes, places.read)).messages
         if not span.output:
             span.output = parse_answer(response_by_shape(attributes, places.read))
+    return is_whole
 
 
 def _told_beside(sent: Span) -> Iterator[Attributes]:

@@ -47,6 +47,13 @@ _COUNTS = (
     {"promptTokenCount", "candidatesTokenCount"},
 )
 _LONGEST_USAGE = 1_000
+#: Keys of an object of parameters, and of what is none, and how long one can be.
+_MODELS = ("model", "model_name", "model_id")
+_PARAMETERS = frozenset(
+    ("temperature", "stream", "top_p", "stop", "seed", "max_tokens", "max_completion_tokens", "tool_choice")
+)
+_OF_RESPONSES = frozenset((*_RESPONSES, "usage", "id", "object", "content", "messages"))
+_LONGEST_PARAMETERS = 20_000
 #: Only a value with one of these in it can be a response.
 _MARKS = (
     *("choices", "candidates", "stop_reason", "stopReason", "replies", '"response"'),
@@ -169,6 +176,21 @@ def usage_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, 
                 isinstance(said, dict)
                 and any(pair <= said.keys() for pair in _COUNTS)
                 and all(count is None or isinstance(count, int | float | dict) for count in said.values())
+            ):
+                return said
+    return None
+
+
+def parameters_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
+    """Return the first object that holds the parameters of a request: the model's name and how it is to answer."""
+    for value in attributes.values():
+        if isinstance(value, str) and value[:1] == "{" and len(value) < _LONGEST_PARAMETERS and "model" in value:
+            said = _read(value, read)
+            if (
+                isinstance(said, dict)
+                and any(isinstance(said.get(name), str) for name in _MODELS)
+                and not said.keys().isdisjoint(_PARAMETERS)
+                and said.keys().isdisjoint(_OF_RESPONSES)
             ):
                 return said
     return None
