@@ -141,7 +141,30 @@ def _pair(
                 match = _match(span, _waiting(waiting, span.tool_name or ""), ended, exactly)
                 if match is not None:
                     pairs[span] = (match, False)
+    for span in executed:
+        if span not in pairs and not span.tool_call_id:
+            match = _match(span, _named_inside(span, waiting), ended, exactly=False)
+            if match is not None:
+                pairs[span] = (match, False)
     return pairs
+
+
+def _named_inside(span: NormalizedSpan, waiting: dict[str, list[RequestedCall]]) -> list[RequestedCall]:
+    """Return the calls that wait for the one tool that a span names in an attribute, whatever its name, or else the one
+    call that asked with just the arguments that it has."""
+    texts = {value.strip('"') for value in span.sent.attributes.values() if isinstance(value, str)}
+    named = [calls for name, calls in waiting.items() if calls and name in texts]
+    if len(named) == 1:
+        return named[0]
+    if named or not span.arguments:
+        return []
+    fitting = [
+        calls
+        for calls in waiting.values()
+        for call in calls[:NEAR]
+        if call.arguments and same_arguments(span.arguments, call.arguments)
+    ]
+    return fitting[0] if len(fitting) == 1 and len(fitting[0]) == 1 else []
 
 
 def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[RequestedCall]:
@@ -175,7 +198,7 @@ def _execution(
 ) -> ToolCall:
     asked, by_id = pair or (None, False)
     tool = ToolCall(name=span.tool_name or span.sent.name, span=span, asked=asked, matched_by_id=by_id)
-    if asked and is_same_tool(tool.name, asked.name):
+    if asked and (is_same_tool(tool.name, asked.name) or not by_id):
         tool.name = asked.name
     tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
     tool.arguments, tool.has_arguments = span.arguments, span.has_arguments

@@ -18,13 +18,7 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages, read_part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
-from retrospan.ingest.interpret.spans.exchange import (
-    asks,
-    is_json_text,
-    request_by_shape,
-    response_by_shape,
-)
-from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
+from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
@@ -147,7 +141,7 @@ def _indexed(
 
 
 def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache) -> bool:
-    """Read messages that stand under numbers or in events and log records, whatever these are called, in place.
+    """Read messages that stand under numbers, whatever these are called, in place.
 
     Return whether none of them was there but for its content.
     """
@@ -164,24 +158,7 @@ def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing
         else:
             span.input = span.input or said
             is_whole = is_whole and len(said) == len(read)
-    if span.input or span.output:
-        return is_whole
-    for attributes in _told_beside(sent):
-        if not span.input:
-            span.input = parse_request(request_by_shape(attributes, places.read)).messages
-        if not span.output:
-            span.output = parse_answer(response_by_shape(attributes, places.read))
     return is_whole
-
-
-def _told_beside(sent: Span) -> Iterator[Attributes]:
-    """Yield what events and log records say, in their order: none of those that tell of an exception."""
-    for event in sent.events:
-        if event.name not in EXCEPTIONS:
-            yield event.attributes
-    for record in sorted(sent.logs, key=lambda record: record.order):
-        if record.event not in EXCEPTIONS:
-            yield {**({"body": record.body} if record.body else {}), **record.attributes}
 
 
 def _element(element: dict[str, object], role: str) -> Message | None:

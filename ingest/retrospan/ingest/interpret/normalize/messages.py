@@ -271,6 +271,7 @@ def _is_tool_blocks(content: object) -> bool:
             or "function_response" in block
             or "origin" in block
             or "tool_call_result" in block
+            or (isinstance(block.get("type"), str) and _by_kind(block, str(block["type"])) is not None)
             or ("call_id" in block and "content" in block)
         )
         for block in content

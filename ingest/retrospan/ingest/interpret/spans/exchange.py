@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import Unreadable, read_value
+from retrospan.ingest.json_text import Unreadable, read_json, read_value
 
 #: Returns the list or object that text holds, else the value as it is.
 Reader = Callable[[object], object]
@@ -33,6 +33,8 @@ _AROUND_REQUESTS = ("kwargs", "request", "body", "params", "inputs", "input", "l
 _AROUND_RESPONSES = ("response", "result", "output", "outputs", "body", "data", "raw", "llm_response", "value")
 #: What says why an answer ended.
 _ENDS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason")
+#: Where the answers stand in a response; another one is an answer itself.
+_ANSWERS = frozenset((*_RESPONSES, "generations", "replies", "output", "response"))
 _CONTENTS = ("content", "text", "message", "parts", "tool_calls", "toolCalls")
 
 #: Where the model that was asked for stands in an exchange: under its own name is the one that answered.
@@ -94,7 +96,8 @@ def exchange_by_values(
             request = {"messages": request}
         if isinstance(request, dict) and request is not response and _is_request(request):
             asked = {key: said for key, said in request.items() if key != "model"}
-            return {**asked, REQUEST_MODEL: request.get("model"), **response}
+            said = response if not response.keys().isdisjoint(_ANSWERS) else {**response, "choices": [response]}
+            return {**asked, REQUEST_MODEL: request.get("model"), **said}
     return None
 
 
@@ -280,6 +283,9 @@ def _is_response(value: object) -> bool:
 
 def _read(value: object, read: Reader) -> object:
     said = read(value)
+    if isinstance(said, str) and said[:2] in ('"[', '"{'):
+        inner = read_json(said)
+        said = read(inner) if isinstance(inner, str) else said
     if isinstance(said, str) and (said[:1] in ("[", "{") or _is_printed(said)):
         printed = read_repr(said)
         return said if isinstance(printed, Unreadable) else printed
@@ -294,5 +300,5 @@ def _is_printed(text: str) -> bool:
 def _may_hold(value: object) -> bool:
     """Tell whether a value may hold a request or a response."""
     if isinstance(value, str):
-        return value[:1] in ("[", "{") or _is_printed(value)
+        return value[:1] in ("[", "{") or value[:2] in ('"[', '"{') or _is_printed(value)
     return isinstance(value, (list, dict)) and bool(value)
