@@ -49,7 +49,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "13"
+VERSION = "14"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -108,6 +108,11 @@ def read_spans(
         kind = kind_of(span.sent, keys) if span.operation == "other" else None
         if kind is not None:
             found[place] = read_span(span.sent, problems, growing, names, kind)
+    named = {(span.sent.scope, span.sent.name) for span in found if span.operation == "inference"}
+    for place, span in enumerate(found if named else ()):
+        # A request that failed has no answer to be known by, but it is called as others are.
+        if span.operation == "other" and span.failed and (span.sent.scope, span.sent.name) in named:
+            found[place] = read_span(span.sent, problems, growing, names, "inference")
     for span in found:
         dialect = dialect_of(span.sent, dialects)
         if dialect is not None:
