@@ -159,6 +159,9 @@ FRAMEWORKS: dict[str, Framework] = {
     "langgraph-openlit": Framework(
         ("openlit", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "langgraph_openlit.py"
     ),
+    "langgraph-langwatch": Framework(
+        ("langwatch>=1", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "langgraph_langwatch.py"
+    ),
     "langgraph-mlflow": Framework(
         ("mlflow>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "mlflow_langgraph.py"
     ),
@@ -207,11 +210,22 @@ FRAMEWORKS: dict[str, Framework] = {
         _WITH_HANDOFF,
         protocol="grpc",
     ),
+    "openai-agents-agentops": Framework(
+        ("agentops", "openai-agents", *_OTEL), "openai_agents_agentops.py", _WITH_HANDOFF
+    ),
     "openai-agents-logfire": Framework(
         ("logfire", "openai-agents", *_OTEL), "openai_agents_logfire.py", _WITH_HANDOFF
     ),
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *_OTEL), "openai_agents_mlflow.py", _WITH_HANDOFF
+    ),
+    "openai-js-traceloop": Framework(
+        (
+            "@traceloop/node-server-sdk@^0.27",
+            "openai@^6",
+            "@opentelemetry/exporter-trace-otlp-proto",
+        ),
+        "openai_traceloop.mjs",
     ),
     "plain-http": Framework(_OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_agent.py"),
@@ -229,6 +243,21 @@ FRAMEWORKS: dict[str, Framework] = {
     "smolagents": Framework(_openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
     "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *_OTEL), "smol_mlflow.py"),
     "strands": Framework(("strands-agents[openai,otel]>=1", *_OTEL), "strands_agent.py", protocol="grpc"),
+    "strands-openinference": Framework(
+        _openinference("strands-agents", "strands-agents[openai,otel]>=1"), "strands_openinference.py"
+    ),
+    "vercel-ai-openinference": Framework(
+        (
+            "@arizeai/openinference-vercel@^3",
+            "ai@^7",
+            "@ai-sdk/otel@^1",
+            "@ai-sdk/openai@^4",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "vercel_openinference.mjs",
+    ),
     "together-traceloop": Framework(
         ("together>=1", "traceloop-sdk", "opentelemetry-instrumentation-together", *_OTEL),
         "together_traceloop.py",
