@@ -9,6 +9,7 @@ from retrospan.ingest.interpret.assembly.agents import Agent, read_agents
 from retrospan.ingest.interpret.assembly.answering_steps import find_answering_steps
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
+from retrospan.ingest.interpret.assembly.borrowed_errors import clear_borrowed_errors
 from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.context import inherit
 from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
@@ -137,6 +138,7 @@ def interpret(
     tree = Tree([span.copy() for span in spans])
     synthesize_calls(tree)
     join_thoughts(tree)
+    clear_borrowed_errors(tree)
     complete_from_steps(tree)
     find_answering_steps(tree)
     inherit(tree)

@@ -3,7 +3,8 @@ the tool, or not at all: completed by these answers, and by what the tools retur
 
 A prompt goes on from an earlier one of the same agent where it begins with all of it. What follows is the answer to the
 earlier one without its calls, if it had a text, and then one text of a tool for each call, in their order. A mark such as
-`[tool: search]` stands for a call or a result: what it was, the span of the tool says.
+`[tool: search]` stands for a call or a result: what it was, the span of the tool says. A prompt without any result has
+those of the tools that ran between the two: this is inferred.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.messages import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 
 #: What stands for a call, or for what it returned: a word, the tool's name, nothing else.
 _MARK = re.compile(r"\[([\w-]+): ([\w.:/-]+)\]")
@@ -37,7 +39,13 @@ def complete_prompts(calls: Sequence[ModelCall], tree: Tree) -> None:
                 continue
             if executed is None:
                 executed = _executed(tree)
-            rest = _completed(before.span.output, said[len(given) :], executed, call.span.sent.started_at)
+            new, began = said[len(given) :], call.span.sent.started_at
+            rest = _completed(before.span.output, new, executed, began)
+            if rest is None and not any(message["role"] == "tool" for message in new):
+                rest = _executed_between(before, new, tree, began)
+                if rest is not None:
+                    call.input, call.history = [*before.input, *rest], "inferred"
+                    continue
             if rest is not None:
                 call.input, call.history = [*before.input, *rest], "rebuilt"
             elif before.input is not given and len(given) < len(said):
@@ -80,6 +88,35 @@ def _completed(
         used += 1
     ended = told[used - 1][0] if used else 0
     return [*answer, *results, *after[ended:]] if used == len(told) else None
+
+
+def _executed_between(
+    before: ModelCall, rest: Sequence[Message], tree: Tree, began: int
+) -> list[Message] | None:
+    """Return an answer, what its tools returned meanwhile, and what is said after them, where a prompt tells no result at
+    all; None where it is not known of each of the calls that it ran, once, and what it returned."""
+    answer = before.span.output
+    asked = [part for message in answer for part in parts_of(message, "tool_call")]
+    after = None if not asked or any(map(_tells_calls, rest)) else _after_answer(answer, asked, rest)
+    if after is None or any(message["role"] == "assistant" for message in after):
+        return None
+    ran = [
+        span
+        for span in tree.spans
+        if span.operation == "tool" and before.span.sent.done_at <= span.sent.started_at <= span.sent.done_at <= began
+    ]
+    results: list[Message] = []
+    for part in asked:
+        fitting = [
+            span
+            for span in ran
+            if is_same_tool(span.tool_name or "", part.get("name", ""))
+            and same_arguments(span.arguments, part.get("arguments"))
+        ]
+        if len(fitting) != 1 or fitting[0].failed or not fitting[0].has_result:
+            return None
+        results.append(_result(part, fitting[0].result))
+    return [*answer, *results, *after]
 
 
 def _after_answer(

@@ -177,15 +177,21 @@ def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[Request
 def _match(
     span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool
 ) -> RequestedCall | None:
-    """Take the first of the next few waiting calls that an execution fits."""
+    """Take the first of the next few waiting calls that an execution fits: with its arguments, of several answers that ask
+    for the same, as one that tries again, the last that was there by then."""
+    found: int | None = None
     for place, call in enumerate(waiting[:NEAR]):
         in_time = ended[call.by] <= max(span.sent.started_at, 1)
         fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
-        if in_time and fits:
-            call.taken = True
-            del waiting[place]
-            return call
-    return None
+        if in_time and fits and (found is None or ended[waiting[found].by] < ended[call.by]):
+            found = place
+            if not exactly or not span.has_arguments:
+                break
+    if found is None:
+        return None
+    call = waiting.pop(found)
+    call.taken = True
+    return call
 
 
 def _said(asked: RequestedCall | None, call_id: str | None, results: dict[str, Part]) -> Part | None:
