@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
-from retrospan.ingest.interpret.assembly.calls import ToolCall
+from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
 
@@ -20,6 +20,21 @@ def calls_at_the_end(run: AssembledRun) -> Iterator[ParseIssue]:
         names = ", ".join(tool.name for tool in asked)
         reason = "the last answer asks for this, nothing shows what became of it, and the run ended well"
         yield issue(last.span.sent.span_id, "output", names, reason)
+
+
+def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first prompt that holds no result of a tool, though the agent's answer before it asked for tools that ran."""
+    before: dict[str | None, ModelCall] = {}
+    ran = {tool.asked.by for tool in run.calls.tools if tool.asked is not None and tool.span is not None}
+    for call in run.calls.models:
+        earlier = before.get(call.span.agent_name)
+        before[call.span.agent_name] = call
+        if earlier is None or earlier.ordinal not in ran or call.input != earlier.input or not call.input:
+            continue
+        if earlier.span.sent.done_at <= call.span.sent.started_at:
+            reason = "the prompt before it again, though tools ran that its answer asked for"
+            yield issue(call.span.sent.span_id, "input_messages", "", reason)
+            return
 
 
 def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:

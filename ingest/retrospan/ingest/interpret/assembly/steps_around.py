@@ -13,7 +13,7 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request, parse_usage
 from retrospan.ingest.interpret.spans.exchange import asks
 
 _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
@@ -40,8 +40,9 @@ def complete_from_steps(tree: Tree) -> None:
 def _lacks_answer(span: NormalizedSpan) -> bool:
     if span.failed:
         return False
+    reasons = span.finish_reasons
     return not span.output or (
-        not _calls(span.output) and any(_FOR_TOOLS.search(reason) for reason in span.finish_reasons)
+        not _calls(span.output) and (not reasons or any(_FOR_TOOLS.search(reason) for reason in reasons))
     )
 
 
@@ -60,6 +61,8 @@ def _complete(span: NormalizedSpan, step: NormalizedSpan) -> None:
         is_answer = bool(answer) and all(message["role"] == "assistant" for message in answer)
         if is_answer and (_calls(answer) or not span.output) and _tells(answer, span.output):
             span.output = answer
+            if span.response_model is None:
+                span.response_model = parse_usage(returned).model
 
 
 def _tells(answer: list[Message], said: list[Message]) -> bool:

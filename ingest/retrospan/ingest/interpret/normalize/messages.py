@@ -24,7 +24,7 @@ ROLES = {
     "tool-call": "assistant",
     "tool-response": "user",
     **dict.fromkeys(("bot", "chatbot", "llm"), "assistant"),
-    **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result"), "tool"),
+    **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result", "unknown"), "tool"),
 }
 
 #: Who speaks, by the name of the class of a message without `Message`, in lower case.

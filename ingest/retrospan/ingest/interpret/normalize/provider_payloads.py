@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages, read_part
+from retrospan.ingest.interpret.spans.exchange import plain_value
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import Unreadable, read_value
@@ -40,6 +41,7 @@ _ANSWERS = (
     "content",
     "completions",
     "outputs",
+    "update",
     "output_text",
     "generated_text",
 )
@@ -137,7 +139,7 @@ def _some(value: object) -> object:
 
 def _opened(value: object) -> object:
     """Return the value inside `{"inputs": …}` and `{"kwargs": …}`; a request that Python printed is read."""
-    value = _some(value)
+    value = plain_value(_some(value))
     if isinstance(value, str) and value.startswith("{") and ("'messages'" in value or "'contents'" in value):
         printed = read_repr(value)
         value = value if isinstance(printed, Unreadable) else printed
@@ -178,7 +180,7 @@ def _system(places: list[dict[str, object]]) -> list[Part]:
 
 def parse_answer(value: object, depth: int = 3) -> list[Message]:
     """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
-    value = _some(value)
+    value = plain_value(_some(value))
     if isinstance(value, str):
         printed = read_repr(value) if value.endswith(")") else value
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
@@ -191,7 +193,16 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
                     return said
                 if depth and isinstance(inner, dict) and (said := parse_answer(inner, depth - 1)):
                     return said
-    return [message for item in _flat(value) for message in _read(item, "assistant")]
+    return [message for item in _flat(value) for message in _answer_in(item, depth)]
+
+
+def _answer_in(item: object, depth: int) -> list[Message]:
+    """Read the answer in an item of a response, also in an object that Python printed."""
+    if depth and isinstance(item, str) and item[:1].isupper() and item.endswith(")"):
+        printed = read_repr(item)
+        if isinstance(printed, dict) and "update" in printed:
+            return parse_answer(printed, depth - 1)
+    return _read(item, "assistant")
 
 
 def _flat(value: object) -> Iterator[object]:

@@ -6,7 +6,7 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.spans.exchange import is_json_text
+from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
 from retrospan.ingest.interpret.spans.span import Span
@@ -22,6 +22,7 @@ _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
 
 #: What is no object is the only value of one, where an object has to be written.
 _WRAPPED = {"_value"}
+_MESSAGE = {"role", "content"}
 
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
@@ -61,8 +62,24 @@ def unquoted(value: object) -> object:
 
 
 def only_value(returned: object) -> object:
-    """Return what was wrapped as the only value of an object, to be an object; anything else as it is."""
-    return returned["_value"] if isinstance(returned, dict) and returned.keys() == _WRAPPED else returned
+    """Return what was wrapped as the only value of an object, or with its form; anything else as it is."""
+    if isinstance(returned, dict) and returned.keys() == _WRAPPED:
+        return returned["_value"]
+    return plain_value(returned)
+
+
+def _open_forms(span: NormalizedSpan) -> None:
+    """Open arguments and a result that both were written with their form: neither the tool's caller nor it did that."""
+    given = plain_value(span.arguments)
+    if given is span.arguments or plain_value(span.result) is span.result:
+        return
+    read = _read_arguments(given)
+    span.arguments = given if isinstance(read, Unreadable) else read
+    span.result = plain_value(span.result)
+    told = span.result
+    if isinstance(told, list) and len(told) == 1 and isinstance(told[0], dict) and told[0].keys() == _MESSAGE:
+        span.result = told[0]["content"]
+    span.result = response_of(span.result)
 
 
 def name_beside_method(sent: Span) -> str | None:
@@ -78,7 +95,9 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:
         span.result, span.has_result = response_of(_unprinted(places.read(result))), True
-        span.result = only_value(span.result)
+        if isinstance(span.result, dict) and span.result.keys() == _WRAPPED:
+            span.result = span.result["_value"]
+        _open_forms(span)
         open_tool_message(span)
         _open_output(span)
 

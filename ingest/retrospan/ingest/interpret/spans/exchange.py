@@ -20,6 +20,9 @@ _RESPONSES = ("choices", "candidates")
 _OF_ANSWERS = re.compile(r"^gen_ai\.|output|response|completion|result|answer", re.IGNORECASE)
 _OF_REQUESTS = re.compile(r"^gen_ai\.|input|prompt|request|history", re.IGNORECASE)
 _ROLES = ("role", "message_role")
+#: How instrumentations say the form of a value beside it.
+_WRAPPED = {"type", "value"}
+_FORMS = ("text", "json", "list", "raw", "chat_messages", "messages", "string", "object")
 #: Of messages that say who speaks by their type.
 _TYPES = ("human", "ai", "system", "tool", "user", "assistant")
 #: Of what OpenAI's Responses API has instead of a message.
@@ -289,7 +292,14 @@ def _read(value: object, read: Reader) -> object:
     if isinstance(said, str) and (said[:1] in ("[", "{") or _is_printed(said)):
         printed = read_repr(said)
         return said if isinstance(printed, Unreadable) else printed
-    return said
+    return plain_value(said)
+
+
+def plain_value(value: object) -> object:
+    """Return what was wrapped with a word for its form, as `{"type": "json", "value": …}`; anything else as it is."""
+    if isinstance(value, dict) and value.keys() == _WRAPPED and value["type"] in _FORMS:
+        return value["value"]
+    return value
 
 
 def _is_printed(text: str) -> bool:

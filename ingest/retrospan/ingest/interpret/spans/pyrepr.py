@@ -19,6 +19,8 @@ _ENUM = re.compile(r"<[A-Za-z_][\w.]*: ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|-
 #: The name of a field, as Pydantic prints the fields of an object, and how many such an object may have.
 _FIELD = re.compile(r"(?:\A| )([A-Za-z_]\w*)=")
 MOST_FIELDS = 50
+#: What says who speaks a message.
+_SAYS_WHO = frozenset(("role", "type"))
 _START = re.compile(r"\s*(?:[A-Za-z_][\w.]*\(|[\[{(])")
 
 
@@ -68,10 +70,19 @@ def _value(node: ast.expr) -> object:
             return {_key(key): _value(value) for key, value in zip(keys, values, strict=True)}
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return -number
-        case ast.Call(args=arguments, keywords=keywords):
+        case ast.Call(func=function, args=arguments, keywords=keywords):
             found = {word.arg.lstrip("_"): _value(word.value) for word in keywords if word.arg}
+            if keywords and not arguments and found.keys().isdisjoint(_SAYS_WHO):
+                found = _named(found, function)
             return {**found, "args": [_value(item) for item in arguments]} if arguments else found
     raise ValueError("not a literal or a constructor")
+
+
+def _named(found: dict[str, object], function: ast.expr) -> dict[str, object]:
+    """Return a message that does not say who speaks with the name of its class, which does."""
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    is_message = name.removesuffix("Chunk").endswith("Message") and "content" in found
+    return {"type": name.removesuffix("Chunk"), **found} if is_message else found
 
 
 def _key(node: ast.expr | None) -> str:
