@@ -23,6 +23,7 @@ _ROLES = ("role", "message_role")
 #: How instrumentations say the form of a value beside it.
 _WRAPPED = {"type", "value"}
 _FORMS = ("text", "json", "list", "raw", "chat_messages", "messages", "string", "object")
+_BEGINS = frozenset('[{"')
 #: Of messages that say who speaks by their type.
 _TYPES = ("human", "ai", "system", "tool", "user", "assistant")
 #: Of what OpenAI's Responses API has instead of a message.
@@ -310,5 +311,8 @@ def _is_printed(text: str) -> bool:
 def _may_hold(value: object) -> bool:
     """Tell whether a value may hold a request or a response."""
     if isinstance(value, str):
-        return value[:1] in ("[", "{") or value[:2] in ('"[', '"{') or _is_printed(value)
+        first = value[:1]
+        if first in _BEGINS:
+            return first != '"' or value[1:2] in _BEGINS
+        return value[-1:] == ")" and _is_printed(value)
     return isinstance(value, (list, dict)) and bool(value)
