@@ -85,7 +85,10 @@ def as_attributes(at: int, prompt: str, answer: str) -> Span:
 
 
 def as_events(at: int, prompt: str, answer: str) -> Span:
-    said = (Event(name="q.told", time_ns=at * 1_000_000_000, attributes={"qa": prompt}), Event(name="q.said", time_ns=at * 1_000_000_000 + 5, attributes={"qb": answer}))
+    said = (
+        Event(name="q.told", time_ns=at * 1_000_000_000, attributes={"qa": prompt}),
+        Event(name="q.said", time_ns=at * 1_000_000_000 + 5, attributes={"qb": answer}),
+    )
     return span("model", at, {}, said)
 
 

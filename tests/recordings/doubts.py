@@ -47,7 +47,9 @@ class Reading:
 
     @property
     def is_right(self) -> bool:
-        told = [problem for problem in self.problems if not (self.lacks_calls and problem[0] == "model_calls")]
+        told = [
+            problem for problem in self.problems if not (self.lacks_calls and problem[0] == "model_calls")
+        ]
         return not self.wrong and (bool(told) or not self.problems)
 
 
@@ -62,7 +64,9 @@ def readings() -> Iterator[Reading]:
             recording.name,
             [fact.name for fact in facts if not fact.holds and _is_asked(fact, recording)],
             [(problem.field, problem.reason) for each in rows for problem in each.problems],
-            any(fact.name == "number of model calls" and not fact.holds for fact in every if not fact.is_known),
+            any(
+                fact.name == "number of model calls" and not fact.holds for fact in every if not fact.is_known
+            ),
         )
 
 

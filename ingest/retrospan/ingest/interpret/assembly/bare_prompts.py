@@ -103,7 +103,8 @@ def _executed_between(
     ran = [
         span
         for span in tree.spans
-        if span.operation == "tool" and before.span.sent.done_at <= span.sent.started_at <= span.sent.done_at <= began
+        if span.operation == "tool"
+        and before.span.sent.done_at <= span.sent.started_at <= span.sent.done_at <= began
     ]
     results: list[Message] = []
     for part in asked:

@@ -32,7 +32,9 @@ def clear_borrowed_errors(tree: Tree) -> None:
     if not repeating:
         return
     around = tree.around(first.values())
-    answered = [span for span in tree.spans if span.operation == "inference" and span.output and not span.failed]
+    answered = [
+        span for span in tree.spans if span.operation == "inference" and span.output and not span.failed
+    ]
     for span in repeating:
         if span.failed and span.operation not in ("inference", "tool"):
             origin = first[span.error_message or ""]

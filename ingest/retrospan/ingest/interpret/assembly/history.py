@@ -46,7 +46,11 @@ class History:
         lost = self._lost(given)
         if lost and given[0] in self._asked[lost[0]][:1]:
             # It begins where the history begins, so nothing stands before it: answers inside it got lost.
-            base, given, how = list[Message](), self._mended(given, set(lost), is_one_list=told_in_one_list(call)), "rebuilt"
+            base, given, how = (
+                list[Message](),
+                self._mended(given, set(lost), is_one_list=told_in_one_list(call)),
+                "rebuilt",
+            )
         else:
             base, how = self._base(call, given, lost)
         whole = [*base, *given]

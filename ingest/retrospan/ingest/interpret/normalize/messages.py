@@ -49,7 +49,17 @@ _RAISED = re.compile(
 _IDS = ("call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "callId", "tool_use_id", "ref")
 _IDS_OF_RESULTS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "callId", "id")
 _NAMES = ("name", "toolName", "tool_name")
-_ARGUMENTS = ("arguments", "args", "input", "tool_kwargs", "tool_input", "toolInput", "toolArgs", "tool_args", "parameters")
+_ARGUMENTS = (
+    "arguments",
+    "args",
+    "input",
+    "tool_kwargs",
+    "tool_input",
+    "toolInput",
+    "toolArgs",
+    "tool_args",
+    "parameters",
+)
 _RESULT_WORDS = re.compile("result|response|output|return|observation")
 _CALL_WORDS = re.compile("call|use|invocation|request")
 

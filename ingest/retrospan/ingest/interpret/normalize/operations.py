@@ -30,7 +30,9 @@ KINDS: Mapping[str, str] = {
         ),
         "inference",
     ),
-    **dict.fromkeys(("tool_call", "mcp_tool_call", "function_call", "tool_execution", "tool_use", "function"), "tool"),
+    **dict.fromkeys(
+        ("tool_call", "mcp_tool_call", "function_call", "tool_execution", "tool_use", "function"), "tool"
+    ),
     **dict.fromkeys(("agent_run", "agent_call", "agent_execution", "interaction"), "agent"),
     **dict.fromkeys(("workflow_run", "flow", "pipeline", "graph", "crew"), "chain"),
     **dict.fromkeys(("workflow_step", "step", "node", "component"), "step"),

@@ -34,7 +34,17 @@ _PRINTED_MESSAGE = re.compile(r"[A-Za-z_.]*Message\(_?role=(?:<[\w.]+: )?'([\w-]
 
 #: Names under which requests, and responses, lie in other objects.
 _AROUND_REQUESTS = ("kwargs", "request", "body", "params", "inputs", "input", "llm_request", "arguments")
-_AROUND_RESPONSES = ("response", "result", "output", "outputs", "body", "data", "raw", "llm_response", "value")
+_AROUND_RESPONSES = (
+    "response",
+    "result",
+    "output",
+    "outputs",
+    "body",
+    "data",
+    "raw",
+    "llm_response",
+    "value",
+)
 #: What says why an answer ended.
 _ENDS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason")
 #: Where the answers stand in a response; another one is an answer itself.
@@ -100,7 +110,9 @@ def exchange_by_values(
             request = {"messages": request}
         if isinstance(request, dict) and request is not response and _is_request(request):
             asked = {key: said for key, said in request.items() if key != "model"}
-            said = response if not response.keys().isdisjoint(_ANSWERS) else {**response, "choices": [response]}
+            said = (
+                response if not response.keys().isdisjoint(_ANSWERS) else {**response, "choices": [response]}
+            )
             return {**asked, REQUEST_MODEL: request.get("model"), **said}
     return None
 
@@ -177,7 +189,12 @@ def _are_choices(value: object) -> bool:
 def usage_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
     """Return the first object of counts among which are those of the tokens of a request and of its answer."""
     for value in attributes.values():
-        if isinstance(value, str) and value[:1] == "{" and len(value) < _LONGEST_USAGE and ("put" in value or "ompt" in value):
+        if (
+            isinstance(value, str)
+            and value[:1] == "{"
+            and len(value) < _LONGEST_USAGE
+            and ("put" in value or "ompt" in value)
+        ):
             said = _read(value, read)
             if (
                 isinstance(said, dict)
@@ -191,7 +208,12 @@ def usage_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, 
 def parameters_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
     """Return the first object that holds the parameters of a request: the model's name and how it is to answer."""
     for value in attributes.values():
-        if isinstance(value, str) and value[:1] == "{" and len(value) < _LONGEST_PARAMETERS and "model" in value:
+        if (
+            isinstance(value, str)
+            and value[:1] == "{"
+            and len(value) < _LONGEST_PARAMETERS
+            and "model" in value
+        ):
             said = _read(value, read)
             if (
                 isinstance(said, dict)

@@ -27,7 +27,9 @@ _NAMES_KEPT = 8_192
 def _at_the_end(word: str) -> re.Pattern[str]:
     """Return what finds a word at the end of a name, between marks or by a capital letter, and what may follow it."""
     capital = word[0].upper() + word[1:]
-    return re.compile(rf"(?:(?:^|[.:_/]){word}|[a-z]{capital})(?:[._:](?:value|data|content|text|json|body))?$")
+    return re.compile(
+        rf"(?:(?:^|[.:_/]){word}|[a-z]{capital})(?:[._:](?:value|data|content|text|json|body))?$"
+    )
 
 
 _ENDINGS = {
