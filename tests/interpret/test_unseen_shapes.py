@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from made_spans import make_span
@@ -50,7 +50,7 @@ FORMS: dict[str, tuple[Said, Said, object, object]] = {
         f"Message(id='r2', content=[TextBlock(citations=None, text='{SNOW}', type='text')], model='m-1', role='assistant', stop_reason='end_turn', type='message', usage=Usage(input_tokens=10, output_tokens=5))",
     ),
 }  # fmt: skip
-WRAPPED = {
+WRAPPED: dict[str, Callable[[object], str]] = {
     "as messages": lambda messages: json.dumps(messages),
     "as a request": lambda messages: json.dumps({"model": "m", "messages": messages}),
     "as arguments": lambda messages: json.dumps({"args": [], "kwargs": {"model": "m", "messages": messages}}),
@@ -95,9 +95,9 @@ def as_events(at: int, prompt: str, answer: str) -> Span:
 @pytest.mark.parametrize("place", [as_attributes, as_events])
 @pytest.mark.parametrize("wrapped", WRAPPED)
 @pytest.mark.parametrize("form", FORMS)
-def test_a_run_is_read_whatever_its_form(form: str, wrapped: str, place: object) -> None:
+def test_a_run_is_read_whatever_its_form(form: str, wrapped: str, place: Callable[[int, str, str], Span]) -> None:
     call, result, asks, answers = FORMS[form]
-    wrap, told = WRAPPED[wrapped], as_attributes if place is as_attributes else as_events
+    wrap, told = WRAPPED[wrapped], place
     views = views_of_spans(
         [
             span("root", 1, {}),

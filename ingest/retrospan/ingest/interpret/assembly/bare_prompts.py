@@ -146,11 +146,11 @@ def _told(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
     for place, message in enumerate(messages, 1):
         if message["role"] != "tool":
             return
-        said = [_bare(part) for part in message["parts"]]
-        if len(said) != 1 or said[0] is None:
+        said = _bare(message["parts"][0]) if len(message["parts"]) == 1 else None
+        if said is None:
             return
-        marks = [mark[0] for mark in _MARK.finditer(said[0])]
-        yield from ((place, each) for each in (marks if marks and not _MARK.sub("", said[0]) else said))
+        marks = [mark[0] for mark in _MARK.finditer(said)]
+        yield from ((place, each) for each in (marks if marks and not _MARK.sub("", said) else [said]))
 
 
 def _bare(part: Part) -> str | None:

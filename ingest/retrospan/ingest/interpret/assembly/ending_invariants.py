@@ -40,8 +40,11 @@ def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
 def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield texts that only a message tells as the result of a tool, where the same call was made again and the tool then
     returned an object: the first may have been told how it failed."""
+    told = {tool.name for tool in run.calls.tools if tool.span is None and tool.status == "ok"}
     before: dict[str, ToolCall] = {}
     for tool in run.calls.tools:
+        if tool.name not in told:
+            continue
         key = write_json([tool.name, tool.arguments])
         earlier = before.get(key)
         if (

@@ -197,10 +197,7 @@ def _element(element: dict[str, object], role: str) -> Message | None:
 def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole: bool) -> None:
     """Complete the content from whole requests and responses, and from vendors' keys for their parts."""
     names = places.names
-    # The histories are long: they are only looked through where something may complete them.
-    gaps = not span.input or not is_whole or has_gaps(span.input)
-    wanted = gaps or bool(sent.dropped_attributes) or has_results(span.input)
-    told = _told_requests(places) if wanted and span.operation == "inference" else []
+    told = _told_requests(places) if span.operation == "inference" else []
     if not span.input or sent.dropped_attributes:
         # Many attributes for many messages: the limit on attributes may have eaten the oldest.
         for value in told:
@@ -209,6 +206,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
                 span.input = request.messages
                 span.tool_definitions = span.tool_definitions or request.tools
     if told and span.input:
+        # The histories are long: they are only looked through where something may complete them.
         gaps = not is_whole or has_gaps(span.input)
         for value in told if gaps or has_results(span.input) else ():
             if gaps or may_tell_failures(value):
