@@ -95,7 +95,9 @@ def as_events(at: int, prompt: str, answer: str) -> Span:
 @pytest.mark.parametrize("place", [as_attributes, as_events])
 @pytest.mark.parametrize("wrapped", WRAPPED)
 @pytest.mark.parametrize("form", FORMS)
-def test_a_run_is_read_whatever_its_form(form: str, wrapped: str, place: Callable[[int, str, str], Span]) -> None:
+def test_a_run_is_read_whatever_its_form(
+    form: str, wrapped: str, place: Callable[[int, str, str], Span]
+) -> None:
     call, result, asks, answers = FORMS[form]
     wrap, told = WRAPPED[wrapped], place
     views = views_of_spans(

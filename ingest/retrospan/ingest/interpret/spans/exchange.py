@@ -17,8 +17,9 @@ Reader = Callable[[object], object]
 _REQUESTS = ("messages", "contents")
 _RESPONSES = ("choices", "candidates")
 #: Names that say on which side of an exchange a value is, or that are known.
-_OF_ANSWERS = re.compile(r"^gen_ai\.|output|response|completion|result|answer", re.IGNORECASE)
-_OF_REQUESTS = re.compile(r"^gen_ai\.|input|prompt|request|history", re.IGNORECASE)
+_CONVENTIONS = "gen_ai."
+_OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
+_OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
 _ROLES = ("role", "message_role")
 #: How instrumentations say the form of a value beside it.
 _WRAPPED = {"type", "value"}
@@ -107,7 +108,8 @@ def exchange_by_values(
     for value in attributes.values():
         request = _read(value, read) if _may_hold(value) else None
         if isinstance(request, list) and _are_messages(request) and not _is_answer(request):
-            request = {"messages": request}
+            listed: dict[str, object] = {"messages": request}
+            request = listed
         if isinstance(request, dict) and request is not response and _is_request(request):
             asked = {key: said for key, said in request.items() if key != "model"}
             said = (
@@ -131,7 +133,7 @@ def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value
     it is an answer.
     """
     for key, value in attributes.items():
-        if _may_hold(value) and not _OF_ANSWERS.search(key):
+        if key[:7] != _CONVENTIONS and _may_hold(value) and not _OF_ANSWERS.search(key):
             said = _read(value, read)
             for each in _with_inner(said, _AROUND_REQUESTS):
                 if isinstance(each, dict):
@@ -148,7 +150,7 @@ def response_by_shape(attributes: Mapping[str, object], read: Reader = read_valu
     Attributes of the GenAI conventions are not looked at, nor is one whose name says that it was given to the model.
     """
     for key, value in attributes.items():
-        if _may_hold(value) and not _OF_REQUESTS.search(key):
+        if key[:7] != _CONVENTIONS and _may_hold(value) and not _OF_REQUESTS.search(key):
             said = _read(value, read)
             for each in _with_inner(said, _AROUND_RESPONSES):
                 inner = each.get("message") if isinstance(each, dict) else None

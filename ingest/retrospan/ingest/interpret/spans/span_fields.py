@@ -112,7 +112,7 @@ class SpanFields:
         """What the model was asked, as a value shows by its shape."""
         if self._request is _UNREAD:
             self._request = request_by_shape(self.all[0], self.read)
-            if self._request is None:
+            if self._request is None and (self._span.events or self._span.logs):
                 told = (request_by_shape(each, self.read) for each in self._told_beside())
                 self._request = next((each for each in told if each is not None), None)
         return self._request
@@ -122,7 +122,7 @@ class SpanFields:
         """What the model answered, as a value shows by its shape."""
         if self._response is _UNREAD:
             self._response = response_by_shape(self.all[0], self.read)
-            if self._response is None:
+            if self._response is None and (self._span.events or self._span.logs):
                 told = (response_by_shape(each, self.read) for each in self._told_beside())
                 self._response = next((each for each in told if each is not None), None)
         return self._response
