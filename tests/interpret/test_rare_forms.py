@@ -170,7 +170,7 @@ def test_a_response_holds_an_answer_in_each_of_its_choices(choice: dict[str, Any
     assert not found([choice, {"index": 1}]) and not found([]) and not found(["a"])
 
 
-def test_a_message_with_a_stop_reason_is_a_response_where_its_content_is_a_list() -> None:
+def test_a_message_that_says_why_it_ended_is_a_response() -> None:
     def found(answer: dict[str, object]) -> bool:
         values = {
             "x.request.model": "m",
@@ -185,7 +185,9 @@ def test_a_message_with_a_stop_reason_is_a_response_where_its_content_is_a_list(
         "content": [{"type": "text", "text": "a"}],
     }
     assert found(whole_answer)
-    assert not found({**whole_answer, "content": "a"})
+    assert found({**whole_answer, "content": "a"})
+    assert not found({**whole_answer, "stop_reason": 7, "content": "a"})
+    assert not found({"role": "assistant", "content": "a"})
 
 
 @pytest.mark.parametrize(

@@ -31,3 +31,12 @@ def known_failures(test: str) -> dict[str, str]:
         for entry in _tables()["failure"]
         for scenario in entry["tests"].get(test, ())
     }
+
+
+def known_silent() -> dict[str, str]:
+    """The recordings that are known to be misread without a problem that says so, each with the reason."""
+    return {
+        f"{entry['framework']}/{scenario}": entry["reason"]
+        for entry in _tables().get("silent", ())
+        for scenario in entry["scenarios"]
+    }

@@ -8,7 +8,7 @@ import json
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ APIS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def _post(url: str, body: bytes, **headers: str) -> bytes:
+def _post(url: str, body: bytes | Iterable[bytes], **headers: str) -> bytes:
     content_type = {"Content-Type": "application/json", **headers}
     request = urllib.request.Request(url, body, content_type)
     with urllib.request.urlopen(request, timeout=30) as reply:
@@ -150,12 +150,14 @@ def test_the_sink_keeps_requests_byte_for_byte() -> None:
             _post(f"{sink.http_url}/v1/traces", body, **protobuf)
             packed = gzip.compress(body)
             _post(f"{sink.http_url}/v1/traces", packed, **protobuf, **{"Content-Encoding": "gzip"})
+            # What has no length is sent in chunks.
+            _post(f"{sink.http_url}/v1/traces", iter((body[:1], body[1:])), **protobuf)
             with grpc.insecure_channel(sink.grpc_url.removeprefix("http://")) as channel:
                 channel.unary_unary(method)(body, timeout=30)
         with pytest.raises(urllib.error.HTTPError) as refused:
             _post(f"{sink.http_url}/v1/traces", b"{}")
     assert sink.kept == {
-        "traces": [body for body in bodies for _ in range(2)],
+        "traces": [body for body in bodies for _ in range(3)],
         "logs": bodies,
         "metrics": [],
     }

@@ -42,8 +42,10 @@ def test_an_attribute_that_says_anything_else_somewhere_tells_no_kinds(other: ob
     assert sorted(operations(*spans)) == wanted
 
 
-def test_without_a_model_call_there_are_no_kinds() -> None:
-    assert operations(make_span({"f7": "tool"}), make_span({"f7": "agent"})) == ["other", "other"]
+def test_without_a_model_call_it_takes_two_kinds() -> None:
+    assert operations(make_span({"f7": "tool"}), make_span({"f7": "agent"})) == ["tool", "agent"]
+    assert operations(make_span({"f7": "tool"}), make_span({"f7": "tool"})) == ["other", "other"]
+    assert operations(make_span({"f7": "tool"}), make_span({"f7": "carpet"})) == ["other", "other"]
 
 
 def test_each_instrumentation_has_an_attribute_of_its_own() -> None:

@@ -33,7 +33,9 @@ class Environment:
         if self._framework.runs_on_node:
             if self._version:
                 packages[0] = f"{packages[0].rpartition('@')[0] or packages[0]}@{self._version}"
-            _run("npm", "install", "--no-fund", "--no-audit", "--loglevel=error", *packages, cwd=self.folder)
+            # No package needs a script of its own to be installed: none is run.
+            options = ("--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error")
+            _run("npm", "install", *options, *packages, cwd=self.folder)
             return
         if self._version:
             packages[0] = f"{re.split('[<>=!~]', packages[0])[0]}=={self._version}"

@@ -186,8 +186,10 @@ def _of_tool_calls(
         by_arguments = dict(zip(map(_key, recording.expected["tool_args_in_order"]), ids, strict=False))
         tools = [tools[place] for place in order]
         ids = [by_arguments.get(_key(tool["args"])) for tool in tools] if ids else []
-    is_aligned = [row["name"] for row in executed] == [tool["tool"] for tool in tools]
-    yield Fact("tool names in order", is_aligned, _short([row["name"] for row in executed]), asked)
+    if not asked:
+        executed = _by_arguments(views.tool_calls, tools)
+    is_aligned = not asked or [row["name"] for row in executed] == [tool["tool"] for tool in tools]
+    yield Fact("tool names in order", is_aligned, _short([row.get("name") for row in executed]), asked)
     for place, tool in enumerate(tools):
         row = executed[place] if is_aligned else {}
         seen = row.get("arguments")
@@ -203,6 +205,18 @@ def _of_tool_calls(
         if place < len(ids):
             seen = row.get("tool_call_id")
             yield Fact(f"tool call id {place}", seen == ids[place], _short(seen), known.hold(ids[place]))
+
+
+def _by_arguments(rows: Sequence[Row], tools: Sequence[Row]) -> list[Row]:
+    """The row of each execution where nothing says what the tools are called: the next one with its arguments."""
+    rest = [row for row in rows if row["status"] not in _DENIED]
+    found: list[Row] = []
+    for tool in tools:
+        row = next((row for row in rest if said.opened(row["arguments"]) == tool["args"]), None)
+        if row is not None:
+            rest.remove(row)
+        found.append({} if row is None else {**row, "name": tool["tool"]})
+    return found
 
 
 def _ids_in_order(recording: Recording) -> list[str | None]:

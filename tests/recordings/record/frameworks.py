@@ -70,6 +70,11 @@ FRAMEWORKS: dict[str, Framework] = {
         "autogen_openinference.py",
         _WITH_HANDOFF,
     ),
+    "autogen-mlflow": Framework(
+        ("mlflow>=3", "autogen-agentchat>=0.7", "autogen-ext[openai]", *_OTEL),
+        "autogen_mlflow.py",
+        _WITH_HANDOFF,
+    ),
     "beeai-openinference": Framework(_openinference("beeai", "beeai-framework", "mcp"), "beeai.py"),
     "claude-agent-sdk-openinference": Framework(
         _openinference("claude-agent-sdk", "claude-agent-sdk"),
@@ -80,6 +85,11 @@ FRAMEWORKS: dict[str, Framework] = {
     "crewai-openinference": Framework(
         _openinference("crewai", "crewai>=1"),
         "crew.py",
+        settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
+    ),
+    "crewai-openlit": Framework(
+        ("openlit", "crewai>=1", *_OTEL),
+        "crew_openlit.py",
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
     "dspy-mlflow": Framework(("mlflow>=3", "dspy>=3", *_OTEL), "dspy_mlflow.py", answers_apart=True),
@@ -128,6 +138,11 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="llama-3.3-70b-versatile",
         response_model="llama-3.3-70b-versatile",
     ),
+    "haystack": Framework(
+        ("haystack-ai>=3", "opentelemetry-haystack", *_OTEL),
+        "haystack_tracer.py",
+        settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true"},
+    ),
     "haystack-openinference": Framework(_openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
     "langchain-genai": Framework(
         ("langchain>=1", "langchain-openai", "opentelemetry-instrumentation-genai-langchain", *_OTEL),
@@ -140,6 +155,12 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "langgraph-langfuse": Framework(
         ("langfuse>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "langfuse_langgraph.py"
+    ),
+    "langgraph-openlit": Framework(
+        ("openlit", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "langgraph_openlit.py"
+    ),
+    "langgraph-langwatch": Framework(
+        ("langwatch>=1", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "langgraph_langwatch.py"
     ),
     "langgraph-mlflow": Framework(
         ("mlflow>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "mlflow_langgraph.py"
@@ -160,9 +181,22 @@ FRAMEWORKS: dict[str, Framework] = {
     "llama-index-mlflow": Framework(
         ("mlflow>=3", "llama-index-core>=0.14", "llama-index-llms-openai", *_OTEL), "llama_index_mlflow.py"
     ),
+    "llama-index-openlit": Framework(
+        ("openlit", "llama-index-core>=0.14", "llama-index-llms-openai", *_OTEL), "llama_index_openlit.py"
+    ),
     "llama-index-traceloop": Framework(
         _openllmetry("llamaindex", "llama-index-core>=0.14", "llama-index-llms-openai"),
         "llama_index_traceloop.py",
+    ),
+    "mastra": Framework(
+        (
+            "@mastra/core@^1",
+            "@mastra/observability@^1",
+            "@mastra/otel-exporter@^1",
+            "@opentelemetry/exporter-trace-otlp-proto@^0.218",
+            "zod@^4",
+        ),
+        "mastra.mjs",
     ),
     "mistralai-openinference": Framework(
         _openinference("mistralai", "mistralai"),
@@ -176,11 +210,22 @@ FRAMEWORKS: dict[str, Framework] = {
         _WITH_HANDOFF,
         protocol="grpc",
     ),
+    "openai-agents-agentops": Framework(
+        ("agentops", "openai-agents", *_OTEL), "openai_agents_agentops.py", _WITH_HANDOFF
+    ),
     "openai-agents-logfire": Framework(
         ("logfire", "openai-agents", *_OTEL), "openai_agents_logfire.py", _WITH_HANDOFF
     ),
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *_OTEL), "openai_agents_mlflow.py", _WITH_HANDOFF
+    ),
+    "openai-js-traceloop": Framework(
+        (
+            "@traceloop/node-server-sdk@^0.27",
+            "openai@^6",
+            "@opentelemetry/exporter-trace-otlp-proto",
+        ),
+        "openai_traceloop.mjs",
     ),
     "plain-http": Framework(_OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_agent.py"),
@@ -196,7 +241,23 @@ FRAMEWORKS: dict[str, Framework] = {
         settings={"SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE": "true"},
     ),
     "smolagents": Framework(_openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
+    "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *_OTEL), "smol_mlflow.py"),
     "strands": Framework(("strands-agents[openai,otel]>=1", *_OTEL), "strands_agent.py", protocol="grpc"),
+    "strands-openinference": Framework(
+        _openinference("strands-agents", "strands-agents[openai,otel]>=1"), "strands_openinference.py"
+    ),
+    "vercel-ai-openinference": Framework(
+        (
+            "@arizeai/openinference-vercel@^3",
+            "ai@^7",
+            "@ai-sdk/otel@^1",
+            "@ai-sdk/openai@^4",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "vercel_openinference.mjs",
+    ),
     "together-traceloop": Framework(
         ("together>=1", "traceloop-sdk", "opentelemetry-instrumentation-together", *_OTEL),
         "together_traceloop.py",

@@ -53,8 +53,10 @@ class Bytes:
     def hold(self, value: Any) -> bool:
         """Whether the text or object is there, however it is escaped, printed or ordered."""
         value = opened(value)
-        if value in ("", [], {}, None):
+        if value in ("", None):
             return True
+        if value in ([], {}):
+            return json.dumps(value) in self._text
         if isinstance(value, str):
             return all(_plain(line) in self._text for line in value.split("\n"))
         if isinstance(value, dict):

@@ -35,7 +35,7 @@ class Sink:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = _body(self)
                 signal = self.path.rpartition("/")[2]
                 if signal not in SIGNALS or "protobuf" not in (self.headers.get("Content-Type") or ""):
                     self.send_error(415)
@@ -86,6 +86,18 @@ class _Exports(grpc.GenericRpcHandler):  # type: ignore[misc]
             return b""
 
         return grpc.unary_unary_rpc_method_handler(keep)
+
+
+def _body(request: BaseHTTPRequestHandler) -> bytes:
+    """Read what was sent, in one piece or in chunks, as Node's exporters send it."""
+    if request.headers.get("Transfer-Encoding") != "chunked":
+        return request.rfile.read(int(request.headers.get("Content-Length") or 0))
+    body = bytearray()
+    while size := int(request.rfile.readline().partition(b";")[0], 16):
+        body += request.rfile.read(size)
+        request.rfile.readline()
+    request.rfile.readline()
+    return bytes(body)
 
 
 def length_delimited(bodies: list[bytes]) -> bytes:

@@ -9,6 +9,7 @@ from retrospan.ingest.interpret.assembly.agents import Agent, read_agents
 from retrospan.ingest.interpret.assembly.answering_steps import find_answering_steps
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
+from retrospan.ingest.interpret.assembly.borrowed_errors import clear_borrowed_errors
 from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.context import inherit
 from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
@@ -26,6 +27,7 @@ from retrospan.ingest.interpret.assembly.run_outcome import (
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.states import Change, States, read_changes
 from retrospan.ingest.interpret.assembly.steps import read_steps
+from retrospan.ingest.interpret.assembly.steps_around import complete_from_steps
 from retrospan.ingest.interpret.assembly.told_thoughts import join_thoughts
 from retrospan.ingest.interpret.assembly.transcripts import synthesize_calls
 from retrospan.ingest.interpret.assembly.tree import Tree
@@ -48,7 +50,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "13"
+VERSION = "14"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -107,6 +109,11 @@ def read_spans(
         kind = kind_of(span.sent, keys) if span.operation == "other" else None
         if kind is not None:
             found[place] = read_span(span.sent, problems, growing, names, kind)
+    named = {(span.sent.scope, span.sent.name) for span in found if span.operation == "inference"}
+    for place, span in enumerate(found if named else ()):
+        # A request that failed has no answer to be known by, but it is called as others are.
+        if span.operation == "other" and span.failed and (span.sent.scope, span.sent.name) in named:
+            found[place] = read_span(span.sent, problems, growing, names, "inference")
     for span in found:
         dialect = dialect_of(span.sent, dialects)
         if dialect is not None:
@@ -131,6 +138,8 @@ def interpret(
     tree = Tree([span.copy() for span in spans])
     synthesize_calls(tree)
     join_thoughts(tree)
+    clear_borrowed_errors(tree)
+    complete_from_steps(tree)
     find_answering_steps(tree)
     inherit(tree)
     gap = find_gap(tree)

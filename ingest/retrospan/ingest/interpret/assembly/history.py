@@ -46,7 +46,11 @@ class History:
         lost = self._lost(given)
         if lost and given[0] in self._asked[lost[0]][:1]:
             # It begins where the history begins, so nothing stands before it: answers inside it got lost.
-            base, given, how = list[Message](), self._mended(given, set(lost)), "rebuilt"
+            base, given, how = (
+                list[Message](),
+                self._mended(given, set(lost), is_one_list=told_in_one_list(call)),
+                "rebuilt",
+            )
         else:
             base, how = self._base(call, given, lost)
         whole = [*base, *given]
@@ -78,7 +82,7 @@ class History:
         self._given.messages = given
         return [call_id for call_id in self._given.answered if call_id in self._asked]
 
-    def _mended(self, given: list[Message], lost: set[str]) -> list[Message]:
+    def _mended(self, given: list[Message], lost: set[str], *, is_one_list: bool) -> list[Message]:
         """Return the messages with the answers that asked for the lost calls, each before its first result.
 
         A producer may leave such an answer out, or repeat it with other ids: that repetition makes room.
@@ -97,6 +101,9 @@ class History:
                         whole.pop()
                     if whole and answer[:1] and whole[-1] == _without_calls(answer[0]):
                         whole.pop()  # its text stood there without its calls
+                    elif whole and answer and is_one_list:
+                        # The list says all texts: this one was not told again.
+                        answer = [{**answer[0], "parts": parts_of(answer[0], "tool_call")}, *answer[1:]]
                     whole += answer
             whole.append(message)
         return whole

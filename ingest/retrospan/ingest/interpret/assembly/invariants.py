@@ -17,6 +17,11 @@ from retrospan.ingest.interpret.assembly.act_invariants import (
     unread_answers,
 )
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.assembly.ending_invariants import (
+    calls_at_the_end,
+    failures_as_results,
+    forgotten_calls,
+)
 from retrospan.ingest.interpret.assembly.gap_invariants import (
     agents_without_models,
     calls_without_end,
@@ -69,6 +74,9 @@ INVARIANTS: tuple[Invariant, ...] = (
     gaps_between_calls,
     calls_without_end,
     agents_without_models,
+    calls_at_the_end,
+    failures_as_results,
+    forgotten_calls,
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from retrospan.ingest.interpret.assembly.asked_models import complete_asked
+from retrospan.ingest.interpret.assembly.bare_prompts import complete_prompts
 from retrospan.ingest.interpret.assembly.calls import (
     Calls,
     ModelCall,
@@ -46,6 +47,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
+    complete_prompts(calls.models, tree)
     retelling = Retelling(calls.models)
     retelling.complete_answers()
     asked = [
@@ -139,7 +141,30 @@ def _pair(
                 match = _match(span, _waiting(waiting, span.tool_name or ""), ended, exactly)
                 if match is not None:
                     pairs[span] = (match, False)
+    for span in executed:
+        if span not in pairs and not span.tool_call_id:
+            match = _match(span, _named_inside(span, waiting), ended, exactly=False)
+            if match is not None:
+                pairs[span] = (match, False)
     return pairs
+
+
+def _named_inside(span: NormalizedSpan, waiting: dict[str, list[RequestedCall]]) -> list[RequestedCall]:
+    """Return the calls that wait for the one tool that a span names in an attribute, whatever its name, or else the one
+    call that asked with just the arguments that it has."""
+    texts = {value.strip('"') for value in span.sent.attributes.values() if isinstance(value, str)}
+    named = [calls for name, calls in waiting.items() if calls and name in texts]
+    if len(named) == 1:
+        return named[0]
+    if named or not span.arguments:
+        return []
+    fitting = [
+        calls
+        for calls in waiting.values()
+        for call in calls[:NEAR]
+        if call.arguments and same_arguments(span.arguments, call.arguments)
+    ]
+    return fitting[0] if len(fitting) == 1 and len(fitting[0]) == 1 else []
 
 
 def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[RequestedCall]:
@@ -152,15 +177,21 @@ def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[Request
 def _match(
     span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool
 ) -> RequestedCall | None:
-    """Take the first of the next few waiting calls that an execution fits."""
+    """Take the first of the next few waiting calls that an execution fits: with its arguments, of several answers that ask
+    for the same, as one that tries again, the last that was there by then."""
+    found: int | None = None
     for place, call in enumerate(waiting[:NEAR]):
         in_time = ended[call.by] <= max(span.sent.started_at, 1)
         fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
-        if in_time and fits:
-            call.taken = True
-            del waiting[place]
-            return call
-    return None
+        if in_time and fits and (found is None or ended[waiting[found].by] < ended[call.by]):
+            found = place
+            if not exactly or not span.has_arguments:
+                break
+    if found is None:
+        return None
+    call = waiting.pop(found)
+    call.taken = True
+    return call
 
 
 def _said(asked: RequestedCall | None, call_id: str | None, results: dict[str, Part]) -> Part | None:
@@ -173,7 +204,7 @@ def _execution(
 ) -> ToolCall:
     asked, by_id = pair or (None, False)
     tool = ToolCall(name=span.tool_name or span.sent.name, span=span, asked=asked, matched_by_id=by_id)
-    if asked and is_same_tool(tool.name, asked.name):
+    if asked and (is_same_tool(tool.name, asked.name) or not by_id):
         tool.name = asked.name
     tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
     tool.arguments, tool.has_arguments = span.arguments, span.has_arguments

@@ -61,6 +61,8 @@ def other_answers(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield answers that a root returned and that have nothing in common with the one that is read."""
     said = run.answer.text if run.answer is not None else ""
     for root in run.tree.roots() if said else ():
+        if root.operation == "inference":
+            continue  # one call of several that have nothing around them
         texts = [
             text for message in root.output if message["role"] == "assistant" and (text := text_of(message))
         ]

@@ -19,7 +19,7 @@ from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request, parse_usage
-from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
+from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import Unreadable, read_value
@@ -77,7 +77,9 @@ def _last_answer(tree: Tree) -> Iterator[tuple[NormalizedSpan, NormalizedSpan]]:
         said = parse_answer(agent.framework_output)
     text = text_of(said[0]) if len(said) == 1 else ""
     is_answer = text and not _PRINTED.match(text) and not parts_of(said[0], "tool_call")
-    if tools and is_answer and all(tool.result != text for tool in tools):
+    returned = [tool for tool in tools if tool.result == text]
+    # A tool that only hands on what it was given ends the run with the answer: it was the model that said it.
+    if tools and is_answer and all(same_arguments(text, tool.arguments) for tool in returned):
         ended = max(tool.sent.ended_at for tool in tools)
         yield agent, _call(agent, max(agent.sent.started_at, ended), [], [], said[0], None)
 

@@ -41,28 +41,65 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> tuple[str, str]:
     if not calls:
         return "", ""
     first, last = calls[0], calls[-1]
-    end = next((at for at in range(len(first.input), 0, -1) if first.input[at - 1]["role"] == "assistant"), 0)
-    after = first.input[end:]
-    goes_on = bool(end and after) and all(message["role"] == "tool" for message in after)
+    goes_on = bool(first.input) and first.input[-1]["role"] == "tool"
     ends = any(part["type"] == "tool_call" for message in last.output for part in message["parts"])
     return (
-        _hash(first, first.input[:end]) if goes_on else "",
-        _hash(last, [*last.input, *last.output]) if ends else "",
+        _hash(first, first.input, is_answered=True) if goes_on else "",
+        _hash(last, [*last.input, *last.output], is_answered=False) if ends else "",
     )
 
 
-def _hash(span: NormalizedSpan, messages: Sequence[Message]) -> str:
-    """Return the hash of a history: who said what, however it is cut into messages, told by the same instrumentation of
-    the same service. Two services that say the same are two."""
-    said: list[tuple[str, list[object]]] = []
+def _hash(span: NormalizedSpan, messages: Sequence[Message], *, is_answered: bool) -> str:
+    """Return the hash of a history up to its last answer, '' where it has none: who said what, however it is cut into
+    messages, told by the same instrumentation of the same service. Two services that say the same are two.
+
+    The ids of calls stand for what they asked for and for what that returned: a prompt may leave the calls out and
+    retell only the results. Where a call has no id, calls and results say it themselves.
+    """
+    said = _by_ids(messages) or _in_full(messages, is_answered=is_answered)
+    told_by = [span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME), span.conversation]
+    return hash_of([*told_by, said]) if said else ""
+
+
+def _by_ids(messages: Sequence[Message]) -> list[object]:
+    """Return texts by role and the ids of the calls between them, each once and those in a row sorted; [] where a call
+    has none."""
+    said: list[object] = []
+    row: set[str] = set()
+    known: set[str] = set()
     for message in messages:
+        for part in message["parts"]:
+            if part["type"] in ("tool_call", "tool_call_response"):
+                call_id = part.get("id")
+                if call_id:
+                    row |= {call_id} - known
+                    known.add(call_id)
+                elif part["type"] == "tool_call":
+                    return []
+                continue
+            told = _told(part)
+            if told is not None:
+                said += [sorted(row)] if row else []
+                row = set()
+                said.append([message["role"], told])
+    return [*said, sorted(row)] if row else []
+
+
+def _in_full(messages: Sequence[Message], *, is_answered: bool) -> list[object]:
+    """Return who said what, without the results at the end."""
+    end = len(messages)
+    while is_answered and end and messages[end - 1]["role"] != "assistant":
+        if messages[end - 1]["role"] != "tool":
+            return []
+        end -= 1
+    said: list[tuple[str, list[object]]] = []
+    for message in messages[:end]:
         parts = [told for part in message["parts"] if (told := _told(part)) is not None]
         if said and said[-1][0] == message["role"]:
             said[-1][1].extend(parts)
         else:
             said.append((message["role"], parts))
-    told_by = [span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME), span.conversation]
-    return hash_of([*told_by, [[role, parts] for role, parts in said]])
+    return [[role, parts] for role, parts in said]
 
 
 def _told(part: Part) -> object:

@@ -70,6 +70,10 @@ def answered_once(messages: Iterable[Message]) -> list[Message]:
             whole.append(message)
             row = len(whole)
             continue
+        if not told:
+            told = [*message["parts"]]
+            whole.append(message)
+            continue
         again = [part for part in message["parts"] if any(_is_same(part, each) for each in told)]
         new = [part for part in message["parts"] if part not in again]
         if any("is_error" in part for part in again):

@@ -39,6 +39,8 @@ _MESSAGE_EVENTS = {
 _OUTSIDE = {"role", "name", "tool_call_id"}
 #: What says something in an event of a message.
 _SAYING = ("content", "message", "parts", "tool_calls", "function_call")
+#: What an attribute with a number says of a message, beside its role.
+_INDEXED_CONTENTS = {"content", "text", "parts", "name", "tool_call_id", "arguments"}
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
 
 
@@ -61,6 +63,8 @@ def read_content(
         said = list(_event_messages(sent, names)) if sent.logs or sent.events else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
+    if not span.input and not span.output and span.operation == "inference":
+        is_whole = _read_by_shape(sent, places, span, growing)
     _complete(sent, places, span, is_whole=is_whole)
     span.input = answered_once(span.input)
     leading: list[Part] = []
@@ -134,6 +138,27 @@ def _indexed(
         if said:
             return said, len(said) == len(read)
     return [], True
+
+
+def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache) -> bool:
+    """Read messages that stand under numbers, whatever these are called, in place.
+
+    Return whether none of them was there but for its content.
+    """
+    is_whole = True
+    for prefix in sorted(places.indexed):
+        elements = [*leaves_of(sent.attributes, prefix).values()]
+        told = [{path.rpartition(".")[2] for path, _ in leaves} for leaves in elements]
+        if not all("role" in names for names in told) or not any(map(_INDEXED_CONTENTS.intersection, told)):
+            continue
+        read = [growing.indexed(leaves, "user", _element) for leaves in elements]
+        said = [message for message in read if message is not None]
+        if said and all(message["role"] == "assistant" for message in said):
+            span.output = span.output or said
+        else:
+            span.input = span.input or said
+            is_whole = is_whole and len(said) == len(read)
+    return is_whole
 
 
 def _element(element: dict[str, object], role: str) -> Message | None:

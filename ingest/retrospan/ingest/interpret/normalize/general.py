@@ -15,7 +15,13 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import read_request
-from retrospan.ingest.interpret.normalize.toolspan import is_call, name_beside_method, read_tool, unquoted
+from retrospan.ingest.interpret.normalize.toolspan import (
+    is_call,
+    name_beside_method,
+    only_value,
+    read_tool,
+    unquoted,
+)
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
@@ -182,8 +188,8 @@ def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
         if is_call(before):
             after = unquoted(after)
         if before is not None or after is not None:
-            span.framework_input = _inside(before, "inputs")
-            span.framework_output = _inside(after, "outputs")
+            span.framework_input = only_value(_inside(before, "inputs"))
+            span.framework_output = only_value(_inside(after, "outputs"))
             break
     span.framework_input = places.text(*places.names.asked) or span.framework_input
 

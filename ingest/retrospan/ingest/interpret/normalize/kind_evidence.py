@@ -29,7 +29,7 @@ class KindKey:
 
 
 def kind_keys(spans: Iterable[Span]) -> dict[str, KindKey]:
-    """Return, by scope, the attribute that tells the kinds of its spans, one of which must be a model call."""
+    """Return, by scope, the attribute that tells the kinds of its spans."""
     told: dict[tuple[str, str], set[str]] = {}
     for span in spans:
         for key, value in span.attributes.items():
@@ -43,7 +43,9 @@ def kind_keys(spans: Iterable[Span]) -> dict[str, KindKey]:
         if values <= KINDS.keys() | _NEUTRAL:
             kinds = {KINDS[value] for value in values - _NEUTRAL}
             known = found.get(scope)
-            if "inference" in kinds and (known is None or not known.is_sure):
+            # Without a model call it takes two kinds, as an agent and its tools, to tell them from another list of words.
+            tells = "inference" in kinds or (len(kinds) > 1 and bool(kinds & {"tool", "agent", "step"}))
+            if tells and (known is None or not known.is_sure):
                 found[scope] = KindKey(key, len(kinds) > 1)
     return found
 

@@ -23,6 +23,14 @@ ROLES = {
     "function": "tool",
     "tool-call": "assistant",
     "tool-response": "user",
+    **dict.fromkeys(("bot", "chatbot", "llm"), "assistant"),
+    **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result", "unknown"), "tool"),
+}
+
+#: Who speaks, by the name of the class of a message without `Message`, in lower case.
+_CLASSES = {
+    **{name: ROLES.get(name, name) for name in ("system", "user", "human", "assistant", "ai", "tool")},
+    **dict.fromkeys(("toolresult", "functionresult", "functionexecutionresult"), "tool"),
 }
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
@@ -36,6 +44,24 @@ _MODELS_PARTS = ("text", "reasoning", "tool_call")
 _RAISED = re.compile(
     r"(?:Error|Exception|[A-Z]\w*(?:Error|Exception)|Error \w+ tool|Traceback \(most recent call last\)):\s"
 )
+
+#: Names of a call's fields, in every spelling.
+_IDS = ("call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "callId", "tool_use_id", "ref")
+_IDS_OF_RESULTS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "callId", "id")
+_NAMES = ("name", "toolName", "tool_name")
+_ARGUMENTS = (
+    "arguments",
+    "args",
+    "input",
+    "tool_kwargs",
+    "tool_input",
+    "toolInput",
+    "toolArgs",
+    "tool_args",
+    "parameters",
+)
+_RESULT_WORDS = re.compile("result|response|output|return|observation")
+_CALL_WORDS = re.compile("call|use|invocation|request")
 
 #: Types of OpenAI Responses items that are not messages themselves but one part of one.
 _ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
@@ -154,8 +180,21 @@ def _role_of(value: dict[str, object], role: str) -> str:
     for key in ("role", "type"):
         said = value.get(key)
         if isinstance(said, str) and said and (key == "role" or said in ROLES or said in ("system", "tool")):
-            return ROLES.get(said.lower(), said.lower())
+            return role_named(said)
+        if key == "type" and isinstance(said, str) and said.endswith("Message"):
+            return role_of_class(said) or role
     return role
+
+
+def role_named(said: str) -> str:
+    """Return the role of a name for it, also of one that an enumeration's member has: `MessageRole.USER`."""
+    name = said.rpartition(".")[2].lower()
+    return ROLES.get(name, name)
+
+
+def role_of_class(name: str) -> str | None:
+    """Return the role that the name of a message's class says, None where it says none."""
+    return _CLASSES.get(name.removesuffix("Chunk").removesuffix("Message").lower())
 
 
 def _parts_of(value: dict[str, object], role: str) -> list[Part]:
@@ -169,15 +208,22 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     content = read_value(value.get("content"))
     if role == "tool" and not _is_tool_blocks(content):
         response = response_of(content)
-        return [_tool_response(_text(value, "tool_call_id", "call_id", "id"), response, value)]
+        return [_tool_response(_text(value, *_IDS_OF_RESULTS), response, value)]
     found: list[Part] = []
     if isinstance(content, list) and all(isinstance(block, dict | str) for block in content):
-        found = [read_part(block) for block in content]
+        found = [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]
     elif content is not None:
         found = [{"type": "text", "content": content}]
     return [*found, *_calls_beside(value, found)]
+
+
+def _thought(value: dict[str, object], content: list[object]) -> list[Part]:
+    """Return the text before calls where it stands beside the content, which is these calls alone."""
+    text = value.get("thought")
+    are_calls = all(isinstance(block, dict) and {"name", "arguments"} <= block.keys() for block in content)
+    return [{"type": "text", "content": text}] if content and are_calls and isinstance(text, str) else []
 
 
 def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) -> list[Part]:
@@ -193,7 +239,7 @@ def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
     """Return the calls that stand beside the content and are not among its parts."""
     known = {part.get("id") for part in parts if part["type"] == "tool_call"}
     nameless = [part for part in parts if part["type"] == "tool_call" and "id" not in part]
-    calls = value.get("tool_calls") or _older_call(value)
+    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value)
     found: list[Part] = []
     for call in calls if isinstance(calls, list) else []:
         call = read_repr(call) if isinstance(call, str) else call
@@ -234,6 +280,8 @@ def _is_tool_blocks(content: object) -> bool:
             or "functionResponse" in block
             or "function_response" in block
             or "origin" in block
+            or "tool_call_result" in block
+            or (isinstance(block.get("type"), str) and _by_kind(block, str(block["type"])) is not None)
             or ("call_id" in block and "content" in block)
         )
         for block in content
@@ -261,14 +309,28 @@ def read_part(part: object) -> Part:
             "type": "reasoning",
             "content": _first(part, "content", "thinking", "reasoning", "text", "summary"),
         }
-    return _untyped(part) if kind is None else read_server_part(part) or cast("Part", part)
+    if kind is None:
+        return _untyped(part)
+    return read_server_part(part) or _by_kind(part, str(kind)) or cast("Part", part)
+
+
+def _by_kind(part: dict[str, object], kind: str) -> Part | None:
+    """Read a part of a kind that nobody here has seen, where its words and its fields say that it is a call or a result."""
+    words = kind.lower()
+    if _RESULT_WORDS.search(words):
+        call_id = _text(part, *_IDS_OF_RESULTS)
+        said = _first(part, "result", "output", "response", "content", "value")
+        return None if call_id is None or said is None else _tool_response(call_id, response_of(said), part)
+    if _CALL_WORDS.search(words) and _text(part, *_NAMES) and any(name in part for name in _ARGUMENTS):
+        return _tool_call(part)
+    return None
 
 
 def _untyped(part: dict[str, object]) -> Part:
     """Read Gemini's and Bedrock's parts, which name their kind by a key."""
     if isinstance(part.get("text"), str):
         return {"type": "text", "content": part["text"]}
-    for key in ("functionCall", "function_call", "toolUse", "toolRequest"):
+    for key in ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call"):
         call = part.get(key)
         if isinstance(call, dict):
             return _tool_call(call)
@@ -280,6 +342,9 @@ def _untyped(part: dict[str, object]) -> Part:
                 response_of(_first(answer, "response", "result", "content", "output")),
                 answer,
             )
+    told = part.get("tool_call_result")
+    if isinstance(told, dict) and "result" in told:
+        return _untyped(told)
     if "tool_name" in part and ("tool_kwargs" in part or "arguments" in part):
         return _tool_call({**part, "id": part.get("tool_call_id", part.get("id"))})
     if isinstance(part.get("name"), str) and "arguments" in part:
@@ -296,11 +361,11 @@ def _tool_call(call: dict[str, object]) -> Part:
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     part: Part = {"type": "tool_call"}
-    call_id = _text(call, "call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "ref")
+    call_id = _text(call, *_IDS)
     if call_id is not None:
         part["id"] = call_id
-    part["name"] = _text(inner, "name", "toolName", "tool_name") or ""
-    part["arguments"] = read_value(_first(inner, "arguments", "args", "input", "tool_kwargs"))
+    part["name"] = _text(inner, *_NAMES) or ""
+    part["arguments"] = read_value(_first(inner, *_ARGUMENTS))
     return part
 
 

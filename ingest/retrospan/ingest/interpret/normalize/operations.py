@@ -24,10 +24,16 @@ KINDS: Mapping[str, str] = {
     "guardrail": "guardrail",
     "evaluator": "evaluation",
     **dict.fromkeys(
-        ("generation", "model", "model_generation", "model_step", "llm_request", "llm_call"), "inference"
+        (
+            *("generation", "model", "model_generation", "model_step", "llm_request", "llm_call"),
+            *("chat", "completion", "chat_completion", "model_call", "inference", "language_model"),
+        ),
+        "inference",
     ),
-    **dict.fromkeys(("tool_call", "mcp_tool_call", "function_call"), "tool"),
-    **dict.fromkeys(("agent_run", "agent_call", "interaction"), "agent"),
+    **dict.fromkeys(
+        ("tool_call", "mcp_tool_call", "function_call", "tool_execution", "tool_use", "function"), "tool"
+    ),
+    **dict.fromkeys(("agent_run", "agent_call", "agent_execution", "interaction"), "agent"),
     **dict.fromkeys(("workflow_run", "flow", "pipeline", "graph", "crew"), "chain"),
     **dict.fromkeys(("workflow_step", "step", "node", "component"), "step"),
     "retrieval": "retrieval",

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages, read_part
+from retrospan.ingest.interpret.spans.exchange import plain_value
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import Unreadable, read_value
@@ -38,8 +39,21 @@ _ANSWERS = (
     "response",
     "result",
     "content",
+    "completions",
+    "outputs",
+    "update",
+    "output_text",
+    "generated_text",
 )
-_USAGES = ("usage", "usage_metadata", "usageMetadata", "token_usage", "models_usage")
+_USAGES = (
+    "usage",
+    "usage_metadata",
+    "usageMetadata",
+    "token_usage",
+    "tokenUsage",
+    "models_usage",
+    "usage_details",
+)
 #: Details of counts, by the APIs of OpenAI and by LangChain.
 _GIVEN = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 _MADE = ("completion_tokens_details", "output_tokens_details", "output_token_details")
@@ -125,7 +139,7 @@ def _some(value: object) -> object:
 
 def _opened(value: object) -> object:
     """Return the value inside `{"inputs": …}` and `{"kwargs": …}`; a request that Python printed is read."""
-    value = _some(value)
+    value = plain_value(_some(value))
     if isinstance(value, str) and value.startswith("{") and ("'messages'" in value or "'contents'" in value):
         printed = read_repr(value)
         value = value if isinstance(printed, Unreadable) else printed
@@ -164,9 +178,9 @@ def _system(places: list[dict[str, object]]) -> list[Part]:
     return []
 
 
-def parse_answer(value: object) -> list[Message]:
+def parse_answer(value: object, depth: int = 3) -> list[Message]:
     """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
-    value = _some(value)
+    value = plain_value(_some(value))
     if isinstance(value, str):
         printed = read_repr(value) if value.endswith(")") else value
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
@@ -177,7 +191,18 @@ def parse_answer(value: object) -> list[Message]:
                 said = [message for item in _flat(inner) for message in _read(item, "assistant")]
                 if said:
                     return said
-    return [message for item in _flat(value) for message in _read(item, "assistant")]
+                if depth and isinstance(inner, dict) and (said := parse_answer(inner, depth - 1)):
+                    return said
+    return [message for item in _flat(value) for message in _answer_in(item, depth)]
+
+
+def _answer_in(item: object, depth: int) -> list[Message]:
+    """Read the answer in an item of a response, also in an object that Python printed."""
+    if depth and isinstance(item, str) and item[:1].isupper() and item.endswith(")"):
+        printed = read_repr(item)
+        if isinstance(printed, dict) and "update" in printed:
+            return parse_answer(printed, depth - 1)
+    return _read(item, "assistant")
 
 
 def _flat(value: object) -> Iterator[object]:
@@ -215,6 +240,7 @@ def parse_usage(value: object) -> Usage:
                 "prompt_token_count",
                 "promptTokenCount",
                 "inputTokens",
+                "promptTokens",
                 "input",
             )
             found.output = _first(
@@ -224,6 +250,7 @@ def parse_usage(value: object) -> Usage:
                 "candidates_token_count",
                 "candidatesTokenCount",
                 "outputTokens",
+                "completionTokens",
                 "output",
             )
             found.cached = _first(
@@ -278,8 +305,9 @@ def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
         for key in _INNER:
             if key in value:
                 yield from _responses(value[key], depth - 1)
-        if "generations" in value:
-            yield from _responses(next(_flat(value["generations"]), None), depth - 1)
+        for key in ("generations", "replies"):
+            if key in value:
+                yield from _responses(next(_flat(value[key]), None), depth - 1)
 
 
 def _first(usage: dict[str, object], *keys: str) -> int | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
-from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL, usage_by_shape
+from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL, parameters_by_shape, usage_by_shape
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.schemas import semconv
 
+#: Finish reasons of an answer that never came.
+_FAILED = {"error", "failed"}
 _NO_PARAMETERS = {
     "model",
     "model_name",
@@ -39,6 +41,8 @@ def read_request(
     _read_parameters(places, invocation, span)
     _read_definitions(places, span, problems)
     span.finish_reasons = _finish_reasons(places)
+    if span.operation == "inference" and span.finish_reasons and {*span.finish_reasons} <= _FAILED:
+        span.failed = True
     span.tokens = TokenUsage(
         places.count(*names.input_tokens),
         places.count(*names.output_tokens),
@@ -90,6 +94,10 @@ def _read_models(
             known.get(REQUEST_MODEL) if known and whole is known else parse_request(places.read(whole)).model
         )
         span.request_model = model if isinstance(model, str) and model else named
+        if span.request_model is None and span.operation == "inference":
+            asked_with = parameters_by_shape(span.sent.attributes, places.read) or {}
+            told = (asked_with.get(key) for key in ("model", "model_name", "model_id"))
+            span.request_model = next((name for name in told if isinstance(name, str) and name), None)
     if span.provider and (span.request_model or "").startswith(f"{span.provider}/"):
         # A gateway is told the provider by the model's name.
         span.request_model = (span.request_model or "").removeprefix(f"{span.provider}/")

@@ -6,9 +6,9 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.spans.exchange import is_json_text
+from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
@@ -19,6 +19,10 @@ _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
 
 #: What is called after the code of a framework, not after the tool or agent that it runs.
 _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
+
+#: What is no object is the only value of one, where an object has to be written.
+_WRAPPED = {"_value"}
+_MESSAGE = {"role", "content"}
 
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
@@ -57,6 +61,27 @@ def unquoted(value: object) -> object:
     return read if isinstance(read, str) else value
 
 
+def only_value(returned: object) -> object:
+    """Return what was wrapped as the only value of an object, or with its form; anything else as it is."""
+    if isinstance(returned, dict) and returned.keys() == _WRAPPED:
+        return returned["_value"]
+    return plain_value(returned)
+
+
+def _open_forms(span: NormalizedSpan) -> None:
+    """Open arguments and a result that both were written with their form: neither the tool's caller nor it did that."""
+    given = plain_value(span.arguments)
+    if given is span.arguments or plain_value(span.result) is span.result:
+        return
+    read = _read_arguments(given)
+    span.arguments = given if isinstance(read, Unreadable) else read
+    span.result = plain_value(span.result)
+    told = span.result
+    if isinstance(told, list) and len(told) == 1 and isinstance(told[0], dict) and told[0].keys() == _MESSAGE:
+        span.result = told[0]["content"]
+    span.result = response_of(span.result)
+
+
 def name_beside_method(sent: Span) -> str | None:
     """Return the `name` of what a span ran, where it is called after a method of a framework's class."""
     said = sent.attributes.get("name") if _METHOD.match(sent.name) else None
@@ -69,9 +94,20 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     if result is None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is not None:
-        span.result, span.has_result = response_of(places.read(result)), True
+        span.result, span.has_result = response_of(_unprinted(places.read(result))), True
+        if isinstance(span.result, dict) and span.result.keys() == _WRAPPED:
+            span.result = span.result["_value"]
+        _open_forms(span)
         open_tool_message(span)
         _open_output(span)
+
+
+def _unprinted(result: object) -> object:
+    """Return the message of a tool where a framework printed the fields of one; anything else as it is."""
+    if not isinstance(result, str) or not result.startswith("content=") or " tool_call_id=" not in result:
+        return result
+    fields = read_fields(result)
+    return fields if _is_tool_message(fields) else result
 
 
 def tells_output(span: NormalizedSpan) -> bool:

@@ -6,10 +6,10 @@ Known by their shape, whatever framework wrote them: the fields are those that m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import Unreadable, read_value
+from retrospan.ingest.json_text import Unreadable, read_json, read_value
 
 #: Returns the list or object that text holds, else the value as it is.
 Reader = Callable[[object], object]
@@ -17,22 +17,65 @@ Reader = Callable[[object], object]
 _REQUESTS = ("messages", "contents")
 _RESPONSES = ("choices", "candidates")
 #: Names that say on which side of an exchange a value is, or that are known.
-_OF_ANSWERS = re.compile(r"^gen_ai\.|output|response|completion|result|answer", re.IGNORECASE)
-_OF_REQUESTS = re.compile(r"^gen_ai\.|input|prompt|request|history", re.IGNORECASE)
+_CONVENTIONS = "gen_ai."
+_OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
+_OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
+_ROLES = ("role", "message_role")
+#: How instrumentations say the form of a value beside it.
+_WRAPPED = {"type", "value"}
+_FORMS = ("text", "json", "list", "raw", "chat_messages", "messages", "string", "object")
+_BEGINS = frozenset('[{"')
 #: Of messages that say who speaks by their type.
 _TYPES = ("human", "ai", "system", "tool", "user", "assistant")
 #: Of what OpenAI's Responses API has instead of a message.
 _ITEMS = ("function_call", "function_call_output", "reasoning")
+_CONSTRUCTOR = re.compile(r"[A-Z]\w*\([a-z_]\w*=")
 #: A message as Python prints it: `ChatMessage(role=<MessageRole.USER: 'user'>, …`, `AIMessage(content=…`.
 _PRINTED_MESSAGE = re.compile(r"[A-Za-z_.]*Message\(_?role=(?:<[\w.]+: )?'([\w-]+)'")
+
+#: Names under which requests, and responses, lie in other objects.
+_AROUND_REQUESTS = ("kwargs", "request", "body", "params", "inputs", "input", "llm_request", "arguments")
+_AROUND_RESPONSES = (
+    "response",
+    "result",
+    "output",
+    "outputs",
+    "body",
+    "data",
+    "raw",
+    "llm_response",
+    "value",
+)
+#: What says why an answer ended.
+_ENDS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason")
+#: Where the answers stand in a response; another one is an answer itself.
+_ANSWERS = frozenset((*_RESPONSES, "generations", "replies", "output", "response"))
+_CONTENTS = ("content", "text", "message", "parts", "tool_calls", "toolCalls")
 
 #: Where the model that was asked for stands in an exchange: under its own name is the one that answered.
 REQUEST_MODEL = "request_model"
 #: Names by which an object of counts is known, and how long one can be.
-_COUNTS = ({"input_tokens", "output_tokens"}, {"input", "output", "total"})
+_COUNTS = (
+    {"input_tokens", "output_tokens"},
+    {"input", "output", "total"},
+    {"inputTokens", "outputTokens"},
+    {"prompt_tokens", "completion_tokens"},
+    {"promptTokens", "completionTokens"},
+    {"promptTokenCount", "candidatesTokenCount"},
+)
 _LONGEST_USAGE = 1_000
+#: Keys of an object of parameters, and of what is none, and how long one can be.
+_MODELS = ("model", "model_name", "model_id")
+_PARAMETERS = frozenset(
+    ("temperature", "stream", "top_p", "stop", "seed", "max_tokens", "max_completion_tokens", "tool_choice")
+)
+_OF_RESPONSES = frozenset((*_RESPONSES, "usage", "id", "object", "content", "messages"))
+_LONGEST_PARAMETERS = 20_000
 #: Only a value with one of these in it can be a response.
-_MARKS = ("choices", "candidates", "stop_reason", "stopReason", '"response"')
+_MARKS = (
+    *("choices", "candidates", "stop_reason", "stopReason", "replies", '"response"'),
+    *("finish_reason", "finishReason"),
+)
 
 
 def exchange_by_keys(attributes: Mapping[str, object], read: Reader = read_value) -> dict[str, object] | None:
@@ -53,17 +96,34 @@ def exchange_by_values(
 ) -> dict[str, object] | None:
     """Return the request that is one value, and the response that is another, in one object."""
     marked = (
-        value for value in attributes.values() if isinstance(value, str) and any(m in value for m in _MARKS)
+        value
+        for value in attributes.values()
+        if _may_hold(value) and (not isinstance(value, str) or any(m in value for m in _MARKS))
     )
-    response = next((said for value in marked if _is_response(said := _read(value, read))), None)
-    if not isinstance(response, dict):
+    response = next(
+        (found for value in marked if (found := _response_in(_read(value, read))) is not None), None
+    )
+    if response is None:
         return None
     for value in attributes.values():
-        request = _read(value, read) if isinstance(value, str) else None
-        if isinstance(request, dict) and _is_request(request):
+        request = _read(value, read) if _may_hold(value) else None
+        if isinstance(request, list) and _are_messages(request) and not _is_answer(request):
+            listed: dict[str, object] = {"messages": request}
+            request = listed
+        if isinstance(request, dict) and request is not response and _is_request(request):
             asked = {key: said for key, said in request.items() if key != "model"}
-            return {**asked, REQUEST_MODEL: request.get("model"), **response}
+            said = (
+                response if not response.keys().isdisjoint(_ANSWERS) else {**response, "choices": [response]}
+            )
+            return {**asked, REQUEST_MODEL: request.get("model"), **said}
     return None
+
+
+def _response_in(value: object) -> dict[str, object] | None:
+    """Return a whole response: an object, or the list of its choices."""
+    if _are_choices(value):
+        return {"choices": value}
+    return value if isinstance(value, dict) and _is_response(value) else None
 
 
 def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value) -> object:
@@ -73,13 +133,14 @@ def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value
     it is an answer.
     """
     for key, value in attributes.items():
-        if isinstance(value, str) and value[:1] in ("[", "{") and not _OF_ANSWERS.search(key):
+        if key[:7] != _CONVENTIONS and _may_hold(value) and not _OF_ANSWERS.search(key):
             said = _read(value, read)
-            if isinstance(said, dict):
-                if _is_request(said) or any(_are_messages(said.get(name)) for name in _REQUESTS):
-                    return said
-            elif _are_messages(said) and not _is_answer(said):
-                return said
+            for each in _with_inner(said, _AROUND_REQUESTS):
+                if isinstance(each, dict):
+                    if _is_request(each) or any(_are_messages(each.get(name)) for name in _REQUESTS):
+                        return each
+                elif _are_messages(each) and not _is_answer(each):
+                    return each
     return None
 
 
@@ -89,23 +150,78 @@ def response_by_shape(attributes: Mapping[str, object], read: Reader = read_valu
     Attributes of the GenAI conventions are not looked at, nor is one whose name says that it was given to the model.
     """
     for key, value in attributes.items():
-        if isinstance(value, str) and value[:1] in ("[", "{") and not _OF_REQUESTS.search(key):
+        if key[:7] != _CONVENTIONS and _may_hold(value) and not _OF_REQUESTS.search(key):
             said = _read(value, read)
-            inner = said.get("message") if isinstance(said, dict) else None
-            if _is_response(said) or _is_answer(said) or _is_answer([said]) or _is_answer([inner]):
-                return said
+            for each in _with_inner(said, _AROUND_RESPONSES):
+                inner = each.get("message") if isinstance(each, dict) else None
+                if _is_response(each) or _is_answer(each) or _is_answer([each]) or _is_answer([inner]):
+                    return each
+                if _are_choices(each):
+                    return {"choices": each}
     return None
+
+
+def _with_inner(said: object, around: tuple[str, ...]) -> Iterator[object]:
+    """Yield a value, then what it holds under a name of a wrapper, one after the other; two deep."""
+    yield said
+    for key in around if isinstance(said, dict) else ():
+        inner = said.get(key) if isinstance(said, dict) else None
+        if isinstance(inner, (dict, list)) and inner:
+            yield inner
+            for name in around if isinstance(inner, dict) else ():
+                deeper = inner.get(name) if isinstance(inner, dict) else None
+                if isinstance(deeper, (dict, list)) and deeper:
+                    yield deeper
+
+
+def _are_choices(value: object) -> bool:
+    """Tell whether a value is a list of choices, each with its message and why it ended."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(each, dict)
+            and isinstance(each.get("message"), dict)
+            and not each.keys().isdisjoint(_ENDS)
+            for each in value
+        )
+    )
 
 
 def usage_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
     """Return the first object of counts among which are those of the tokens of a request and of its answer."""
     for value in attributes.values():
-        if isinstance(value, str) and value[:1] == "{" and len(value) < _LONGEST_USAGE and "put" in value:
+        if (
+            isinstance(value, str)
+            and value[:1] == "{"
+            and len(value) < _LONGEST_USAGE
+            and ("put" in value or "ompt" in value)
+        ):
             said = _read(value, read)
             if (
                 isinstance(said, dict)
                 and any(pair <= said.keys() for pair in _COUNTS)
-                and all(count is None or isinstance(count, int | float) for count in said.values())
+                and all(count is None or isinstance(count, int | float | dict) for count in said.values())
+            ):
+                return said
+    return None
+
+
+def parameters_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
+    """Return the first object that holds the parameters of a request: the model's name and how it is to answer."""
+    for value in attributes.values():
+        if (
+            isinstance(value, str)
+            and value[:1] == "{"
+            and len(value) < _LONGEST_PARAMETERS
+            and "model" in value
+        ):
+            said = _read(value, read)
+            if (
+                isinstance(said, dict)
+                and any(isinstance(said.get(name), str) for name in _MODELS)
+                and not said.keys().isdisjoint(_PARAMETERS)
+                and said.keys().isdisjoint(_OF_RESPONSES)
             ):
                 return said
     return None
@@ -153,11 +269,14 @@ def _role(message: object) -> str:
     path = message.get("id")
     if "lc" in message and isinstance(path, list) and path and isinstance(path[-1], str):
         return path[-1].removesuffix("Chunk").removesuffix("Message").lower()
-    role = message.get("role")
-    if role is None and message.get("type") in _TYPES and ("content" in message or "data" in message):
-        role = message["type"]
-    told = message.keys() & {"content", "parts", "tool_calls", "contents", "text", "blocks"}
-    return role.lower() if isinstance(role, str) and told else ""
+    role = next((said for name in _ROLES if (said := message.get(name))), None)
+    kind = message.get("type")
+    if role is None and kind in _TYPES and ("content" in message or "data" in message):
+        role = kind
+    if role is None and isinstance(kind, str) and kind.endswith("Message") and "content" in message:
+        role = kind.removesuffix("Message")
+    told = message.keys() & {"content", "parts", "tool_calls", "toolCalls", "contents", "text", "blocks"}
+    return role.rpartition(".")[2].lower() if isinstance(role, str) and told else ""
 
 
 def _is_request(value: dict[str, object]) -> bool:
@@ -179,6 +298,10 @@ def _is_response(value: object) -> bool:
         )
     if any(isinstance(value.get(name), list) and value[name] for name in ("generations", "replies")):
         return True
+    if any(isinstance(value.get(name), str) for name in _ENDS) and any(name in value for name in _CONTENTS):
+        return True
+    if isinstance(value.get("toolCalls"), list) and isinstance(value.get("text"), str):
+        return True
     if value.get("object") == "response" or "stopReason" in value:
         return isinstance(value.get("output"), list | dict)
     return (
@@ -188,7 +311,32 @@ def _is_response(value: object) -> bool:
 
 def _read(value: object, read: Reader) -> object:
     said = read(value)
-    if isinstance(said, str) and said[:1] in ("[", "{"):
+    if isinstance(said, str) and said[:2] in ('"[', '"{'):
+        inner = read_json(said)
+        said = read(inner) if isinstance(inner, str) else said
+    if isinstance(said, str) and (said[:1] in ("[", "{") or _is_printed(said)):
         printed = read_repr(said)
         return said if isinstance(printed, Unreadable) else printed
-    return said
+    return plain_value(said)
+
+
+def plain_value(value: object) -> object:
+    """Return what was wrapped with a word for its form, as `{"type": "json", "value": …}`; anything else as it is."""
+    if isinstance(value, dict) and value.keys() == _WRAPPED and value["type"] in _FORMS:
+        return value["value"]
+    return value
+
+
+def _is_printed(text: str) -> bool:
+    """Tell whether a text looks like an object that Python printed by its constructor."""
+    return text[:1].isupper() and text[-1:] == ")" and _CONSTRUCTOR.match(text) is not None
+
+
+def _may_hold(value: object) -> bool:
+    """Tell whether a value may hold a request or a response."""
+    if isinstance(value, str):
+        first = value[:1]
+        if first in _BEGINS:
+            return first != '"' or value[1:2] in _BEGINS
+        return value[-1:] == ")" and _is_printed(value)
+    return isinstance(value, (list, dict)) and bool(value)

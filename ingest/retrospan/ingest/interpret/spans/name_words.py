@@ -15,8 +15,8 @@ from retrospan.ingest.interpret.spans.vocabulary import INPUT, INPUT_TOKENS, OUT
 MODEL = "*model"
 #: The words for what a shape stands for, the most telling first, each with a part of every name that says it.
 WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    INPUT: (("input", "input"), ("arguments", "arguments")),
-    OUTPUT: (("output", "output"), ("result", "result")),
+    INPUT: (("input", "nput"), ("arguments", "rguments"), ("args", "rgs"), ("parameters", "arameters")),
+    OUTPUT: (("output", "utput"), ("result", "esult"), ("response", "esponse"), ("return", "eturn")),
     INPUT_TOKENS: (("input tokens", "oken"),),
     OUTPUT_TOKENS: (("output tokens", "oken"),),
     MODEL: (("model", "model"),),
@@ -25,14 +25,22 @@ _NAMES_KEPT = 8_192
 
 
 def _at_the_end(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[.:_/]){word}(?:[._:](?:value|data|content|text|json|body))?$")
+    """Return what finds a word at the end of a name, between marks or by a capital letter, and what may follow it."""
+    capital = word[0].upper() + word[1:]
+    return re.compile(
+        rf"(?:(?:^|[.:_/]){word}|[a-z]{capital})(?:[._:](?:value|data|content|text|json|body))?$"
+    )
 
 
 _ENDINGS = {
     "input": _at_the_end("inputs?"),
     "arguments": _at_the_end("arguments"),
+    "args": _at_the_end("args"),
+    "parameters": _at_the_end("parameters"),
     "output": _at_the_end("outputs?"),
-    "result": _at_the_end("result"),
+    "result": _at_the_end("results?"),
+    "response": _at_the_end("response"),
+    "return": _at_the_end("return(?:_value|ed|Value)?"),
 }
 #: What makes a count one of something else than the tokens of a request or an answer.
 _OF_PARTS = re.compile("cach|reason|detail|audio|total|image|max|limit|budget|cost")

@@ -16,6 +16,11 @@ MAX_CHARS = 200_000
 
 #: `<MessageRole.USER: 'user'>` and `<Kind.A: 1>`: an enumeration's member, read as its value.
 _ENUM = re.compile(r"<[A-Za-z_][\w.]*: ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|-?\d+)>")
+#: The name of a field, as Pydantic prints the fields of an object, and how many such an object may have.
+_FIELD = re.compile(r"(?:\A| )([A-Za-z_]\w*)=")
+MOST_FIELDS = 50
+#: What says who speaks a message.
+_SAYS_WHO = frozenset(("role", "type"))
 _START = re.compile(r"\s*(?:[A-Za-z_][\w.]*\(|[\[{(])")
 
 
@@ -23,6 +28,32 @@ def read_repr(text: str) -> object:
     """Return the value that the text spells, or Unreadable."""
     if len(text) > MAX_CHARS or not _START.match(text):
         return Unreadable("not a printed Python object")
+    return read_literal(text)
+
+
+def read_fields(text: str) -> object:
+    """Return the object whose fields the text spells one after another, `content='…' name='…'`, or Unreadable."""
+    marks = [*_FIELD.finditer(text)] if len(text) <= MAX_CHARS else []
+    if not marks or marks[0].start() or len(marks) > MOST_FIELDS:
+        return Unreadable("not the fields of a printed Python object")
+    found: dict[str, object] = {}
+    begin = 0
+    while begin < len(marks):
+        for end in range(begin + 1, len(marks) + 1):
+            # What looks like the next field may stand inside of this one's text.
+            stop = marks[end].start() if end < len(marks) else len(text)
+            value = read_literal(text[marks[begin].end() : stop])
+            if not isinstance(value, Unreadable):
+                found[marks[begin][1]] = value
+                begin = end
+                break
+        else:
+            return Unreadable("not the fields of a printed Python object")
+    return found
+
+
+def read_literal(text: str) -> object:
+    """Return the value that the text spells, whatever it is, or Unreadable."""
     try:
         return _value(ast.parse(_ENUM.sub(r"\1", text.strip()), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -39,10 +70,19 @@ def _value(node: ast.expr) -> object:
             return {_key(key): _value(value) for key, value in zip(keys, values, strict=True)}
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return -number
-        case ast.Call(args=arguments, keywords=keywords):
+        case ast.Call(func=function, args=arguments, keywords=keywords):
             found = {word.arg.lstrip("_"): _value(word.value) for word in keywords if word.arg}
+            if keywords and not arguments and found.keys().isdisjoint(_SAYS_WHO):
+                found = _named(found, function)
             return {**found, "args": [_value(item) for item in arguments]} if arguments else found
     raise ValueError("not a literal or a constructor")
+
+
+def _named(found: dict[str, object], function: ast.expr) -> dict[str, object]:
+    """Return a message that does not say who speaks with the name of its class, which does."""
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    is_message = name.removesuffix("Chunk").endswith("Message") and "content" in found
+    return {"type": name.removesuffix("Chunk"), **found} if is_message else found
 
 
 def _key(node: ast.expr | None) -> str:

@@ -14,6 +14,7 @@ from retrospan.ingest.interpret.spans.exchange import (
     request_by_shape,
     response_by_shape,
 )
+from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
@@ -53,6 +54,7 @@ class SpanFields:
         self._keys: AbstractSet[str] = (
             span.attributes.keys() if len(self.all) == 1 else set[str]().union(*self.all)
         )
+        self._span = span
         self._listed: str | None = None
         self._indexed: frozenset[str] | None = None
         self._exchange: object = _UNREAD
@@ -110,6 +112,9 @@ class SpanFields:
         """What the model was asked, as a value shows by its shape."""
         if self._request is _UNREAD:
             self._request = request_by_shape(self.all[0], self.read)
+            if self._request is None and (self._span.events or self._span.logs):
+                told = (request_by_shape(each, self.read) for each in self._told_beside())
+                self._request = next((each for each in told if each is not None), None)
         return self._request
 
     @property
@@ -117,7 +122,19 @@ class SpanFields:
         """What the model answered, as a value shows by its shape."""
         if self._response is _UNREAD:
             self._response = response_by_shape(self.all[0], self.read)
+            if self._response is None and (self._span.events or self._span.logs):
+                told = (response_by_shape(each, self.read) for each in self._told_beside())
+                self._response = next((each for each in told if each is not None), None)
         return self._response
+
+    def _told_beside(self) -> Iterator[Attributes]:
+        """Yield what events and log records say, in their order: none of those that tell of an exception."""
+        for event in self._span.events:
+            if event.name not in EXCEPTIONS:
+                yield event.attributes
+        for record in sorted(self._span.logs, key=lambda record: record.order):
+            if record.event not in EXCEPTIONS:
+                yield {**({"body": record.body} if record.body else {}), **record.attributes}
 
     @cached_property
     def requests(self) -> list[object]:

@@ -1,0 +1,65 @@
+"""Invariants of ends: what a run that ended well asked for was done, and a call that was made again had not succeeded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
+from retrospan.ingest.json_text import write_json
+
+
+def calls_at_the_end(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the last answer of a run that ended well, where it asks for tools and nothing shows what became of any."""
+    last = run.calls.models[-1] if run.calls.models else None
+    if run.outcome != "ok" or run.answer is not None or last is None:
+        return
+    asked = [tool for tool in run.calls.tools if tool.asked is not None and tool.asked.by == last.ordinal]
+    if asked and all(tool.status == "unknown" for tool in asked):
+        names = ", ".join(tool.name for tool in asked)
+        reason = "the last answer asks for this, nothing shows what became of it, and the run ended well"
+        yield issue(last.span.sent.span_id, "output", names, reason)
+
+
+def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first prompt that holds no result of a tool, though the agent's answer before it asked for tools that ran."""
+    before: dict[str | None, ModelCall] = {}
+    ran = {tool.asked.by for tool in run.calls.tools if tool.asked is not None and tool.span is not None}
+    for call in run.calls.models:
+        earlier = before.get(call.span.agent_name)
+        before[call.span.agent_name] = call
+        if earlier is None or earlier.ordinal not in ran or call.input != earlier.input or not call.input:
+            continue
+        if earlier.span.sent.done_at <= call.span.sent.started_at:
+            reason = "the prompt before it again, though tools ran that its answer asked for"
+            yield issue(call.span.sent.span_id, "input_messages", "", reason)
+            return
+
+
+def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield texts that only a message tells as the result of a tool, where the same call was made again and the tool then
+    returned an object: the first may have been told how it failed."""
+    told = {tool.name for tool in run.calls.tools if tool.span is None and tool.status == "ok"}
+    before: dict[str, ToolCall] = {}
+    for tool in run.calls.tools:
+        if tool.name not in told:
+            continue
+        key = write_json([tool.name, tool.arguments])
+        earlier = before.get(key)
+        if (
+            earlier is not None
+            and earlier.span is None
+            and earlier.status == "ok"
+            and not _is_object(earlier.result)
+            and tool.status == "ok"
+            and _is_object(tool.result)
+        ):
+            reason = "the same call was made again and returned an object: this text may be an error"
+            yield issue("", "tool_calls", str(earlier.result), reason)
+        before[key] = tool
+
+
+def _is_object(result: object) -> bool:
+    """Tell whether a tool returned an object, also one that Python printed; what returns nothing fits either."""
+    return isinstance(result, (dict, list)) or not result or str(result)[:1] in ("{", "[")

@@ -1,0 +1,78 @@
+"""A model call whose content stands on the step right around it: what that was given is the prompt, what it returned the answer.
+
+Only where the step holds this one call and nothing else that answers, and where the call itself does not say it: it says
+no prompt, or no answer, or ended for calls that it does not hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.completion import agree
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request, parse_usage
+from retrospan.ingest.interpret.spans.exchange import asks
+
+_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
+_STEPS = ("step", "other")
+
+
+def complete_from_steps(tree: Tree) -> None:
+    """Complete model calls from the steps around them, in place."""
+    calls = [span for span in tree.spans if span.operation == "inference" and not span.is_told]
+    lacking = [span for span in calls if not span.input or _lacks_answer(span)]
+    if not lacking:
+        return
+    inside: dict[NormalizedSpan, int] = {}
+    for span in calls:
+        parent = tree.parent(span)
+        if parent is not None:
+            inside[parent] = inside.get(parent, 0) + 1
+    for span in lacking:
+        step = tree.parent(span)
+        if step is not None and step.operation in _STEPS and inside[step] == 1:
+            _complete(span, step)
+
+
+def _lacks_answer(span: NormalizedSpan) -> bool:
+    if span.failed:
+        return False
+    reasons = span.finish_reasons
+    return not span.output or (
+        not _calls(span.output) and (not reasons or any(_FOR_TOOLS.search(reason) for reason in reasons))
+    )
+
+
+def _complete(span: NormalizedSpan, step: NormalizedSpan) -> None:
+    fields = step.fields
+    if not span.input:
+        given = parse_request(fields.request or step.framework_input).messages
+        if any(message["role"] == "user" for message in given):
+            system: list[Part] = []
+            while given and given[0]["role"] == "system":
+                system, given = [*system, *given[0]["parts"]], given[1:]
+            span.input, span.system = given, span.system or system
+    if _lacks_answer(span):
+        returned = fields.response or step.framework_output
+        answer = [] if returned is None or asks(returned) else parse_answer(returned)
+        is_answer = bool(answer) and all(message["role"] == "assistant" for message in answer)
+        if is_answer and (_calls(answer) or not span.output) and _tells(answer, span.output):
+            span.output = answer
+            if span.response_model is None:
+                span.response_model = parse_usage(returned).model
+
+
+def _tells(answer: list[Message], said: list[Message]) -> bool:
+    """Tell whether an answer says all that is known of it."""
+    return agree(answer, said) or _text(said) in ("", _text(answer))
+
+
+def _text(messages: Iterable[Message]) -> str:
+    return "".join(map(text_of, messages)).strip()
+
+
+def _calls(messages: Iterable[Message]) -> list[Part]:
+    return [part for message in messages for part in parts_of(message, "tool_call")]

@@ -1,0 +1,58 @@
+/** OpenAI's client in a loop of one's own, with Traceloop's SDK: agent and tools are its wrappers. */
+import * as traceloop from "@traceloop/node-server-sdk";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import OpenAI from "openai";
+import { INSTRUCTIONS, MODEL, MODEL_URL, TOOLS, TURNS } from "./shop.mjs";
+
+traceloop.initialize({
+  appName: "orla-support",
+  exporter: new OTLPTraceExporter(),
+  disableBatch: true,
+  traceloopSyncEnabled: false,
+  silenceInitializationMessage: true,
+  instrumentModules: { openAI: OpenAI },
+});
+const client = new OpenAI({ apiKey: "none", baseURL: `${MODEL_URL}/v1`, maxRetries: 0 });
+const tools = Object.entries(TOOLS).map(([name, { description, types }]) => ({
+  type: "function",
+  function: {
+    name,
+    description,
+    parameters: {
+      type: "object",
+      properties: Object.fromEntries(Object.entries(types).map(([key, type]) => [key, { type }])),
+      required: Object.keys(types),
+    },
+  },
+}));
+const messages = [{ role: "system", content: INSTRUCTIONS }];
+
+async function run(call) {
+  const input = JSON.parse(call.function.arguments);
+  try {
+    return await traceloop.withTool({ name: call.function.name }, TOOLS[call.function.name].run, input);
+  } catch (error) {
+    return `Error: ${error.message}`;
+  }
+}
+
+async function answer(turn) {
+  messages.push({ role: "user", content: turn });
+  for (;;) {
+    const done = await client.chat.completions.create({ model: MODEL, messages, tools });
+    const said = done.choices[0].message;
+    messages.push(said);
+    if (!said.tool_calls) return said.content;
+    for (const call of said.tool_calls) {
+      const result = await run(call);
+      const content = typeof result === "string" ? result : JSON.stringify(result);
+      messages.push({ role: "tool", tool_call_id: call.id, content });
+    }
+  }
+}
+
+try {
+  for (const turn of TURNS) console.log(await traceloop.withAgent({ name: "orla" }, answer, turn));
+} finally {
+  await traceloop.forceFlush();
+}
