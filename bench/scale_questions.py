@@ -22,7 +22,7 @@ _PERIOD = timedelta(days=40)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. `mark` is what it may take at a million spans, in milliseconds of processor time; 0 is no mark.
+    """One question. `mark` is what it may take at a million spans, in milliseconds of processor time; 0 for none.
 
     `flat` is what must not grow with the warehouse.
     """

@@ -31,6 +31,8 @@ GRACE_SECONDS = 0.1
 #: How long an agent takes for its 847 observations, and how long it may take to start.
 AGENT_SECONDS, START_SECONDS = 2.0, 60.0
 ARRIVE_SECONDS = 60.0
+#: So many are delivered and examined at the same time: each waits for the interpreter most of the time.
+FOLLOWERS = 4
 WAYS = ("spool", "moved spool", "collector later", "no spool")
 
 
@@ -196,22 +198,15 @@ def survive(
     endpoint = f"http://{served.ports['http']}"
     outcomes = {"running", "lost"} if way == "no spool" else {"killed"}
 
-    def follow(story: Story, spool: Path | None) -> None:
+    def follow(story: Story, spool: Path | None) -> tuple[Story, int, int, list[str]]:
         if spool is not None:
             if way == "moved spool":
                 spool = spool.rename(spool.with_name(f"{spool.name}-moved"))
             deliver(spool, endpoint)
-        wanted, found, broken = examine(served, story, grace, outcomes)
-        survival.kills += 1
-        survival.early += not story.said
-        survival.said += wanted
-        survival.found += found
-        survival.broken += broken
-        if sys.stderr.isatty():
-            print(f"\r{way}: {survival.kills}/{kills}", end="", file=sys.stderr)
+        return story, *examine(served, story, grace, outcomes)
 
-    with ThreadPoolExecutor(1) as behind:
-        following: list[Future[None]] = []
+    with ThreadPoolExecutor(FOLLOWERS) as behind:
+        following: list[Future[tuple[Story, int, int, list[str]]]] = []
         for number in range(kills):
             run_id = f"{way.replace(' ', '-')}-{number}" if number % 2 else "-"
             spool = None if way == "no spool" else folder / f"spool-{way.replace(' ', '-')}-{number}"
@@ -219,8 +214,15 @@ def survive(
             now = "http://127.0.0.1:9" if way == "collector later" else endpoint
             story = kill_agent(now, run_id, spool, chance.uniform(0, AGENT_SECONDS * 1.1))
             following.append(behind.submit(follow, story, spool))
+            if sys.stderr.isatty():
+                print(f"\r{way}: {number + 1}/{kills}", end="", file=sys.stderr)
     for each in following:
-        each.result()
+        story, wanted, found, broken = each.result()
+        survival.kills += 1
+        survival.early += not story.said
+        survival.said += wanted
+        survival.found += found
+        survival.broken += broken
     return survival
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.processes import TOP, BenchError, Served, pipe_of
-from bench.survival import GRACE_SECONDS, deliver, wait_until
+from bench.survival import FOLLOWERS, GRACE_SECONDS, deliver, wait_until
 
 AGENT = TOP / "bench/survival_framework_agent.py"
 AGENT_SECONDS = 2.0
@@ -195,24 +195,25 @@ def survive(
     endpoint = f"http://{served.ports['http']}"
     outcomes = {"killed"} if way == "spool" else {"running", "lost"}
 
-    def follow(story: Story, spool: Path | None) -> None:
+    def follow(story: Story, spool: Path | None) -> tuple[Story, list[str]]:
         if spool is not None:
             deliver(spool, endpoint)
-        survival.broken += examine(served, story, outcomes)
-        survival.kills += 1
-        survival.begun += len(story.surely(story.begun))
-        survival.ended += len(story.surely(story.ended))
-        if sys.stderr.isatty():
-            print(f"\r{name}, {way}: {survival.kills}/{kills}", end="", file=sys.stderr)
+        return story, examine(served, story, outcomes)
 
-    with forker(name, python, folder) as forking, ThreadPoolExecutor(1) as behind:
-        following: list[Future[None]] = []
+    with forker(name, python, folder) as forking, ThreadPoolExecutor(FOLLOWERS) as behind:
+        following: list[Future[tuple[Story, list[str]]]] = []
         for number in range(kills):
             spool = folder / f"spool-{name}-{number}" if way == "spool" else None
             story = kill_agent(forking, endpoint, spool, chance.uniform(0, AGENT_SECONDS))
             following.append(behind.submit(follow, story, spool))
+            if sys.stderr.isatty():
+                print(f"\r{name}, {way}: {number + 1}/{kills}", end="", file=sys.stderr)
     for each in following:
-        each.result()
+        story, broken = each.result()
+        survival.kills += 1
+        survival.begun += len(story.surely(story.begun))
+        survival.ended += len(story.surely(story.ended))
+        survival.broken += broken
     return survival
 
 

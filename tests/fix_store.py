@@ -21,9 +21,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedWarehou
     warehouse.close()
 
 
-@pytest.fixture
-def warehouse(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
-    """The engine with every table there and empty; `warehouse.connect()` gives further connections."""
+def _emptied(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
     store = engine.connect()
     Migrations(store).apply()
     # Only what holds something: to empty sixty empty tables takes most of a second.
@@ -35,6 +33,18 @@ def warehouse(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
         store.command("TRUNCATE TABLE {name:Identifier}", {"name": str(name)})
     store.close()
     return engine
+
+
+@pytest.fixture
+def warehouse(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
+    """The engine with every table there and empty; `warehouse.connect()` gives further connections."""
+    return _emptied(engine)
+
+
+@pytest.fixture(scope="module")
+def module_warehouse(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
+    """The same for tests of one file that only read what is written once; no other may be among them."""
+    return _emptied(engine)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -193,3 +195,25 @@ def test_an_open_collector_answers_under_addresses_and_no_foreign_name(
         assert ask(port, "/?query=SELECT%201", Host="192.0.2.7", Origin="http://192.0.2.8")[0] == 403
     finally:
         sql.stop(5)
+
+
+def test_a_query_is_stopped_only_with_the_token_that_asked_it(port: int) -> None:
+    answers: list[tuple[int, str, Mapping[str, str]]] = []
+    mine, other = {"authorization": "Bearer Reader-1"}, {"authorization": "Bearer Admin-1"}
+    endless = threading.Thread(
+        target=lambda: answers.append(
+            ask(port, "/?query_id=mine", b"SELECT count() FROM numbers(1e13)", **mine)
+        )
+    )
+    endless.start()
+    test, kill = b"KILL QUERY WHERE query_id = 'mine' TEST", b"KILL QUERY WHERE query_id = 'mine'"
+    deadline = time.monotonic() + 20
+    while not ask(port, "/", test, **mine)[1] and time.monotonic() < deadline:
+        time.sleep(0.02)
+    status, said, headers = ask(port, "/", kill, **other)
+    assert (status, headers["x-clickhouse-exception-code"]) == (403, "497"), said
+    assert ask(port, "/", kill)[0] == 401
+    assert answers == []
+    assert "waiting" in ask(port, "/", kill, **mine)[1]
+    endless.join(30)
+    assert answers[0][2]["x-clickhouse-exception-code"] == "394"

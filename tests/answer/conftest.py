@@ -65,8 +65,8 @@ class Port:
         return self.ask("/?" + urlencode({"query": query, **options}))
 
 
-@pytest.fixture
-def sample(warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedWarehouse]:
+def sampled(warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedWarehouse]:
+    """The warehouse with the small table and its views."""
     store = warehouse.connect()
     for statement in SET_UP:
         store.command(statement)
@@ -74,6 +74,11 @@ def sample(warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedWarehouse]:
     for statement in TEAR_DOWN:
         store.command(statement)
     store.close()
+
+
+@pytest.fixture
+def sample(warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedWarehouse]:
+    yield from sampled(warehouse)
 
 
 def started(warehouse: EmbeddedWarehouse, limits: Limits = LIMITS) -> SqlPort:

@@ -7,13 +7,14 @@ import http.client
 import struct
 import sys
 import zlib
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import lz4.block
 import lz4.frame
 import pytest
-from answer.conftest import Port
+from answer.conftest import Port, sampled, started
 from clickhouse_cityhash.cityhash import CityHash128
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,12 +23,23 @@ from retrospan.ingest.answer.encodings.blocks import BLOCK_BYTES, compressed_blo
 from retrospan.ingest.answer.encodings.form import read_form
 from retrospan.ingest.answer.encodings.limited_zstd import zstd_decompress
 from retrospan.ingest.answer.failures import _NAMES
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import SqlError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
+
+
+@pytest.fixture(scope="module")
+def port(module_warehouse: EmbeddedWarehouse) -> Iterator[Port]:
+    """One port for all of these: none of them changes anything."""
+    for sample in sampled(module_warehouse):
+        served = started(sample)
+        yield Port(served.start())
+        served.stop(5.0)
+
 
 MANY = "SELECT number, repeat('x', 100) FROM numbers(40000)"
 

@@ -238,6 +238,7 @@ def test_altered_rows_are_named(altered: Verified, alteration: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_rows_that_nobody_altered_are_not_named(altered: Verified) -> None:
     runs = {trace_of(name) for name in TOUCHED}
     for where in altered.wrong:
@@ -322,6 +323,7 @@ def test_files_that_were_removed_beside_the_log_are_missed(data: Path, removed: 
     assert any("was missing" in reason for reason in found.health["reasons"]), found.health["reasons"]
 
 
+@pytest.mark.long
 def test_an_archive_that_was_recompressed_is_named(data: Path) -> None:
     segments = archived_in(data / "log")
     for segment in segments:

@@ -90,11 +90,8 @@ WORST = (
     "empty resources",
     "empty spans",
     "empty attributes",
-    "many spans, each full",
-    "elements of a list",
     "wire groups",
     "JSON: empty resources",
-    "gzip: empty resources in many members",
 )
 
 

@@ -43,6 +43,7 @@ def test_deep_runs_of_every_kind_are_read(served: Served) -> None:
     assert health["status"] == "ok", health["reasons"]
 
 
+@pytest.mark.long
 def test_commands_show_a_deep_run(served: Served) -> None:
     run = DeepRun(DEEP, *SHAPES["other-tools"])
     served.send(bodies_of(run))

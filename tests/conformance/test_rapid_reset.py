@@ -41,6 +41,7 @@ def resident_bytes(process: int) -> int:
     return int(line.split()[1]) * 1024
 
 
+@pytest.mark.long
 @pytest.mark.requirement("R28")
 def test_streams_that_are_reset_at_once_hold_nobody_up_and_leave_nothing(served: Served) -> None:
     body = make.traces(make.span()).SerializeToString()

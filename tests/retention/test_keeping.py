@@ -143,6 +143,7 @@ def test_a_hold_is_not_shortened(keeper: Keeper) -> None:
         keeper.marks.flag({"run": run, "why": "x"})
 
 
+@pytest.mark.long
 def test_what_was_said_of_a_trace_holds_for_the_run_that_it_was_joined_to(keeper: Keeper) -> None:
     keeper.send([linked_run("later", "first", "continues"), agent_run("plain", "ok")])
     keeper.settle()

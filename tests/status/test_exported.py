@@ -116,6 +116,7 @@ def test_every_metric_of_the_table_is_sent(
         served.kill()
 
 
+@pytest.mark.long
 def test_a_target_that_refuses_is_reported_once_and_disturbs_nothing(
     tmp_path: Path, target: Target, recordings: dict[str, Recording]
 ) -> None:

@@ -13,7 +13,7 @@ from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.inlining import inlined, placed
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.narrowing import narrowed
-from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.queries.catalogue import install
 
 
@@ -21,6 +21,15 @@ from retrospan.queries.catalogue import install
 def views(store: EmbeddedStore) -> Iterator[EmbeddedStore]:
     install(store)
     yield store
+
+
+@pytest.fixture(scope="module")
+def module_views(module_warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedStore]:
+    """The same for a file whose tests only read what its own fixture writes."""
+    connection = module_warehouse.connect()
+    install(connection)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture

@@ -26,8 +26,9 @@ ODD_SENT = "it's 50% a\\\\b/\\t\\n\u00e9"
 WALK = "SELECT * FROM provenance(ref = {ref:String}, depth = {depth:UInt32}, direction = 'up') ORDER BY ALL"
 
 
-@pytest.fixture
-def told(views: EmbeddedStore) -> EmbeddedStore:
+@pytest.fixture(scope="module")
+def told(module_views: EmbeddedStore) -> EmbeddedStore:
+    views = module_views
     for run_id, query in (("r", "a"), (ODD, "b")):
         story = Story(run_id)
         story.hear(text("user", "x"))
@@ -39,10 +40,10 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
     return views
 
 
-@pytest.fixture
-def port(told: EmbeddedStore, warehouse: EmbeddedWarehouse) -> Iterator[Port]:
+@pytest.fixture(scope="module")
+def port(told: EmbeddedStore, module_warehouse: EmbeddedWarehouse) -> Iterator[Port]:
     assert told
-    served = started(warehouse, replace(LIMITS, query_seconds=60.0))
+    served = started(module_warehouse, replace(LIMITS, query_seconds=60.0))
     yield Port(served.start())
     served.stop(5.0)
 

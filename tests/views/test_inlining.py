@@ -14,8 +14,9 @@ from retrospan.queries import catalogue
 STATE = "run_state(run_id = 'r', step = 1)"
 
 
-@pytest.fixture
-def told(views: EmbeddedStore) -> EmbeddedStore:
+@pytest.fixture(scope="module")
+def told(module_views: EmbeddedStore) -> EmbeddedStore:
+    views = module_views
     for run_id, query in (("r", "a"), ("s'", "b")):
         story = Story(run_id)
         story.hear(text("user", "x"))

@@ -6,6 +6,7 @@ either gives what the engine gives for the reader's own, or fails where that fai
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping
@@ -135,8 +136,9 @@ REFUSED = [
 ]
 
 
-@pytest.fixture
-def told(views: EmbeddedStore) -> EmbeddedStore:
+@pytest.fixture(scope="module")
+def told(module_views: EmbeddedStore) -> EmbeddedStore:
+    views = module_views
     for run_id, query in (("r", "a"), ("s", "b")):
         story = Story(run_id)
         story.hear(text("user", "x"))
@@ -178,6 +180,7 @@ def _port_writes(sql: str) -> str:
     return narrowed(inlined(lean(sql)), {name: str(value) for name, value in PARAMETERS.items()})
 
 
+@functools.cache  # nothing is written meanwhile
 def _answer(store: EmbeddedStore, sql: str) -> str | None:
     """Return names, types and rows; None for an error."""
     used = {name: value for name, value in PARAMETERS.items() if f"{{{name}:" in sql}

@@ -79,6 +79,7 @@ def test_a_killed_run_tells_who_it_was_and_what_it_was_doing(
     }
 
 
+@pytest.mark.long
 def test_a_resume_settles_what_it_executes_itself(
     views: EmbeddedStore, ask: Ask, interpreter: Interpreter
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_run_is_running_while_its_process_lives_and_lost_when_that_falls_silen
     assert ask(asked) == [{"outcome": "ok", "incomplete_because": None, "ended_by": None}]
 
 
+@pytest.mark.long
 def test_processes_are_one_row_each_after_merging(views: EmbeddedStore) -> None:
     for _ in range(3):
         load(views, [], [logs_request(alive(PROCESS, 30.0)), logs_request(killed(PROCESS))])

@@ -123,14 +123,15 @@ def test_on_a_cluster_every_statement_reaches_every_node(name: str) -> None:
 
 
 @every_form
-def test_where_replicas_lag_views_choose_among_the_rows_of_every_span(form: Form) -> None:
+def test_where_others_write_or_replicas_lag_views_choose_among_the_rows_of_every_span(form: Form) -> None:
     statements = made(form)
     assert not any(re.search(r"(TO|INTO|FROM) raw_resent\b", statement) for statement in statements)
     for view in ("spans", "spans_as_sent"):
         (shaped,) = form.shaped(catalogue.load(view).definition)
         assert "WHERE false" in shaped and "WHERE true" in shaped
     assert sum("FROM raw_resent" in statement for statement in made(PLAIN)) == 2
-    assert sum("FROM raw_resent" in statement for statement in made(SERVER)) == 2
+    # Several collectors may write into one server, and no insert surely sees another at the same time.
+    assert sum("FROM raw_resent" in statement for statement in made(SERVER)) == 0
 
 
 def test_on_a_cluster_a_table_has_its_place_by_name() -> None:

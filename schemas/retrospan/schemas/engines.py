@@ -70,11 +70,11 @@ class Form:
             return []
         if self.shared:
             statement = _laid_out(statement)
+            if _NOTES_AGAIN.search(statement):
+                return []
+            statement = choosing_everywhere(statement)
         if not self.replicated:
             return [statement]
-        if _NOTES_AGAIN.search(statement):
-            return []
-        statement = choosing_everywhere(statement)
         found = _TABLE.search(statement)
         if found is None:
             return self._of_both(statement)
@@ -168,7 +168,8 @@ def cluster(name: str, *, shards: int = 1) -> Form:
 def choosing_everywhere(statement: str) -> str:
     """Return a view over spans that chooses among the rows of every span, not only where one is known to have come again.
 
-    That is known only where an insert sees whatever was stored before it: one replica may lag behind another.
+    That is known only where an insert sees whatever was stored before it: of several collectors two may insert at the same
+    time, and one replica may lag behind another.
     """
     return statement.replace(_LIES_ONCE, "false").replace(_LIES_AGAIN, "true")
 

@@ -20,6 +20,7 @@ def dies(served: Served) -> None:
     served.wait_idle()
 
 
+@pytest.mark.long
 def test_a_killed_run_is_told_by_every_command(served: Served) -> None:
     dies(served)
     assert " killed " in served.run("runs", "--outcome", "killed")

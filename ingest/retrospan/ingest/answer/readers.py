@@ -1,11 +1,16 @@
-"""Settings of every reader's connection: the engine's own limits behind the guard.
+"""The connections of readers, with the settings of every one: the engine's own limits behind the guard.
 
 docs/decisions/0005-walls-around-sql.md has the measurements.
 """
 
 from __future__ import annotations
 
-from retrospan.schemas.store import Settings
+from collections.abc import Callable
+
+from retrospan.schemas.store import Settings, Store
+
+#: Gives a connection that sees what is a tenant's.
+ReaderOf = Callable[[str], Store]
 
 #: The engine looks at the clock between blocks; its own 65,409 rows are eight times as long without a look.
 BLOCK_ROWS = 8192

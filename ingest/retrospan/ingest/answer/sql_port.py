@@ -18,14 +18,16 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from retrospan.ingest.access.fair_executor import FairExecutor
-from retrospan.ingest.access.gate import Gate, clickhouse_token
+from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.remote import RemoteGate
-from retrospan.ingest.access.tokens import Grant, Right
+from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
+from retrospan.ingest.answer.admission import Admission
 from retrospan.ingest.answer.computed.given_rows import given_rows
 from retrospan.ingest.answer.computed.lookups import TooMuch
 from retrospan.ingest.answer.encodings import Packing, most_body_bytes, opened, packed, packing_of
@@ -39,7 +41,9 @@ from retrospan.ingest.answer.failures import (
 from retrospan.ingest.answer.formats import content_type
 from retrospan.ingest.answer.guard import ACCESS_DENIED, CheckedStatement
 from retrospan.ingest.answer.questions import Question, Understanding
+from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import Circumstances, RunningQuery
+from retrospan.ingest.answer.running_queries import RunningQueries, asking, kill_of
 from retrospan.ingest.answer.slots import Slots
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.connection import CONNECTION, UNREAD_SECONDS, Connection
@@ -73,15 +77,10 @@ from retrospan.schemas.store import Parameters, Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
-#: So much of an answer is waited for before its first byte goes out: until then an error has a status of its
-#: own.
+#: So much of an answer is waited for before its first byte goes out: until then an error has a status of its own.
 _HELD_BYTES = 1 << 20
 #: How long a page that asks the engine may take.
 _PAGE_SECONDS = 10.0
-
-
-#: Gives a connection that sees what is a tenant's.
-ReaderOf = Callable[[str], Store]
 
 
 class SqlPort:
@@ -117,7 +116,8 @@ class SqlPort:
         Raises:
             ConfigError: a file of `tls` cannot be used.
         """
-        self._gate = gate or Gate()
+        gate = gate or Gate()
+        self._admission = Admission(gate)
         self._warehouse = warehouse
         self._limits = limits
         self._admin = admin
@@ -126,8 +126,9 @@ class SqlPort:
         self._ready = ready
         self._stuck = stuck
         self._body_seconds = body_seconds
+        self._kept_bytes = partial(most_body_bytes, text_bytes=limits.query_text_bytes)
         self._slots = Slots(limits.queries, limits.queries_per_token)
-        self._running: set[RunningQuery] = set()
+        self._running = RunningQueries()
         # Queries have as many threads as slots, so a waiting query cannot delay the next one.
         self._queries = FairExecutor(limits.queries, "retrospan-query")
         self._checks = FairExecutor(4, "retrospan-check")
@@ -137,7 +138,7 @@ class SqlPort:
         self._server = HttpServer(
             self._answer,
             listener or address,
-            Visitors(address, self._gate.guarded, host_names, origins),
+            Visitors(address, gate.guarded, host_names, origins),
             _refuse,
             flag="--sql",
             name="sql-port",
@@ -172,7 +173,7 @@ class SqlPort:
     def stop(self, grace: float) -> None:
         """Stop listening; running queries get `grace` seconds."""
         self._server.stop(grace)
-        left = list(self._running)
+        left = [*self._running]
         for running in left:
             running.abandon()
         for pool in (self._queries, self._checks, self._pages, self._stops):
@@ -181,7 +182,7 @@ class SqlPort:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            request = await read_request(scope, receive, self._body_bytes, self._body_seconds)
+            request = await read_request(scope, receive, self._kept_bytes, self._body_seconds)
         except Gone:
             return
         except SlowRequest as error:
@@ -195,9 +196,6 @@ class SqlPort:
         finally:
             if asked.running is not None:
                 asked.running.leave()
-
-    def _body_bytes(self, headers: Mapping[str, str]) -> int:
-        return most_body_bytes(headers.get("content-type", ""), self._limits.query_text_bytes)
 
     async def _responded(self, asked: _Asked) -> Response:
         try:
@@ -221,7 +219,7 @@ class SqlPort:
         request = asked.request
         path = request.path.rstrip("/") or "/"
         if path.startswith("/admin/v1/"):
-            await _within(self._checks, self._admit, request, "admin")
+            await _within(self._checks, self._admission.admit, request, "admin")
             return self._admin.answer(request, path.removeprefix("/admin/v1/"))
         if request.method not in ("GET", "HEAD", "POST"):
             return text(405, f"{request.method} is not supported. Use GET or POST.\n")
@@ -234,7 +232,7 @@ class SqlPort:
         if path == "/health":
             return await _within(self._pages, self._health_page, request)
         if path == "/metrics":
-            await _within(self._checks, self._admit, request, "read")
+            await _within(self._checks, self._admission.admit, request, "read")
             page = await _within(self._pages, self._metrics)
             return Response(200, page.encode(), "text/plain; version=0.0.4; charset=utf-8")
         if path.startswith("/v1/"):
@@ -247,34 +245,18 @@ class SqlPort:
 
     def _health_page(self, request: Request) -> Response:
         state = self._health()
-        if not self._may_read(request):
+        if not self._admission.may_read(request):
             state = {"status": state.get("status")}
         body = json.dumps(state, indent=2).encode() + b"\n"
         return Response(503 if state.get("status") == "failing" else 200, body, "application/json")
 
-    def _admit(self, request: Request, right: Right) -> Grant:
-        """Return the grant if the request's token has this right. Raises Unauthenticated and Forbidden."""
-        if self._gate.guarded and "password" in request.query:
-            # Addresses are kept in histories and logs: a token there is as good as published.
-            raise Unauthenticated(
-                "a token in the address is refused; send the header Authorization: Bearer TOKEN"
-            )
-        return self._gate.admit(clickhouse_token(request.headers), right)
-
-    def _may_read(self, request: Request) -> bool:
-        """Return whether details may be shown; a probe without a token is not a failure to count."""
-        if self._gate.guarded and clickhouse_token(request.headers) is None:
-            return False
-        try:
-            self._admit(request, "read")
-        except (Unauthenticated, Forbidden):
-            return False
-        return True
-
     async def _query(self, asked: _Asked) -> Response:
-        grant = await _within(self._checks, self._admit, asked.request, "read")
+        grant = await _within(self._checks, self._admission.admit, asked.request, "read")
         asked.packing = packing_of(asked.request.query, asked.request.headers)
-        question = await _within(self._checks, self._understood, asked.request)
+        request = await _within(self._checks, opened, asked.request, self._limits.query_text_bytes)
+        if (kill := kill_of(request)) is not None:
+            request = asking(request, self._running.kill(kill, grant.name))
+        question = await _within(self._checks, self._understood, request)
         if question is None:
             return text(200, "Ok.\n")
         headers = {
@@ -289,7 +271,7 @@ class SqlPort:
             hello = native.hello(self._understanding.version, SERVER)
             return packed(Response(200, hello, kind, headers), asked.packing)
         started = time.monotonic()
-        pieces = await self._begun(asked, question, grant)
+        pieces = await self._begun(asked, question, grant, headers["X-ClickHouse-Query-Id"])
         held = bytearray()
         try:
             async for piece in pieces:
@@ -305,7 +287,9 @@ class SqlPort:
         headers["X-ClickHouse-Summary"] = json.dumps(summary)
         return packed(Response(200, bytes(held), kind, headers), asked.packing)
 
-    async def _begun(self, asked: _Asked, question: Question, grant: Grant) -> AsyncIterator[bytes]:
+    async def _begun(
+        self, asked: _Asked, question: Question, grant: Grant, query_id: str
+    ) -> AsyncIterator[bytes]:
         """Start the query once there is a place for it."""
         try:
             await self._slots.take(grant.name)
@@ -323,7 +307,7 @@ class SqlPort:
                 self._counting.stopped,
             ),
         )
-        self._running.add(running)
+        self._running.add(running, query_id, grant.name, question.statement.sql)
 
         def done() -> None:
             self._running.discard(running)
@@ -363,7 +347,7 @@ class SqlPort:
     def _understood(self, request: Request) -> Question | None:
         """Return what is asked. Raises SqlError."""
         self._understanding.prepare()
-        return self._understanding.understood(opened(request, self._limits.query_text_bytes))
+        return self._understanding.understood(request)
 
     def _run(self, running: RunningQuery, question: Question, tenant: str, descriptor: int) -> None:
         """In a thread: run the query into a pipe. Raises SqlError and WarehouseUnavailable."""

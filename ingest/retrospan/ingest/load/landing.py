@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
+from retrospan.ingest.load.sql import load
 from retrospan.schemas.store import Settings, Store
 
 _SETTINGS: Settings = {
@@ -44,3 +45,12 @@ def insert_records(store: Store, data: bytes, token: str) -> None:
 def schema_path() -> str:
     """Return where the installed schema of the log's records lies; absolute, as the engine wants it."""
     return str(resources.files("retrospan.schemas").joinpath("otlp_log.proto"))
+
+
+def note_stored(store: Store, first: int) -> None:
+    """Note the traces of which spans lie there that are about to be loaded again, from record `first` on.
+
+    The engine notes by itself what comes again as another record. Whether the very same row was there before, it sees only
+    if what is being inserted is stored by then, and that is not certain. Only an embedded warehouse keeps such notes.
+    """
+    store.command(load("note_stored_traces"), {"first": first})

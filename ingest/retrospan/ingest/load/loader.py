@@ -19,7 +19,7 @@ from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
 from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, stored_items
-from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.load.landing import insert_records, note_stored
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.load.quarantine import insert_piecemeal
@@ -108,6 +108,7 @@ class Loader(Service):
         self._counted_at = self._counting_seconds = 0.0
         self._uncounted = self._prepared = False
         self._stored_at_start = 0
+        self._noted_epoch = -1
 
     @property
     def loaded_sequence(self) -> int:
@@ -287,6 +288,9 @@ class Loader(Service):
         )
         if self._log.bytes_beyond(batch.last) >= self._settings.batch_bytes:
             self._ahead.begin(batch.last)
+        if self._noted_epoch != self._ledger.epoch and self._log_number == 0:
+            note_stored(store, batch.first)
+            self._noted_epoch = self._ledger.epoch
         if content.frames:
             try:
                 insert_records(store, content.data, batch.token)

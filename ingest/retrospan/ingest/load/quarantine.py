@@ -16,7 +16,7 @@ from typing import cast
 from google.protobuf.message import DecodeError, Message
 
 from retrospan.ingest.load.batches import Content, Frame, token_of
-from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.load.landing import insert_records, note_stored
 from retrospan.ingest.log.record import SAMPLE_BYTES, Record, Reject, decode, encode
 from retrospan.ingest.otlp import lenient as lean
 from retrospan.schemas.errors import OutOfMemory, SqlError, WarehouseUnavailable
@@ -36,6 +36,8 @@ def insert_piecemeal(
     Raises WarehouseUnavailable when the fault is not in the data.
     """
     _require_sound(store, epoch)
+    # What was refused may have got some of its rows in, under another token.
+    note_stored(store, content.frames[0].sequence)
     waiting: list[Sequence[Frame]] = [content.frames]
     while waiting:
         frames = waiting.pop()

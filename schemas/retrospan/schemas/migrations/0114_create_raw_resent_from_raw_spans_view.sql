@@ -1,5 +1,6 @@
 -- title: notes traces in which a span came again
--- The rows of an insert are stored before this reads what is stored, so of two inserts at the same time one sees both.
+-- It sees what earlier inserts stored, and may or may not see its own rows there. The very same row, loaded again from the
+-- log, it cannot tell from itself: the loader notes such traces before it loads.
 CREATE MATERIALIZED VIEW IF NOT EXISTS raw_resent_from_raw_spans TO raw_resent AS
 SELECT
     tenant,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import lz4.frame
@@ -24,9 +25,10 @@ PARAMETER_BYTES = 1 << 20
 _FORM_BYTES = 1 << 16
 
 
-def most_body_bytes(content_type: str, text_bytes: int) -> int:
+def most_body_bytes(headers: Mapping[str, str], text_bytes: int) -> int:
     """Return how much of a body is kept: of a form more, because its parameters are in it."""
-    return text_bytes + PARAMETER_BYTES + _FORM_BYTES if is_form(content_type) else text_bytes
+    as_form = is_form(headers.get("content-type", ""))
+    return text_bytes + PARAMETER_BYTES + _FORM_BYTES if as_form else text_bytes
 
 
 def opened(request: Request, text_bytes: int) -> Request:
@@ -41,7 +43,7 @@ def opened(request: Request, text_bytes: int) -> Request:
         if in_blocks or encoding not in ("", "identity"):
             raise SqlError(f"a query may have at most {text_bytes:,} bytes.", code=QUERY_TOO_LARGE)
         return request  # judged by what can be read
-    body, limit = request.body, most_body_bytes(request.headers.get("content-type", ""), text_bytes)
+    body, limit = request.body, most_body_bytes(request.headers, text_bytes)
     body = _decoded(body, encoding, limit)
     if in_blocks:
         body = decompress_blocks(body, limit)

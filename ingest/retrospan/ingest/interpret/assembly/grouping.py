@@ -87,8 +87,8 @@ def join_turns(traces: Mapping[str, Trace]) -> dict[str, Trace]:
 def joined_trace(spans: Sequence[Span], names: Vocabulary) -> str:
     """Return the trace that these spans of one trace join, '' when they stand alone.
 
-    A link of type `continues` says so; a link of the root span says so too when the root is no agent and no workflow,
-    which begin something of their own, and no evaluation, which links to what it judges.
+    A link of type `continues` says so; a link of the root span says so too when the root is neither an agent nor a
+    workflow, which begin something of their own, nor an evaluation, which links to what it judges.
     """
     if not any(span.links for span in spans):
         return ""
