@@ -46,6 +46,10 @@ _GENAI = {
     "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_only",
 }
+#: For Node's SDK, which else says which machine it is.
+_NO_MACHINE = {"OTEL_NODE_RESOURCE_DETECTORS": "env"}
+#: For what calls home beside the spans: it finds nobody there.
+_NOWHERE_ELSE = {"HTTPS_PROXY": "http://127.0.0.1:9"}
 
 FRAMEWORKS: dict[str, Framework] = {
     "agno": Framework(_openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
@@ -75,6 +79,9 @@ FRAMEWORKS: dict[str, Framework] = {
         "autogen_mlflow.py",
         _WITH_HANDOFF,
     ),
+    "azure-ai-inference": Framework(
+        ("azure-ai-inference", "azure-core-tracing-opentelemetry", *_OTEL), "azure_inference.py"
+    ),
     "beeai-openinference": Framework(_openinference("beeai", "beeai-framework", "mcp"), "beeai.py"),
     "claude-agent-sdk-openinference": Framework(
         _openinference("claude-agent-sdk", "claude-agent-sdk"),
@@ -99,6 +106,19 @@ FRAMEWORKS: dict[str, Framework] = {
         "crew_traceloop.py",
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
+    "genkit": Framework(
+        (
+            "genkit@^1",
+            "@genkit-ai/google-genai@^1",
+            # Of the age of the SDK that Genkit has.
+            "@opentelemetry/exporter-trace-otlp-proto@^0.52",
+            "@opentelemetry/sdk-trace-base@^1.25",
+        ),
+        "genkit.mjs",
+        request_model=_GEMINI,
+        response_model=_GEMINI,
+        settings=_NO_MACHINE,
+    ),
     "google-adk": Framework(
         ("google-adk>=2", *_OTEL),
         "adk.py",
@@ -117,6 +137,12 @@ FRAMEWORKS: dict[str, Framework] = {
     "google-genai-openinference": Framework(
         _openinference("google-genai", "google-genai>=1"),
         "google_genai.py",
+        request_model=_GEMINI,
+        response_model=_GEMINI,
+    ),
+    "google-genai-openlit": Framework(
+        ("openlit", "google-genai>=1", *_OTEL),
+        "google_genai_openlit.py",
         request_model=_GEMINI,
         response_model=_GEMINI,
     ),
@@ -143,11 +169,22 @@ FRAMEWORKS: dict[str, Framework] = {
         "haystack_tracer.py",
         settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true"},
     ),
+    "haystack-langfuse": Framework(
+        ("langfuse-haystack", "haystack-ai>=3", *_OTEL),
+        "haystack_langfuse.py",
+        settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true", "HAYSTACK_TELEMETRY_ENABLED": "False"},
+    ),
     "haystack-openinference": Framework(_openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
     "langchain-genai": Framework(
         ("langchain>=1", "langchain-openai", "opentelemetry-instrumentation-genai-langchain", *_OTEL),
         "langchain_genai.py",
         settings=_GENAI,
+    ),
+    "langtrace": Framework(
+        # It imports two packages that it does not ask for.
+        ("langtrace-python-sdk", "openai", "importlib-metadata", "setuptools<81", *_OTEL),
+        "openai_langtrace.py",
+        settings={"LANGTRACE_ERROR_REPORTING": "False", **_NOWHERE_ELSE},
     ),
     "langgraph-openinference": Framework(
         _openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
@@ -198,6 +235,7 @@ FRAMEWORKS: dict[str, Framework] = {
         ),
         "mastra.mjs",
     ),
+    "mirascope": Framework(("mirascope[openai,anthropic,google,ops]>=2", *_OTEL), "mirascope_loop.py"),
     "mistralai-openinference": Framework(
         _openinference("mistralai", "mistralai"),
         "mistral_loop.py",
