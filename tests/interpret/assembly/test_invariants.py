@@ -46,11 +46,12 @@ def test_a_run_that_holds_together_has_no_problem() -> None:
 def test_an_answer_that_ended_for_calls_holds_one(reason: str) -> None:
     root, read = agent(), {"gen_ai__response__finish_reasons": [reason]}
     assert one_doubt(root, chat(1, [ASKED], "I will look.", **read))[0] == "finish_reasons"
-    assert doubts(root, chat(1, [ASKED], "I will look.", asks("weather"), **read)) == []
+    asking = chat(1, [ASKED], "I will look.", asks("weather"), **read)
+    assert one_doubt(root, asking)[1].endswith("and the run ended well")  # and no answer came after it
     # What is not on record is not doubtful; an API may call the end of an answer with calls a stop.
     assert doubts(root, chat(1, [ASKED], **read)) == []
     stopped = {"gen_ai__response__finish_reasons": ["stop"]}
-    assert doubts(root, chat(1, [ASKED], asks("weather"), **stopped)) == []
+    assert one_doubt(root, chat(1, [ASKED], asks("weather"), **stopped))[0] == "output"
 
 
 def test_a_result_belongs_to_a_call_that_was_asked_for() -> None:
@@ -233,12 +234,12 @@ def test_a_span_called_like_a_call_is_its_execution() -> None:
     # Which of two it is cannot be known.
     both = act("", 3, name="weather"), act("", 4, name="weather")
     assert [field for field, _ in doubts(agent(), first, *both, last)] == ["tool_calls", "tool_calls"]
-    assert doubts(agent(), first, both[0], last) == []
+    again = "the prompt before it again, though tools ran that its answer asked for"
+    assert one_doubt(agent(), first, both[0], last) == ("input_messages", again)
     assert doubts(agent(), first, act("", 3, name="GET /weather"), last) == []
     assert doubts(*weather(), act("", 3, name="weather")) == []
-    assert (
-        doubts(agent(), first, act("invoke_agent", 3, name="weather"), last) == []
-    )  # an agent that is a tool
+    # An agent may be a tool.
+    assert doubts(agent(), first, act("invoke_agent", 3, name="weather"), last) == []
     told = chat(5, [ASKED, said("assistant", asks("weather", OSLO, "c1")), returned("c1", "snow")], SNOW)
     assert doubts(agent(), first, act("", 3, name="weather"), told) == []
 
@@ -323,8 +324,10 @@ def test_a_run_that_ended_well_did_not_end_with_a_failure() -> None:
         inner = act("invoke_agent", 1, takes=20, span_id=f"{5:016x}", error="BadRequest", status="error")
         return doubts(root, inner, chat(2, [ASKED], asks("weather", OSLO), inside=inner.span_id), *more)
 
-    assert [field for field, _ in run()] == ["outcome"]
-    assert run(chat(30, [ASKED], asks("weather", OSLO))) == []  # somebody else went on
+    assert [field for field, _ in run()] == ["outcome", "output"]
+    assert [field for field, _ in run(chat(30, [ASKED], asks("weather", OSLO)))] == [
+        "output"
+    ]  # another went on
     assert run(chat(4, [ASKED], SNOW)) == []  # there is an answer
     assert run(error="BadRequest") == []  # the run says so
 
@@ -376,7 +379,8 @@ def test_a_result_told_around_the_calls_names_its_call() -> None:
     told = json.dumps([returned(None, "I will look.")])
     assert one_doubt(*weather(), act("invoke_agent", 4, gen_ai__input__messages=told))[0] == "result"
     nameless = chat(1, [ASKED], asks("weather", OSLO))
-    assert doubts(agent(), nameless, act("invoke_agent", 4, gen_ai__input__messages=told)) == []
+    around = act("invoke_agent", 4, gen_ai__input__messages=told)
+    assert [field for field, _ in doubts(agent(), nameless, around)] == ["output"]
     named = json.dumps([returned("c1", "snow")])
     assert doubts(*weather(), act("invoke_agent", 4, gen_ai__input__messages=named)) == []
 
@@ -502,7 +506,10 @@ def test_a_call_whose_execution_nothing_shows_is_listed() -> None:
     first, call = asks("weather", OSLO, "c1"), asks("weather", {"city": "Bergen"}, "c2")
     told = [ASKED, said("assistant", first), returned("c1", "snow")]
     run = agent(), chat(1, [ASKED], first), chat(3, told, call)
-    assert [field for field, _ in doubts(*run)] == ["tool_calls"]
+    assert [field for field, _ in doubts(*run)] == ["tool_calls", "output"]
     executed = tool(2, "weather", OSLO, "snow", gen_ai__tool__call__id="c1")
-    assert doubts(*run, executed) == []  # executions have spans: this one has none
-    assert doubts(agent(), chat(1, [ASKED], first)) == []  # nothing is known of any
+    # Executions have spans: this one has none.
+    assert [field for field, _ in doubts(*run, executed)] == ["output"]
+    assert [field for field, _ in doubts(agent(), chat(1, [ASKED], first))] == [
+        "output"
+    ]  # nothing is known of any

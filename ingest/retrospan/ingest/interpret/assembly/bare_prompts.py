@@ -41,7 +41,12 @@ def complete_prompts(calls: Sequence[ModelCall], tree: Tree) -> None:
                 executed = _executed(tree)
             new, began = said[len(given) :], call.span.sent.started_at
             rest = _completed(before.span.output, new, executed, began)
-            if rest is None and not any(message["role"] == "tool" for message in new):
+            # Of a request that failed it is not known whether it was made for what had come back.
+            if (
+                rest is None
+                and not call.span.failed
+                and not any(message["role"] == "tool" for message in new)
+            ):
                 rest = _executed_between(before, new, tree, began)
                 if rest is not None:
                     call.input, call.history = [*before.input, *rest], "inferred"

@@ -30,6 +30,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
 from retrospan.ingest.interpret.normalize.toolspan import read_result, tells_output
+from retrospan.schemas import semconv
 
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
@@ -156,7 +157,7 @@ def _named_inside(span: NormalizedSpan, waiting: dict[str, list[RequestedCall]])
     named = [calls for name, calls in waiting.items() if calls and name in texts]
     if len(named) == 1:
         return named[0]
-    if named or not span.arguments:
+    if named or not span.arguments or semconv.TOOL_NAME in span.sent.attributes:
         return []
     fitting = [
         calls
