@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from answer.jaeger.test_v3_api import ALL
 
 from .conftest import Answer, Scene
-from .test_v3_api import ALL
 
 SHOP = ("service", "shop")
 HOSTILE = "x') OR 1=1; DROP TABLE raw_spans -- {name:String} \\' \x00 ${jndi} ✓"
