@@ -29,7 +29,6 @@ LEFT_OUT = {
     "pydantic-ai.v2/normal": "include_content=True",
     "google-adk.v1/normal": "CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT",
     "agent-framework/normal": "enable_sensitive_data=True",
-    "langgraph-traceloop/normal": "TRACELOOP_TRACE_CONTENT must not be false",
     "openai-agents/normal": "OPENINFERENCE_HIDE_INPUTS",
     "llama-index/normal": "OPENINFERENCE_HIDE_INPUTS",
     "vercel-ai/normal": "recordInputs: true",

@@ -21,7 +21,7 @@ SCRATCH = "retrospan_verify"
 #: Tables that the views fill from the log.
 SENT = ("raw_spans", "raw_logs", "raw_rejects", "arrivals", "run_marks", "receipts")
 #: Tables that are filled as well, and say nothing that the others do not.
-_FILLED = ("processes",)
+_FILLED = ("processes", "raw_resent")
 _VIEW, _FROM_LANDING = "CREATE MATERIALIZED VIEW", "_from_landing_view"
 _EXACT: Settings = {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0}
 
