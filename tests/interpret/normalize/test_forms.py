@@ -92,7 +92,7 @@ def test_an_indexed_message_that_comes_again_is_one_object_if_it_is_the_same() -
     assert first == {"role": "user", "parts": [{"type": "text", "content": "Hi"}]}
     assert read(("content", "Hi")) is first
     assert read(("content", "Hi"), ("role", "assistant")) != first
-    # Equal keys that are other values, and values that are no keys.
+    # Equal keys that are other values, and values that cannot be keys.
     flags = [read(("content", "Hi"), ("role", "tool"), ("error", flag)) for flag in (1, True, 1)]
     assert [bool(told and "is_error" in told["parts"][0]) for told in flags] == [False, True, False]
     assert read(("content", "Hi"), ("x", ["a"])) == first

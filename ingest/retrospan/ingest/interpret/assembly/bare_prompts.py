@@ -4,7 +4,7 @@ the tool, or not at all: completed by these answers, and by what the tools retur
 A prompt goes on from an earlier one of the same agent where it begins with all of it. What follows is the answer to the
 earlier one without its calls, if it had a text, and then one text of a tool for each call, in their order. A mark such as
 `[tool: search]` stands for a call or a result: what it was, the span of the tool says. A prompt without any result has
-those of the tools that ran between the two: this is inferred.
+those of the tools that ran between the two, if the request did not fail: this is inferred.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _completed(
                 return None
             results.append(_result(part, tool.error_message if tool.failed else tool.result))
         elif tool is not None and is_done and tool.has_result and tool.result in _EMPTY:
-            results.append(_result(part, tool.result))  # an empty text is no message
+            results.append(_result(part, tool.result))  # an empty text is not a message
             continue
         elif said and mark is None:
             results.append(_result(part, response_of(said)))

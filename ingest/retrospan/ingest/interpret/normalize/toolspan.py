@@ -20,7 +20,7 @@ _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
 #: What is called after the code of a framework, not after the tool or agent that it runs.
 _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
 
-#: What is no object is the only value of one, where an object has to be written.
+#: What is not an object is the only value of one, where an object has to be written.
 _WRAPPED = {"_value"}
 _MESSAGE = {"role", "content"}
 
