@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.queries.catalogue import install
 from retrospan.schemas.migrate import DATABASE, Migrations
 
 
@@ -24,6 +25,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedWarehou
 def _emptied(engine: EmbeddedWarehouse) -> EmbeddedWarehouse:
     store = engine.connect()
     Migrations(store).apply()
+    # The views for every test: what one finds must not hang on which ran before it in the process.
+    install(store)
     # Only what holds something: to empty sixty empty tables takes most of a second.
     for (name,) in store.rows(
         "SELECT DISTINCT table FROM system.parts WHERE database = {database:String} AND active "
