@@ -159,3 +159,12 @@ def served(tmp_path: Path) -> Iterator[Served]:
     collector = Served(tmp_path / "data", tmp_path / "stderr.txt")
     yield collector
     collector.kill()
+
+
+@pytest.fixture(scope="module")
+def module_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One for the tests of a file that read only what they sent, each under names of its own."""
+    folder = tmp_path_factory.mktemp("served")
+    collector = Served(folder / "data", folder / "stderr.txt")
+    yield collector
+    collector.kill()

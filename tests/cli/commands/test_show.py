@@ -45,7 +45,8 @@ def test_a_pipe_gets_whole_values_and_a_terminal_their_length(ask: Ask, terminal
     assert "chars]" not in terminal("show", REFUND, "--full", "--no-pager").out
 
 
-def test_a_run_is_found_by_any_of_its_traces(served: Served) -> None:
+def test_a_run_is_found_by_any_of_its_traces(module_served: Served) -> None:
+    served = module_served
     served.send(traces=[agent_run("first", "ok"), linked_run("later", "first", "continues")])
     served.wait_idle()
     later = trace_of("later")
@@ -161,8 +162,13 @@ def test_unknown_ambiguous_and_short_ids(ask: Ask) -> None:
     assert ask("show", "").code == 2
 
 
-def _said_in(name: str, served: Served) -> None:
-    """Send a run with a model call, an evaluation of its answer, and log records around it."""
+REMARKED = trace_of("remarked")
+
+
+@pytest.fixture(scope="module")
+def remarked(module_served: Served) -> Served:
+    """A collector that has a run with a model call, an evaluation of its answer, and log records around it."""
+    served, name = module_served, "remarked"
     trace_id, call = bytes.fromhex(trace_of(name)), b"\x02" * 8
     served.send(traces=[agent_run(name, "ok", said="Paris")])
     now = time.time_ns()
@@ -193,11 +199,11 @@ def _said_in(name: str, served: Served) -> None:
         ]
     )
     served.wait_idle()
+    return served
 
 
-def test_what_was_said_stands_between_the_steps(served: Served) -> None:
-    _said_in("remarked", served)
-    lines = served.run("show", trace_of("remarked")).splitlines()
+def test_what_was_said_stands_between_the_steps(remarked: Served) -> None:
+    lines = remarked.run("show", REMARKED).splitlines()
     lines = lines[[line.split()[0] for line in lines].index("STEP") + 1 :]
     assert [line.split()[0] for line in lines] == [
         *("log", "1", "decision", "evaluation", "log"),
@@ -211,42 +217,39 @@ def test_what_was_said_stands_between_the_steps(served: Served) -> None:
     assert "\x1b" not in "".join(lines)
 
 
-def test_a_terminal_shows_so_many_remarks_in_a_row(served: Served) -> None:
-    _said_in("talkative", served)
-    words = ["show", trace_of("talkative"), "--color", "never", "--no-pager"]
-    said = run_in_terminal(words, f"http://{served.sql}").out
+def test_a_terminal_shows_so_many_remarks_in_a_row(remarked: Served) -> None:
+    words = ["show", REMARKED, "--color", "never", "--no-pager"]
+    said = run_in_terminal(words, f"http://{remarked.sql}").out
     rows = [line for line in said.splitlines() if line.split()[:1] in (["log"], ["evaluation"], ["decision"])]
     assert len(rows) == 1 + IN_A_ROW - 1
     assert f"{33 - IN_A_ROW + 1} more" in said
     assert max(map(len, said.splitlines())) <= 100
 
 
-def test_what_was_said_as_json(served: Served) -> None:
-    _said_in("counted", served)
-    run_id = trace_of("counted")
-    rows = [json.loads(line) for line in served.run("show", run_id, "--json").splitlines()]
+def test_what_was_said_as_json(remarked: Served) -> None:
+    run_id = REMARKED
+    rows = [json.loads(line) for line in remarked.run("show", run_id, "--json").splitlines()]
     of_views = [row["view"] for row in rows if row["view"] in VIEWS]
     assert of_views == ["decisions", "evaluations", *["logs"] * 34]
     (evaluation,) = [row for row in rows if row["view"] == "evaluations"]
     assert (evaluation["name"], evaluation["score"], evaluation["judge"]) == ("relevance", 0.5, "ragas")
     assert len(evaluation["explanation"]) == len("so so \x1b[31m") + 100_000
     assert rows[-1]["at"] > rows[-2]["at"]
-    rows = [json.loads(line) for line in served.run("show", f"{run_id}/1", "--json").splitlines()]
+    rows = [json.loads(line) for line in remarked.run("show", f"{run_id}/1", "--json").splitlines()]
     assert [row["view"] for row in rows if row["view"] in VIEWS] == [
         "decisions",
         "evaluations",
         *["logs"] * 2,
     ]
-    assert "relevance" in served.run("show", f"{run_id}/1")
-    assert "FROM logs" in served.run("show", run_id, "--sql")
+    assert "relevance" in remarked.run("show", f"{run_id}/1")
+    assert "FROM logs" in remarked.run("show", run_id, "--sql")
 
 
 def test_of_more_than_are_fetched_the_rest_is_named(
-    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    remarked: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _said_in("endless", served)
-    run_id = trace_of("endless")
-    ask = asking(f"http://{served.sql}", monkeypatch, capsys)
+    run_id = REMARKED
+    ask = asking(f"http://{remarked.sql}", monkeypatch, capsys)
     monkeypatch.setattr(remarks, "FETCHED", 5)
     said = ask("show", run_id, "--json")
     assert [row["view"] for row in map(json.loads, said.lines) if row["view"] in VIEWS][-5:] == ["logs"] * 5
