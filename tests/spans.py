@@ -162,6 +162,14 @@ def rows_of_spans(spans: Sequence[Span], rules: Ruleset = NO_RULES) -> list[Rows
     return [rows_of(run, "default", 1, None) for run in read_runs(spans, rules)]
 
 
-def rows_of_recording(recording: Recording) -> list[Rows]:
-    """Return the canonical rows of the recording's runs, generation 1."""
-    return rows_of_spans(spans_of_requests(recording.traces, recording.logs))
+def rows_of_recording(recording: Recording) -> Sequence[Rows]:
+    """Return the canonical rows of the recording's runs, generation 1; read once in a process."""
+    found = _ROWS.get((recording.traces, recording.logs))
+    if found is None:
+        found = rows_of_spans(spans_of_requests(recording.traces, recording.logs))
+        _ROWS[recording.traces, recording.logs] = found
+    return found
+
+
+#: By the requests themselves: a recording that a test has altered is another.
+_ROWS: dict[tuple[tuple[bytes, ...], tuple[bytes, ...]], Sequence[Rows]] = {}

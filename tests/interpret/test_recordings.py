@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from retrospan.schemas.canonical import ToolCallRow
 TAKEN = True
 
 
-def _tools(recording: Recording, runs: list[Rows]) -> list[ToolCallRow]:
+def _tools(recording: Recording, runs: Sequence[Rows]) -> list[ToolCallRow]:
     names = set(recording.expected["tool_names_in_order"])
     return [
         tool
