@@ -310,7 +310,7 @@ def kill_rounds(served: Served, rounds: int) -> None:
 
 
 def test_what_was_acknowledged_is_there_once_after_kill_9(served: Served) -> None:
-    kill_rounds(served, 2)
+    kill_rounds(served, 1)
 
 
 @pytest.mark.long

@@ -207,6 +207,7 @@ ROWS: dict[str, tuple[tuple[str, ...], str, str]] = {
 TOUCHED = [*(f"keep-{number}" for number in range(13)), "keep-15", "nobody"]
 
 
+@pytest.mark.long
 def test_a_directory_that_nobody_altered_is_as_it_was_written(original: Path, tmp_path: Path) -> None:
     shutil.copytree(original, tmp_path / "data", symlinks=True)
     found = verify(tmp_path / "data")

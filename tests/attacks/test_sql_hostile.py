@@ -59,7 +59,7 @@ def held_to() -> str:
 
 
 def test_some_hostile_statements_do_no_harm(start: Start) -> None:
-    hold(start(False), range(400))
+    hold(start(False), range(200))
 
 
 @pytest.mark.soak

@@ -37,7 +37,7 @@ def _calls(spans: list[Span]) -> int:
     "is_there",
     [
         pytest.param(lambda span: True, id="whole"),
-        pytest.param(lambda span: span.span_id > "8", id="every-other-span"),
+        pytest.param(lambda span: span.span_id > "8", id="every-other-span", marks=pytest.mark.long),
         pytest.param(
             lambda span: span.attributes.get("gen_ai.operation.name") != "execute_tool",
             id="no-tools",

@@ -40,6 +40,7 @@ def wait_for(met: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.long
 def test_no_port_accepts_while_a_request_in_flight_is_waited_for(apart: Served) -> None:
     host, _, port = apart.http.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=10) as slow:

@@ -44,6 +44,7 @@ def runs(served: Served) -> set[str]:
         return set()
 
 
+@pytest.mark.long
 def test_what_is_sent_while_the_warehouse_is_dead_is_acknowledged_and_read_later(served: Served) -> None:
     served.send(traces=[agent_run("before", "ok")])
     pid = child_of(served)

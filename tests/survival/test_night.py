@@ -68,7 +68,11 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     served.kill()
 
 
-@pytest.fixture(scope="module", params=["-", "night-0312"], ids=["own id", "given id"])
+@pytest.fixture(
+    scope="module",
+    params=["-", pytest.param("night-0312", marks=pytest.mark.long)],
+    ids=["own id", "given id"],
+)
 def killed(
     request: pytest.FixtureRequest, collector: Served, tmp_path_factory: pytest.TempPathFactory
 ) -> Killed:

@@ -72,7 +72,7 @@ def _both(store: EmbeddedStore, sql: str, given: dict[str, Any]) -> tuple[Any, A
 
 @pytest.mark.parametrize(
     ("recordings", "walks", "pairs"),
-    [(5, 4, 2), pytest.param(0, 60, 40, marks=pytest.mark.long)],
+    [(2, 4, 2), pytest.param(0, 60, 40, marks=pytest.mark.long)],
     ids=["some", "all"],
 )
 def test_recorded_runs_are_answered_as_the_views_do(

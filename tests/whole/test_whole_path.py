@@ -35,7 +35,7 @@ def _everything(served: Served) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("protocol", ["grpc", "http"])
+@pytest.mark.parametrize("protocol", ["grpc", pytest.param("http", marks=pytest.mark.long)])
 def test_a_stock_program_shows_up_within_three_seconds(served: Served, protocol: str) -> None:
     program = Path(__file__).with_name("stock_agent.py")
     endpoint = served.grpc if protocol == "grpc" else served.http
@@ -71,11 +71,12 @@ def test_the_command_line_answers_about_recorded_runs(
     assert "send_email" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("genai-openai.span_and_event/normal", marks=pytest.mark.long),
-        pytest.param("openai-v2.legacy_events/loop", marks=pytest.mark.long),
+        "genai-openai.span_and_event/normal",
+        "openai-v2.legacy_events/loop",
         "langgraph-openinference/normal",
     ],
 )
@@ -205,8 +206,9 @@ def _drop_everything(data: Path) -> None:
 
 
 def test_a_second_collector_on_the_directory_is_refused_by_name_and_pid(
-    served: Served, tmp_path: Path
+    module_served: Served, tmp_path: Path
 ) -> None:
+    served = module_served
     with pytest.raises(AssertionError) as refused:
         Served(served.data, tmp_path / "second.txt")
     assert str(served.data) in str(refused.value)
@@ -214,7 +216,8 @@ def test_a_second_collector_on_the_directory_is_refused_by_name_and_pid(
     assert served.rows("SELECT 1 AS one") == [{"one": 1}]
 
 
-def test_what_is_not_otlp_is_refused_and_listed(served: Served) -> None:
+def test_what_is_not_otlp_is_refused_and_listed(module_served: Served) -> None:
+    served = module_served
     with pytest.raises(urllib.error.HTTPError) as refused:
         served.post("/v1/traces", b"\xff\xff\xff", "application/x-protobuf")
     assert refused.value.code == 400

@@ -45,6 +45,7 @@ def test_a_killed_run_is_told_by_every_command(served: Served) -> None:
     assert "from 16 observations" in earlier and "Last words" not in earlier
 
 
+@pytest.mark.long
 def test_an_agent_that_only_observed_tells_what_it_believed(served: Served) -> None:
     root = agent()
     facts = [observed(1 + number / 1000, number % 40) for number in range(847)]
