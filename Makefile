@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
-.PHONY: help demo quick test test-long soak check bench bench-retention flood record format clean
+.PHONY: help demo quick test test-long test-elsewhere soak check bench bench-retention flood record format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,6 +23,11 @@ test: $(BIN)/.ready  ## run the tests (nine minutes on two cores)
 
 test-long: $(BIN)/.ready  ## also run the long tests (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
+
+test-elsewhere: $(BIN)/.ready  ## run the tests in an environment whose Python has nothing that only Linux has
+	@UV_PROJECT_ENVIRONMENT=.venv-elsewhere $(UV) sync --quiet --frozen --extra embedded --extra frames --python $(PYTHON)
+	@cp tests/elsewhere/without_linux.py tests/elsewhere/without_linux.pth .venv-elsewhere/lib/python3*/site-packages/
+	@.venv-elsewhere/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 soak: $(BIN)/.ready  ## run the heaviest tests: two runs of 50,000 spans in bounded memory, building the image
 	@$(BIN)/pytest -q -m soak
@@ -50,7 +55,7 @@ format: $(BIN)/.ready
 	@$(BIN)/ruff format .
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-elsewhere .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .uv/bin/uv:
 	@echo "fetching uv (once)"

@@ -233,12 +233,16 @@ def test_nothing_yet_is_not_a_failure(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_a_taken_port_bad_settings_and_files_that_others_change_are_told(tmp_path: Path) -> None:
+@pytest.mark.linux
+def test_who_has_a_port_is_told(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         found = doctor(1, {**closed(tmp_path), "RETROSPAN_HTTP": f"127.0.0.1:{port}"})
         assert found["ports"]["said"] == f"127.0.0.1:{port} is in use by pid {os.getpid()} ({_name()})"
         assert "--http 127.0.0.1:0" in found["ports"]["todo"]
+
+
+def test_bad_settings_and_files_that_others_change_are_told(tmp_path: Path) -> None:
     found = doctor(1, {**closed(tmp_path), "RETROSPAN_LIMITS_LOW_WATER_BYTES": "900000 GB"})
     assert found["disk"]["result"] == "failed" and "limits.low_water_bytes" in found["disk"]["todo"]
     (tmp_path / "c.toml").write_text('gprc = "127.0.0.1:1"\n', encoding="utf-8")

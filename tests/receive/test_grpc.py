@@ -176,6 +176,7 @@ def test_the_stock_exporter_comes_back_after_a_full_disk(station: Station) -> No
     assert make.names(station.records()[-1].traces) == ["late"]
 
 
+@pytest.mark.linux
 def test_a_taken_port_is_named_with_its_owner(station: Station) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -288,6 +288,7 @@ def test_the_stock_exporter_comes_back_after_a_full_disk(station: Station) -> No
     assert make.names(station.records()[-1].traces) == ["late"]
 
 
+@pytest.mark.linux
 def test_a_taken_port_is_named_with_its_owner(station: Station) -> None:
     receiver = HttpReceiver(station.intake, Address("127.0.0.1", station.http_port))
     with pytest.raises(PortInUse, match=r"is in use by pid \d+ .*--http 127.0.0.1:0"):

@@ -87,6 +87,9 @@ def held() -> str:
 
 def landlock_abi() -> int:
     """Return the version of the kernel's Landlock; 0 when it has none, or it is switched off."""
+    # The engine needs places in /proc, which cannot be let through where it is not there.
+    if sys.platform != "linux" or not Path("/proc/self").exists():
+        return 0
     return max(0, _syscall(_CREATE_RULESET, None, 0, _CREATE_VERSION))
 
 

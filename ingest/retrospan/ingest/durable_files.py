@@ -1,4 +1,4 @@
-"""Every durable write to disk goes through here, and nothing else may call `os.fsync` or `os.fdatasync`.
+"""Every durable write to disk goes through here, and nothing else may sync a file.
 
 The write-ahead log and the loader's ledger take a `Files`; a test hands them one that fails on purpose, and
 `torture.simulated_disk` one that forgets what was not synced.
@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+
+from retrospan.ingest.operating_system import sync, sync_names
 
 #: The most buffers one writev takes (IOV_MAX on Linux).
 _BUFFERS_PER_WRITE = 1024
@@ -45,13 +47,13 @@ class Files:
 
     def sync(self, descriptor: int) -> None:
         """Return once the file's bytes and length are on disk."""
-        os.fdatasync(descriptor)
+        sync(descriptor)
 
     def sync_directory(self, directory: Path) -> None:
         """Return once the names in a directory are on disk."""
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(descriptor)
+            sync_names(descriptor)
         finally:
             os.close(descriptor)
 

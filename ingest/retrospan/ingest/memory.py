@@ -7,7 +7,6 @@ limit of its own and gives an error instead, so that limit has to be the smaller
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,14 +20,6 @@ BESIDE_ENGINE_BYTES = 512 * MIB
 #: The name of a setting in glibc's malloc.h.
 _M_ARENA_MAX = -8
 _PROCESS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-
-
-def resident_bytes(pid: int | str = "self") -> int:
-    """Return how many bytes of memory a process holds, as the kernel counts them; 0 when it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError):
-        return 0
 
 
 def memory_limit(process: Path = _PROCESS, groups: Path = _GROUPS) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -27,7 +28,7 @@ def bind(address: Address, *, flag: str) -> socket.socket:
         listener.listen(512)
     except OSError as cause:
         listener.close()
-        if address.port and owner_of(address.port) is not None:
+        if address.port and (cause.errno == errno.EADDRINUSE or owner_of(address.port) is not None):
             raise port_in_use(address, flag=flag) from cause
         raise
     listener.setblocking(False)

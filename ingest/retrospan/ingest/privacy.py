@@ -6,12 +6,12 @@ processes below it, `demo`, `doctor` and `torture`. Commands that only query do 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 
+from retrospan.ingest.operating_system import forbid_looking_in
+
 UMASK = 0o077
-_PR_SET_DUMPABLE = 4
 
 
 def close_to_others() -> None:
@@ -19,11 +19,10 @@ def close_to_others() -> None:
 
     Files and directories are made 0600 and 0700, whoever makes them: the engine has no modes of its own. There is
     no core dump, which would hold everything in plain text. And no other process, not even of the same user, can
-    read the memory or the variables of this one, or trace it: only root can.
+    read the memory or the variables of this one, or trace it: only root can (on macOS that is the system's own rule).
 
     The umask and the limit on core dumps are handed down to children. The last is not, so each process calls this.
     """
     os.umask(UMASK)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Refused by no kernel. A sandbox that has its own way of saying what may be traced is left to it.
-    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    forbid_looking_in()

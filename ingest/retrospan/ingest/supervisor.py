@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
 from retrospan.ingest.config import Config
-from retrospan.ingest.memory import resident_bytes
+from retrospan.ingest.operating_system import resident_bytes
 from retrospan.ingest.priority import LOADING, MERGING, lower_threads
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 

@@ -8,7 +8,6 @@ that ends. Its parent tells it to stop; signals from a terminal or a service man
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
@@ -29,13 +28,13 @@ from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_messages import segment_message, segments_of
 from retrospan.ingest.logs import install, log_event, log_failure
+from retrospan.ingest.operating_system import end_with
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
 from retrospan.ingest.service import Service
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 REPORT_SECONDS = 1.0
-_PR_SET_PDEATHSIG = 1
 _FAILED = 2
 #: The kernel ends this process before the one that acknowledges.
 _OOM_SCORE = "500"
@@ -220,11 +219,8 @@ def _reading_settings_over(channel: Channel, config: Config) -> Config:
     return replace(config, retention=retention, interpreter=interpreter)
 
 
-def _end_with(parent: int) -> None:
-    """Have the kernel end this process when its parent ends, and end now if it has already."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(_FAILED)
+def _end_first() -> None:
+    """Have the kernel end this process before the collector where memory runs out, if it keeps such an order."""
     try:
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
     except OSError:
@@ -234,7 +230,8 @@ def _end_with(parent: int) -> None:
 def main(words: Sequence[str]) -> int:
     """Run with the words of the command line after the program's name."""
     parent, channel, listener, _, *more = map(int, words)
-    _end_with(parent)
+    end_with(parent, _FAILED)
+    _end_first()
     # After that: what a closed process may do about itself in /proc, only root may.
     close_to_others()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

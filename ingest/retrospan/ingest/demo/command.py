@@ -23,9 +23,9 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from retrospan.ingest.linux import require_linux
+    from retrospan.ingest.operating_system import require_collectors
 
-    require_linux()
+    require_collectors()
     # Imported here: it needs the engine and gRPC.
     from retrospan.ingest.demo.play import run_demo
     from retrospan.ingest.privacy import close_to_others

@@ -13,8 +13,8 @@ from pathlib import Path
 from retrospan.ingest.confinement import landlock_abi
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
 from retrospan.ingest.durable_files import Files
-from retrospan.ingest.linux import ELSEWHERE, is_linux, named
 from retrospan.ingest.log.tightening import open_to_others
+from retrospan.ingest.operating_system import ELSEWHERE, has_collectors, named
 
 SYNCS = 20
 SYNC_BYTES = 4096
@@ -117,8 +117,8 @@ def check_system() -> Finding:
     said = f"{named()}, Python {platform.python_version()}"
     return (
         ok("system", said)
-        if is_linux()
-        else failed("system", f"{said}: a collector runs on Linux", ELSEWHERE)
+        if has_collectors()
+        else failed("system", f"{said}: a collector runs on Linux and macOS", ELSEWHERE)
     )
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.segment import Segment
+from retrospan.ingest.operating_system import forget_cached, make_nameless_file
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -101,7 +102,7 @@ def unpack(segment: Segment) -> int:
 
     Of a damaged archive what comes before the damage, and zeros up to the segment's size.
     """
-    descriptor = os.memfd_create("retrospan-archived-segment", os.MFD_CLOEXEC)
+    descriptor = make_nameless_file("retrospan-archived-segment")
     with open(descriptor, "r+b", buffering=0, closefd=False) as memory:
         try:
             memory.writelines(_plain(segment.path))
@@ -143,7 +144,7 @@ def _plain(path: Path) -> Iterator[bytes]:
 def _compare(archived: Path, segment: Segment) -> None:
     with archived.open("rb") as file:
         # Read what the disk has, not what the kernel remembers having written.
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        forget_cached(file.fileno())
     compared = 0
     with segment.path.open("rb") as plain:
         try:

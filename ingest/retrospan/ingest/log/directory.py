@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from retrospan.ingest.durable_files import Files
+from retrospan.ingest.operating_system import is_alive
 from retrospan.schemas.errors import ConfigError, DirectoryInUse
 
 _ENDING_SECONDS = 30.0
@@ -89,7 +90,7 @@ def _lock(descriptor: int) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = _holder(descriptor)
-            if holder is None or Path(f"/proc/{holder}").exists() or time.monotonic() > deadline:
+            if holder is None or is_alive(holder) or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
         else:

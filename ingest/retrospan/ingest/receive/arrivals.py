@@ -15,8 +15,12 @@ import time
 import urllib.parse
 from functools import lru_cache
 
+from retrospan.ingest.operating_system import descriptors
+
 Peer = tuple[str, int]
 
+#: Only Linux counts like this.
+_TCP_INFO: int | None = getattr(socket, "TCP_INFO", None)
 #: struct tcp_info: tcpi_bytes_received, of 64 bits.
 _RECEIVED, _LENGTH = slice(128, 136), 136
 #: As a function of Python's own: it takes a microsecond, and to hand the interpreter to another thread takes longer.
@@ -35,7 +39,7 @@ class Arrivals:
     def received(self, peer: str) -> int | None:
         """Return the bytes that ever came from a peer, as gRPC names it; None where that cannot be told (now)."""
         wanted = _address(peer)
-        if wanted is None:
+        if wanted is None or _TCP_INFO is None:
             return None
         found = self._of(wanted)
         if found is None and time.monotonic() >= self._search_again:
@@ -63,16 +67,18 @@ class Arrivals:
     def _search(self) -> None:
         began = time.thread_time()
         found: dict[Peer, int] = {}
-        for name in os.listdir("/proc/self/fd"):
-            looked = _look(int(name))
+        for descriptor in descriptors():
+            looked = _look(descriptor)
             if looked is not None:
-                found[looked[0]] = int(name)
+                found[looked[0]] = descriptor
         self._descriptors = found
         self._search_again = time.monotonic() + (time.thread_time() - began) / _SEARCHING
 
 
 def _look(descriptor: int) -> tuple[Peer, int] | None:
     """Return a connection's other end and what came from there. The descriptor may be another's by now, or nobody's."""
+    if _TCP_INFO is None:
+        return None
     try:
         if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
             return None
@@ -80,7 +86,7 @@ def _look(descriptor: int) -> tuple[Peer, int] | None:
             if connection.family not in (socket.AF_INET, socket.AF_INET6):
                 return None
             host, port = connection.getpeername()[:2]
-            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
+            info = connection.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _LENGTH)
     except OSError:
         return None
     if len(info) < _LENGTH:
@@ -91,7 +97,7 @@ def _look(descriptor: int) -> tuple[Peer, int] | None:
 def _count(descriptor: int) -> int | None:
     """Return what came in over a connection, read without making a socket object of it."""
     info, length = ctypes.create_string_buffer(_LENGTH), ctypes.c_uint32(_LENGTH)
-    if _GETSOCKOPT(descriptor, socket.IPPROTO_TCP, socket.TCP_INFO, info, ctypes.byref(length)):
+    if _GETSOCKOPT(descriptor, socket.IPPROTO_TCP, _TCP_INFO, info, ctypes.byref(length)):
         return None
     return int.from_bytes(info.raw[_RECEIVED], "little") if length.value >= _LENGTH else None
 

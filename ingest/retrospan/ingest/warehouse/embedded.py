@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from types import ModuleType
 from typing import Any, cast
 from urllib.parse import urlencode
 
-from retrospan.ingest.memory import resident_bytes
+from retrospan.ingest.operating_system import is_alive, make_nameless_file, path_of, resident_bytes
 from retrospan.ingest.warehouse.error_codes import MEMORY_LIMIT_EXCEEDED, PASSING, error_code
 from retrospan.ingest.warehouse.statements import settings_list
 from retrospan.schemas.engines import PLAIN, Form
@@ -34,6 +35,8 @@ from retrospan.schemas.store import Parameters, Settings, Store
 
 #: When the process has grown by so many bytes, what the engine no longer needs is given back.
 _WASTE = 32 << 20
+#: To look how much memory the process holds may take this share of the time: not every system tells at once.
+_LOOKING = 0.05
 
 _IMPORTING = threading.Lock()
 
@@ -86,6 +89,7 @@ class EmbeddedWarehouse:
         self._purger: Any = None
         self._stopping = threading.Lock()
         self._killer: Any = None
+        self._look_again = 0.0
         self._least = 0  # what the process held after it gave back last, in bytes
 
     @property
@@ -169,7 +173,11 @@ class EmbeddedWarehouse:
 
         On a connection of its own, for some may only read.
         """
+        began = time.monotonic()
+        if began < self._look_again:
+            return
         held = resident_bytes()
+        self._look_again = began + (time.monotonic() - began) / _LOOKING
         self._least = min(self._least, held)
         if held - self._least < _WASTE or not self._purging.acquire(blocking=False):
             return
@@ -246,7 +254,7 @@ class EmbeddedStore(Store):
         if _STREAMED.match(statement):
             # The engine opens the pipe anew, by the name that it has in this process.
             self._run(
-                f"{statement}\nINTO OUTFILE '/proc/self/fd/{descriptor}' APPEND FORMAT {output_format}",
+                f"{statement}\nINTO OUTFILE '{path_of(descriptor)}' APPEND FORMAT {output_format}",
                 parameters=parameters,
             )
             return
@@ -331,18 +339,20 @@ def owner_of(path: Path) -> int | None:
         name, _, value = line.partition(":")
         if name == "PID" and value.strip().isdigit():
             pid = int(value)
-            return pid if pid != os.getpid() and Path(f"/proc/{pid}").exists() else None
+            return pid if pid != os.getpid() and is_alive(pid) else None
     return None
 
 
 @contextmanager
 def _file_in_memory(data: bytes) -> Iterator[str]:
     """Return a path in this process under which the engine can read the data, without a disk."""
-    descriptor = os.memfd_create("retrospan-insert", os.MFD_CLOEXEC)
+    descriptor = make_nameless_file("retrospan-insert")
     try:
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
-        yield f"/proc/self/fd/{descriptor}"
+        # Where a path leads to the open file itself, it is read from where that stands.
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield path_of(descriptor)
     finally:
         os.close(descriptor)

@@ -62,9 +62,9 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from retrospan.ingest.linux import require_linux
+    from retrospan.ingest.operating_system import require_collectors
 
-    require_linux()
+    require_collectors()
     from retrospan.ingest.privacy import close_to_others
 
     close_to_others()

@@ -8,7 +8,6 @@ long and no longer, and ends when its input does, also when the parent is killed
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import pickle
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from multiprocessing.connection import Connection
@@ -26,6 +25,7 @@ from typing import cast
 
 from retrospan.ingest.interpret.service.jobs import BatchResult, Job, interpret_job, interpret_whole
 from retrospan.ingest.interpret.service.remote_store import RemoteStore, StoreQuery
+from retrospan.ingest.operating_system import end_with
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.warehouse.rows import Encoded
 from retrospan.schemas.errors import RetrospanError, RetryableError
@@ -36,8 +36,6 @@ HELD_BYTES = 32_000_000
 #: After so many new containers Python looks for cycles. Rows and messages are a great many and have none: at its default
 #: of 700 that look is a tenth of what interpreting costs.
 CONTAINERS = 100_000
-
-_PR_SET_PDEATHSIG = 1
 
 
 class WorkerGone(RetryableError):
@@ -207,10 +205,10 @@ def main() -> None:
     os.nice(int(sys.argv[2]))
     gc.set_threshold(CONTAINERS)
     if most := int(sys.argv[1]):
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    if sys.platform == "linux":
-        # It may be at work for minutes when the parent is killed, and would not notice before its next word.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        with suppress(OSError, ValueError):  # macOS keeps no such limit
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    # It may be at work for minutes when the parent is killed, and would not notice before its next word.
+    end_with(os.getppid(), 1)
     asked, answers = Connection(0, writable=False), Connection(1, readable=False)
     try:
         while True:
