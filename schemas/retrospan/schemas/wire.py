@@ -81,4 +81,9 @@ def fields(data: Buffer, at: int = 0, end: int = -1) -> Iterator[tuple[int, int,
 
 def delimited(field: int, content: bytes) -> bytes:
     """One length-delimited field: tag, length, content."""
-    return varint(field << 3 | DELIMITED) + varint(len(content)) + content
+    return heading(field, len(content)) + content
+
+
+def heading(field: int, size: int) -> bytes:
+    """Return what stands in front of a length-delimited field's content: tag and length."""
+    return varint(field << 3 | DELIMITED) + varint(size)

@@ -33,8 +33,9 @@ from retrospan.schemas.redaction.messages import LOG
 from retrospan.schemas.redaction.walk import fields
 
 #: An event loop that wants to go on waits for the interpreter's lock up to 5 ms. It gets it after each slice of work,
-#: by a sleep long enough for it to wake up and take it.
-_SLICE_SECONDS, _REST_SECONDS = 0.0002, 0.0001
+#: by a sleep long enough for it to wake up and take it: as long as the work was. After a shorter one the lock is often
+#: taken again before the loop has a processor, and that many times in a row.
+_SLICE_SECONDS, _LONGEST_REST_SECONDS = 0.0002, 0.001
 _IDLE_SECONDS = 1.0
 _MOST_ORIGINS = 1_000
 _LARGE_BYTES, _MOST_REMEMBERED = 1_000, 200
@@ -83,8 +84,8 @@ class Encoder:
             self._outbox.nudge()
 
     def _drain(self) -> None:
-        packing = _Packing(self._settings.request_bytes, self._outbox)
-        began = time.perf_counter()
+        pace = _Pace(lambda: self._backlog.crowded() or self.closing.is_set())
+        packing = _Packing(self._settings.request_bytes, self._outbox, pace)
         while (entry := self._backlog.take()) is not None:
             signal = Signal.LOGS if isinstance(entry, LogRecord) else Signal.TRACES
             try:
@@ -97,10 +98,7 @@ class Encoder:
                 notices.logger.debug("a span could not be encoded", exc_info=error)
                 self._losses[signal].add(notices.UNENCODABLE, 1)
                 self._finished(signal, 1)
-            if time.perf_counter() - began > _SLICE_SECONDS:
-                if not self._backlog.crowded():
-                    time.sleep(_REST_SECONDS)
-                began = time.perf_counter()
+            pace.give_way()
         packing.close()
 
     def _encoded(self, entry: Entry, signal: Signal) -> bytes | None:
@@ -155,18 +153,35 @@ class Encoder:
         return made
 
 
+class _Pace:
+    """The slices of the thread's work, and the rests between them; none where memory runs out, or at the end."""
+
+    def __init__(self, hurries: Callable[[], bool]) -> None:
+        self._hurries = hurries
+        self._began = time.perf_counter()
+
+    def give_way(self) -> None:
+        """Rest, if a slice has been worked since the last time."""
+        worked = time.perf_counter() - self._began
+        if worked > _SLICE_SECONDS:
+            if not self._hurries():
+                time.sleep(min(worked, _LONGEST_REST_SECONDS))
+            self._began = time.perf_counter()
+
+
 class _Packing:
     """The requests that are being filled, one for each signal. What waits was accounted for, and goes with its
-    request."""
+    request. A request that is put together is a slice of work by itself."""
 
-    def __init__(self, request_bytes: int, outbox: Outbox) -> None:
+    def __init__(self, request_bytes: int, outbox: Outbox, pace: _Pace) -> None:
         self._packers = {signal: Packer(request_bytes, signal) for signal in (Signal.LOGS, Signal.TRACES)}
         self._held = dict.fromkeys(self._packers, 0)
-        self._outbox = outbox
+        self._outbox, self._pace = outbox, pace
 
     def add(self, signal: Signal, origin: Origin, data: bytes) -> None:
         full = self._packers[signal].add(origin, data)
         if full is not None:
+            self._pace.give_way()
             if signal is Signal.TRACES:
                 # What a span's records say was said before it ended.
                 self._close(Signal.LOGS)
@@ -184,6 +199,7 @@ class _Packing:
     def _put(self, request: ExportRequest) -> None:
         self._outbox.put(request, self._held[request.signal])
         self._held[request.signal] = 0
+        self._pace.give_way()
 
 
 def origin_of(
