@@ -52,7 +52,7 @@ class PrefixCache:
         if isinstance(value, Unreadable):
             return value
         found = self._messages(value, role)
-        if isinstance(value, list):
+        if isinstance(value, list) and value:
             kept.append((text, found))
             del kept[:-KEPT]
         return [*found]
@@ -94,7 +94,7 @@ def _added(before: str, text: str) -> str | None:
     end = len(before) - 1
     if len(text) <= end or before[:1] != "[" or before[end] != "]" or text[end] not in ",]":
         return None
-    if not text.startswith(before[:end]) or before[1:end].strip() == "":
+    if not text.startswith(before[:end]):
         return None
     if text[end] == ",":
         return f"[{text[end + 1 :]}"

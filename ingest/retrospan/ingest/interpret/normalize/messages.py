@@ -27,6 +27,8 @@ ROLES = {
     **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result", "unknown"), "tool"),
 }
 
+#: Who speaks, in the words of the conventions.
+_CONVENTIONAL = frozenset(("system", "user", "assistant", "tool"))
 #: Who speaks, by the name of the class of a message without `Message`, in lower case.
 _CLASSES = {
     **{name: ROLES.get(name, name) for name in ("system", "user", "human", "assistant", "ai", "tool")},
@@ -37,6 +39,8 @@ _CLASSES = {
 _PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
 _PRINTED_TYPES = ("output_text", "function_call")
+#: The fields of a message in the form of the conventions, and of a part that is a text.
+_PLAIN, _TEXT = {"role", "parts"}, {"type", "content"}
 #: What a model says.
 _MODELS_PARTS = ("text", "reasoning", "tool_call")
 
@@ -88,6 +92,9 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
 
 def read_message(value: dict[str, object], role: str = "user") -> Message | None:
     """Return one message, or None if it is empty."""
+    said = _said_plainly(value)
+    if said is not None:
+        return said
     value = _opened(value)
     if definition_in(value) is not None:
         return None
@@ -118,10 +125,30 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     return message
 
 
+def _said_plainly(value: dict[str, object]) -> Message | None:
+    """Return a message that holds nothing but texts, in the form of the conventions: most do. None where it is another."""
+    if value.keys() != _PLAIN:
+        return None
+    said, parts = value["role"], value["parts"]
+    if not (isinstance(said, str) and said and isinstance(parts, list) and parts):
+        return None
+    for part in parts:
+        if not (isinstance(part, dict) and part.keys() == _TEXT and part["type"] == "text"):
+            return None
+        if not (part["content"] and isinstance(part["content"], str)):
+            return None
+    role = role_named(said)
+    if role == "assistant" and any(_PRINTED.match(part["content"]) for part in parts):
+        return None
+    return {"role": role, "parts": [{"type": "text", "content": part["content"]} for part in parts]}
+
+
 def definition_in(value: Mapping[str, object]) -> object:
     """Return the definition of a tool that stands among messages as if it were one, as LangChain's callbacks tell it."""
+    if value.get("role") != "tool":
+        return None
     content = value.get("content")
-    if value.get("role") != "tool" or not isinstance(content, dict) or "tool_call_id" in value:
+    if not isinstance(content, dict) or "tool_call_id" in value:
         return None
     function = content.get("function")
     is_defined = isinstance(function, dict) and {"name", "parameters"} <= function.keys()
@@ -157,15 +184,17 @@ def _said_once(parts: list[Part]) -> list[Part]:
 def _opened(value: dict[str, object]) -> dict[str, object]:
     """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), a choice or a
     candidate, or as it is."""
+    if "role" in value:
+        return value
     for key in ("data", "kwargs"):
         inner = value.get(key)
-        if isinstance(inner, dict) and "content" in inner and "role" not in value:
+        if isinstance(inner, dict) and "content" in inner:
             return {"type": value.get("type") if key == "data" else _type_of_class(value.get("id")), **inner}
     message = value.get("message")
-    if isinstance(message, dict) and "role" not in value and "parts" not in value and "content" not in value:
+    if isinstance(message, dict) and "parts" not in value and "content" not in value:
         return _opened(message)
     content = value.get("content")
-    if isinstance(content, dict) and isinstance(content.get("parts"), list) and "role" not in value:
+    if isinstance(content, dict) and isinstance(content.get("parts"), list):
         return content
     return value
 
@@ -188,6 +217,8 @@ def _role_of(value: dict[str, object], role: str) -> str:
 
 def role_named(said: str) -> str:
     """Return the role of a name for it, also of one that an enumeration's member has: `MessageRole.USER`."""
+    if said in _CONVENTIONAL:
+        return said
     name = said.rpartition(".")[2].lower()
     return ROLES.get(name, name)
 
@@ -237,11 +268,13 @@ def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) ->
 
 def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
     """Return the calls that stand beside the content and are not among its parts."""
+    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value)
+    if not isinstance(calls, list) or not calls:
+        return []
     known = {part.get("id") for part in parts if part["type"] == "tool_call"}
     nameless = [part for part in parts if part["type"] == "tool_call" and "id" not in part]
-    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value)
     found: list[Part] = []
-    for call in calls if isinstance(calls, list) else []:
+    for call in calls:
         call = read_repr(call) if isinstance(call, str) else call
         if isinstance(call, dict):
             part = _tool_call(call)
@@ -421,7 +454,11 @@ def _is_text_block(block: dict[str, object]) -> bool:
 
 
 def _first(value: dict[str, object], *keys: str) -> object:
-    return next((value[key] for key in keys if value.get(key) is not None), None)
+    for key in keys:
+        found = value.get(key)
+        if found is not None:
+            return found
+    return None
 
 
 def _text(value: dict[str, object], *keys: str) -> str | None:
