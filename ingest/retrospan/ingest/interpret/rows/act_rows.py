@@ -91,7 +91,7 @@ def tool_call_row(
         tool_name=tool.name,
         tool_call_id=tool.call_id,
         arguments=write_json(tool.arguments) if tool.has_arguments else None,
-        result=_result_text(tool.result) if known_result else None,
+        result=_result_text(tool.result, run.values) if known_result else None,
         result_source=tool.result_source,
         arguments_hash=hash_of(run.values.comparable(tool.arguments)) if tool.has_arguments else None,
         result_hash=hash_of(run.values.comparable(tool.result)) if known_result else None,
@@ -106,9 +106,9 @@ def tool_call_row(
     )
 
 
-def _result_text(result: object) -> str:
+def _result_text(result: object, values: Values) -> str:
     """Return a result as the contract shows it: text as it is, everything else as JSON."""
-    return result if isinstance(result, str) else write_json(result)
+    return result if isinstance(result, str) else values.text(result)
 
 
 def step_row(key: Key, step: RunStep, tool_ordinals: dict[ToolCall, int]) -> rows.StepRow:
