@@ -38,6 +38,7 @@ class Values:
         self._others: dict[str, int] = {}
         self._numbered: dict[int, tuple[object, int]] = {}
         self._texts: dict[int, tuple[object, str]] = {}
+        self._compared: dict[int, tuple[object, str]] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
 
@@ -68,6 +69,13 @@ class Values:
         known = self._texts.get(id(value))
         if known is None:
             known = self._texts[id(value)] = (value, write_json(value))
+        return known[1]
+
+    def compared(self, value: object) -> str:
+        """Return the hash by which a value that has no number is compared, as the arguments of a tool call."""
+        known = self._compared.get(id(value))
+        if known is None:
+            known = self._compared[id(value)] = (value, hash_of(self.comparable(value)))
         return known[1]
 
     def other(self, value: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from math import inf
@@ -182,6 +182,9 @@ class SpanFields:
     def indexed(self) -> frozenset[str]:
         """The prefixes under which there are attributes with a number."""
         return self._called[0].indexed
+
+    def has_any(self, keys: Iterable[str]) -> bool:
+        return not self._keys.isdisjoint(keys)
 
     def has(self, key: str) -> bool:
         return key in self._keys
