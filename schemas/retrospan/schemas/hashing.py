@@ -40,7 +40,7 @@ def hash_of(value: object) -> str:
 
 
 def hash_of_texts(value: object) -> str:
-    """Return what `hash_of` does of a value in which everything but its lists and objects is text, and every key ASCII."""
+    """Return what `hash_of` does of a value that holds nothing but texts and None in lists and objects, every key ASCII."""
     return sha256(_bytes_of(_ENCODE(value))).hexdigest()[:32]
 
 

@@ -39,6 +39,7 @@ class Values:
         self._numbered: dict[int, tuple[object, int]] = {}
         self._texts: dict[int, tuple[object, str]] = {}
         self._compared: dict[int, tuple[object, str]] = {}
+        self._by_text: dict[str, str] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
 
@@ -77,6 +78,13 @@ class Values:
         if known is None:
             known = self._compared[id(value)] = (value, hash_of(self.comparable(value)))
         return known[1]
+
+    def hash_by_text(self, value: object, text: str) -> str:
+        """Return the hash of a value that is written so: requests repeat their parameters."""
+        known = self._by_text.get(text)
+        if known is None:
+            known = self._by_text[text] = hash_of(value)
+        return known
 
     def other(self, value: object) -> int:
         """Return the number of any other JSON value; lists are stored element by element."""
