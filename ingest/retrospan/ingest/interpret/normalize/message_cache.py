@@ -12,6 +12,7 @@ from hashlib import sha256
 
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.normalize.messages_in_form import message_in_form
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.unflatten import Leaves, nested
 from retrospan.ingest.json_text import Unreadable, read_json
@@ -85,7 +86,7 @@ class PrefixCache:
         if key not in self._known:
             if len(self._known) >= KNOWN:
                 self._known.pop(next(iter(self._known)))
-            self._known[key] = read_message(item, role)
+            self._known[key] = message_in_form(item) or read_message(item, role)
         return self._known[key]
 
 

@@ -36,11 +36,9 @@ _CLASSES = {
 }
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
-_PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
+PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
 _PRINTED_TYPES = ("output_text", "function_call")
-#: The fields of a message in the form of the conventions, and of a part that is a text.
-_PLAIN, _TEXT = {"role", "parts"}, {"type", "content"}
 #: What a model says.
 _MODELS_PARTS = ("text", "reasoning", "tool_call")
 
@@ -92,9 +90,6 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
 
 def read_message(value: dict[str, object], role: str = "user") -> Message | None:
     """Return one message, or None if it is empty."""
-    said = _said_plainly(value)
-    if said is not None:
-        return said
     value = _opened(value)
     if definition_in(value) is not None:
         return None
@@ -125,24 +120,6 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     return message
 
 
-def _said_plainly(value: dict[str, object]) -> Message | None:
-    """Return a message that holds nothing but texts, in the form of the conventions: most do. None where it is another."""
-    if value.keys() != _PLAIN:
-        return None
-    said, parts = value["role"], value["parts"]
-    if not (isinstance(said, str) and said and isinstance(parts, list) and parts):
-        return None
-    for part in parts:
-        if not (isinstance(part, dict) and part.keys() == _TEXT and part["type"] == "text"):
-            return None
-        if not (part["content"] and isinstance(part["content"], str)):
-            return None
-    role = role_named(said)
-    if role == "assistant" and any(_PRINTED.match(part["content"]) for part in parts):
-        return None
-    return {"role": role, "parts": [{"type": "text", "content": part["content"]} for part in parts]}
-
-
 def definition_in(value: Mapping[str, object]) -> object:
     """Return the definition of a tool that stands among messages as if it were one, as LangChain's callbacks tell it."""
     if value.get("role") != "tool":
@@ -159,7 +136,7 @@ def _unprinted(part: Part) -> list[Part]:
     """Return what an assistant said where an instrumentation only printed the object that says it: that text is Python's,
     not the model's. Anything but the object of a message or of a part stays as it is."""
     text = part.get("content")
-    if part["type"] != "text" or not isinstance(text, str) or not _PRINTED.match(text):
+    if part["type"] != "text" or not isinstance(text, str) or not PRINTED.match(text):
         return [part]
     value = read_repr(text)
     if not isinstance(value, dict):
