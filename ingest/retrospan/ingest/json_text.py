@@ -34,7 +34,11 @@ def read_json(text: str) -> object:
     except ValueError as error:
         return Unreadable(f"not JSON: {error}")
     # A text with fewer brackets than that cannot nest deeper: most texts need no walk.
-    if text.count("{") + text.count("[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
+    if (
+        len(text) > 2 * MAX_DEPTH
+        and text.count("{") + text.count("[") > MAX_DEPTH
+        and _depth_exceeds(value, MAX_DEPTH)
+    ):
         return Unreadable("nested too deeply")
     return value
 

@@ -21,7 +21,10 @@ def canonical_json(value: object) -> bytes:
     Raises RecursionError when the value is nested deeper than the interpreter's stack, TypeError when it contains
     something that JSON cannot represent.
     """
-    text = _ENCODE(value) if _is_plain(value) else _spell(value)
+    return _bytes_of(_ENCODE(value) if _is_plain(value) else _spell(value))
+
+
+def _bytes_of(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -34,6 +37,11 @@ def canonical_json(value: object) -> bytes:
 def hash_of(value: object) -> str:
     """Return the first 16 bytes of SHA-256 of the canonical JSON as 32 hex digits."""
     return sha256(canonical_json(value)).hexdigest()[:32]
+
+
+def hash_of_texts(value: object) -> str:
+    """Return what `hash_of` does of a value that holds nothing but texts and None in lists and objects, every key ASCII."""
+    return sha256(_bytes_of(_ENCODE(value))).hexdigest()[:32]
 
 
 def hash_of_hashes(hashes: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ToolCall
 from retrospan.ingest.interpret.assembly.failures import Failure
@@ -14,6 +15,9 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 #: How frameworks call the tools by which one agent hands its task to another, before that one's name.
 _HANDOFFS = ("transfer_to_", "handoff_to_", "transfer_back_to_")
+
+#: Names are few and come with every call.
+_NAMES_KEPT = 1_024
 
 #: The argument of a tool that hands a task to any agent.
 _TO = ("agent_name", "agent", "name")
@@ -146,6 +150,7 @@ def _handed_to(tool: ToolCall) -> str | None:
     return to
 
 
+@lru_cache(_NAMES_KEPT)
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 

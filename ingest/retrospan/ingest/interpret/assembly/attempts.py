@@ -9,7 +9,6 @@ from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.spans.key import whole_number
 from retrospan.schemas.attributes import ATTEMPT, BACKOFF_MS
-from retrospan.schemas.hashing import hash_of
 
 
 @dataclass(slots=True)
@@ -58,7 +57,7 @@ def _keys(step: RunStep, values: Values) -> list[Hashable]:
     if step.tool is not None:
         keys: list[Hashable] = [("id", step.tool.call_id)] if step.tool.call_id else []
         if step.tool.has_arguments:
-            keys.append((agent, step.tool.name, hash_of(values.comparable(step.tool.arguments))))
+            keys.append((agent, step.tool.name, values.compared(step.tool.arguments)))
         return keys
     if step.model is not None:
         return [(agent, tuple(step.model.input_values))] if step.model.input_values else []

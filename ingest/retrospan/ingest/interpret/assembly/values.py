@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.hashing import hash_of, hash_of_hashes
+from retrospan.schemas.hashing import hash_of, hash_of_hashes, hash_of_texts
 
 #: Only JSON with one of these in it can hold what is compared in another form.
 _COMPARED = ("tool_call", '"parts"', '"content"')
@@ -37,6 +37,9 @@ class Values:
         self._seen: dict[int, tuple[Message, int]] = {}
         self._others: dict[str, int] = {}
         self._numbered: dict[int, tuple[object, int]] = {}
+        self._texts: dict[int, tuple[object, str]] = {}
+        self._compared: dict[int, tuple[object, str]] = {}
+        self._by_text: dict[str, str] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
 
@@ -49,7 +52,7 @@ class Values:
         if seen is not None:
             number = seen[1]
         else:
-            compared = hash_of(message if _is_plain(message) else self.comparable(message))
+            compared = hash_of_texts(message) if _is_plain(message) else hash_of(self.comparable(message))
             number = self._messages.get(compared) or self._put_message(message, compared, call)
             # Kept with its object: an id is only good as long as that lives.
             self._seen[id(message)] = (message, number)
@@ -61,6 +64,27 @@ class Values:
         value = Value("message", compared, write_json(message), role=message["role"], first_call=call)
         number = self._messages[compared] = self._put(value)
         return number
+
+    def text(self, value: object) -> str:
+        """Return a value's JSON; that of an object which is asked for again, as the result of a tool, is kept."""
+        known = self._texts.get(id(value))
+        if known is None:
+            known = self._texts[id(value)] = (value, write_json(value))
+        return known[1]
+
+    def compared(self, value: object) -> str:
+        """Return the hash by which a value that has no number is compared, as the arguments of a tool call."""
+        known = self._compared.get(id(value))
+        if known is None:
+            known = self._compared[id(value)] = (value, hash_of(self.comparable(value)))
+        return known[1]
+
+    def hash_by_text(self, value: object, text: str) -> str:
+        """Return the hash of a value that is written so: requests repeat their parameters."""
+        known = self._by_text.get(text)
+        if known is None:
+            known = self._by_text[text] = hash_of(value)
+        return known
 
     def other(self, value: object) -> int:
         """Return the number of any other JSON value; lists are stored element by element."""

@@ -42,4 +42,7 @@ DIALECTS: tuple[Dialect, ...] = (
 
 def dialect_of(span: Span, dialects: Sequence[Dialect] = DIALECTS) -> Dialect | None:
     """Return the dialect of a span, or None if only the general rules apply."""
-    return next((dialect for dialect in dialects if dialect.speaks(span)), None)
+    for dialect in dialects:
+        if dialect.speaks(span):
+            return dialect
+    return None

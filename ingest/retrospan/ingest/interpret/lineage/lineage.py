@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
@@ -41,8 +40,7 @@ def read_lineage(
     named = [
         edge
         if edge.subject not in as_steps and edge.object not in as_steps
-        else replace(
-            edge,
+        else edge._replace(
             subject=as_steps.get(edge.subject, edge.subject),
             object=as_steps.get(edge.object, edge.object),
         )
@@ -129,8 +127,7 @@ def _foreseen(run_id: str, tree: Tree, steps: list[RunStep], edges: list[Edge]) 
             if reference in users:
                 first.setdefault(reference, step)
     return [
-        replace(
-            edge,
+        edge._replace(
             subject=step_ref(run_id, first[edge.subject].number),
             evidence="inferred",
             step=first[edge.subject].number,

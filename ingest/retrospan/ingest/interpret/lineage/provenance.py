@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from retrospan.ingest.interpret.assembly.calls import messages_once
 from retrospan.ingest.interpret.assembly.run_step import RunStep
@@ -16,8 +16,9 @@ from retrospan.schemas.hashing import hash_of
 from retrospan.schemas.references import message_ref, output_ref, step_ref
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
+    """One edge of a run; equal ones are one."""
+
     subject: str
     relation: str
     object: str

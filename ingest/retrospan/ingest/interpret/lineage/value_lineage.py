@@ -127,7 +127,8 @@ class _Borrowing:
             self.searched += size
             if self.searched <= MOST_SEARCHED and not any(value in text for text in self.others):
                 self.values[value] = step.number
-        self._remember(_text_of(tool.result), step.number, step_ref(self.run_id, step.number))
+        told = tool.result if isinstance(tool.result, str) else self.messages.text(tool.result)
+        self._remember(told, step.number, step_ref(self.run_id, step.number))
 
     def retrieve(self, step: RunStep) -> None:
         """Take in the documents that a retrieval returned."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
 
 #: How a value says that a tool failed; only text that says so is worth parsing for it.
 _FAILED = re.compile(r"""(?:status["'\\]*\s*[:=]\s*["'\\]*error|is_?[Ee]rror["'\\]*\s*[:=]\s*[Tt]rue)""")
+
+_ACTS = ("tool_call", "tool_call_response")
 
 
 def has_gaps(messages: Sequence[Message]) -> bool:
@@ -59,7 +60,9 @@ def answered_once(messages: Iterable[Message]) -> list[Message]:
     If one of the two says that it is an error, it is.
     """
     messages = [*messages]
-    if not any(one["role"] == other["role"] == "tool" for one, other in pairwise(messages)):
+    told_in_tools = (part for message in messages if message["role"] == "tool" for part in message["parts"])
+    ids = [part["id"] for part in told_in_tools if part["type"] in _ACTS and "id" in part]
+    if len({*ids}) == len(ids):
         return messages
     whole: list[Message] = []
     told: list[Part] = []
@@ -94,7 +97,7 @@ def _are_among(parts: Iterable[Part], others: Sequence[Part]) -> bool:
 
 def _acts(messages: Iterable[Message]) -> Iterator[Part]:
     for message in messages:
-        yield from (part for part in message["parts"] if part["type"] in ("tool_call", "tool_call_response"))
+        yield from (part for part in message["parts"] if part["type"] in _ACTS)
 
 
 def _completed(message: Message, waiting: list[Part]) -> Message:

@@ -231,7 +231,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
 def _told_requests(places: SpanFields) -> list[object]:
     """Return the values that may hold the messages of a request."""
     prompts = places.names.prompts
-    if not any(map(places.has, prompts)):
+    if not places.has_any(prompts):
         return places.requests
     return [*places.each(*prompts, *places.names.requests)]
 

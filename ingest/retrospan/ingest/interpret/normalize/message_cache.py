@@ -6,21 +6,23 @@ of 50,000 spans would else hold each message some twenty times.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable
-from hashlib import blake2b
+from hashlib import sha256
 
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.normalize.messages_in_form import message_in_form
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.unflatten import Leaves, nested
 from retrospan.ingest.json_text import Unreadable, read_json
-from retrospan.schemas.json_encoding import json_encoder
 
 #: Histories kept per attribute: agents that work side by side take turns.
 KEPT = 8
 #: Messages known by their text; beyond that the oldest are forgotten, and read anew when they come again.
 KNOWN = 200_000
-_ENCODE = json_encoder(sort_keys=False, allow_nan=True)
+#: The form of Python's bytes in which equal values are equal bytes: later ones name what they have in common.
+_WITHOUT_REFERENCES = 2
 
 
 class PrefixCache:
@@ -51,7 +53,7 @@ class PrefixCache:
         if isinstance(value, Unreadable):
             return value
         found = self._messages(value, role)
-        if isinstance(value, list):
+        if isinstance(value, list) and value:
             kept.append((text, found))
             del kept[:-KEPT]
         return [*found]
@@ -79,12 +81,12 @@ class PrefixCache:
         return [message for message in found if message is not None]
 
     def _message(self, item: dict[str, object], role: str) -> Message | None:
-        text = _ENCODE(item)
-        key = blake2b(f"{role}\0{text}".encode(errors="surrogatepass"), digest_size=16).digest()
+        # Python's own bytes of a value are there eight times as soon as its JSON, and tell as much apart.
+        key = sha256(marshal.dumps((role, item), _WITHOUT_REFERENCES)).digest()
         if key not in self._known:
             if len(self._known) >= KNOWN:
                 self._known.pop(next(iter(self._known)))
-            self._known[key] = read_message(item, role)
+            self._known[key] = message_in_form(item) or read_message(item, role)
         return self._known[key]
 
 
@@ -93,7 +95,7 @@ def _added(before: str, text: str) -> str | None:
     end = len(before) - 1
     if len(text) <= end or before[:1] != "[" or before[end] != "]" or text[end] not in ",]":
         return None
-    if not text.startswith(before[:end]) or before[1:end].strip() == "":
+    if not text.startswith(before[:end]):
         return None
     if text[end] == ",":
         return f"[{text[end + 1 :]}"

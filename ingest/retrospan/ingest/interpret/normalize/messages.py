@@ -27,6 +27,8 @@ ROLES = {
     **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result", "unknown"), "tool"),
 }
 
+#: Who speaks, in the words of the conventions.
+_CONVENTIONAL = frozenset(("system", "user", "assistant", "tool"))
 #: Who speaks, by the name of the class of a message without `Message`, in lower case.
 _CLASSES = {
     **{name: ROLES.get(name, name) for name in ("system", "user", "human", "assistant", "ai", "tool")},
@@ -34,7 +36,7 @@ _CLASSES = {
 }
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
-_PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
+PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
 _PRINTED_TYPES = ("output_text", "function_call")
 #: What a model says.
@@ -120,8 +122,10 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
 
 def definition_in(value: Mapping[str, object]) -> object:
     """Return the definition of a tool that stands among messages as if it were one, as LangChain's callbacks tell it."""
+    if value.get("role") != "tool":
+        return None
     content = value.get("content")
-    if value.get("role") != "tool" or not isinstance(content, dict) or "tool_call_id" in value:
+    if not isinstance(content, dict) or "tool_call_id" in value:
         return None
     function = content.get("function")
     is_defined = isinstance(function, dict) and {"name", "parameters"} <= function.keys()
@@ -132,7 +136,7 @@ def _unprinted(part: Part) -> list[Part]:
     """Return what an assistant said where an instrumentation only printed the object that says it: that text is Python's,
     not the model's. Anything but the object of a message or of a part stays as it is."""
     text = part.get("content")
-    if part["type"] != "text" or not isinstance(text, str) or not _PRINTED.match(text):
+    if part["type"] != "text" or not isinstance(text, str) or not PRINTED.match(text):
         return [part]
     value = read_repr(text)
     if not isinstance(value, dict):
@@ -157,15 +161,17 @@ def _said_once(parts: list[Part]) -> list[Part]:
 def _opened(value: dict[str, object]) -> dict[str, object]:
     """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), a choice or a
     candidate, or as it is."""
+    if "role" in value:
+        return value
     for key in ("data", "kwargs"):
         inner = value.get(key)
-        if isinstance(inner, dict) and "content" in inner and "role" not in value:
+        if isinstance(inner, dict) and "content" in inner:
             return {"type": value.get("type") if key == "data" else _type_of_class(value.get("id")), **inner}
     message = value.get("message")
-    if isinstance(message, dict) and "role" not in value and "parts" not in value and "content" not in value:
+    if isinstance(message, dict) and "parts" not in value and "content" not in value:
         return _opened(message)
     content = value.get("content")
-    if isinstance(content, dict) and isinstance(content.get("parts"), list) and "role" not in value:
+    if isinstance(content, dict) and isinstance(content.get("parts"), list):
         return content
     return value
 
@@ -188,6 +194,8 @@ def _role_of(value: dict[str, object], role: str) -> str:
 
 def role_named(said: str) -> str:
     """Return the role of a name for it, also of one that an enumeration's member has: `MessageRole.USER`."""
+    if said in _CONVENTIONAL:
+        return said
     name = said.rpartition(".")[2].lower()
     return ROLES.get(name, name)
 
@@ -237,11 +245,13 @@ def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) ->
 
 def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
     """Return the calls that stand beside the content and are not among its parts."""
+    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value)
+    if not isinstance(calls, list) or not calls:
+        return []
     known = {part.get("id") for part in parts if part["type"] == "tool_call"}
     nameless = [part for part in parts if part["type"] == "tool_call" and "id" not in part]
-    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value)
     found: list[Part] = []
-    for call in calls if isinstance(calls, list) else []:
+    for call in calls:
         call = read_repr(call) if isinstance(call, str) else call
         if isinstance(call, dict):
             part = _tool_call(call)
@@ -421,7 +431,11 @@ def _is_text_block(block: dict[str, object]) -> bool:
 
 
 def _first(value: dict[str, object], *keys: str) -> object:
-    return next((value[key] for key in keys if value.get(key) is not None), None)
+    for key in keys:
+        found = value.get(key)
+        if found is not None:
+            return found
+    return None
 
 
 def _text(value: dict[str, object], *keys: str) -> str | None:

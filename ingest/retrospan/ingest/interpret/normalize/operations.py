@@ -54,6 +54,9 @@ def named_operation(places: SpanFields, has_parent: bool) -> str | None:
     A chain is a workflow where nothing is above it, else a step of one.
     """
     known = places.names
+    if not places.has_any(known.telling):
+        named = _by_kind(places)
+        return kind_in_tree(named, has_parent) if named else None
     if any(places.text(key) == value for key, value in known.announcements):
         return "other"  # it comes whole when it ends
     for key, names in known.operations:

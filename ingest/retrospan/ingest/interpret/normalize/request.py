@@ -117,8 +117,9 @@ def _id_of(exchange: dict[str, object] | None) -> str | None:
 
 def _model(places: SpanFields, *keys: str) -> str | None:
     """Return the first model that is named; `unknown` is what OpenLLMetry calls one that it cannot tell."""
-    if places.text(*keys) is None:
-        return None
+    first = places.text(*keys)
+    if first != "unknown":
+        return first
     names = (places.text(key) for key in keys)
     return next((name for name in names if name and name != "unknown"), None)
 

@@ -33,17 +33,19 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     sent, names = span.sent, places.names
     span.tool_name = places.text(*names.tools) or name_beside_method(sent) or _CALLED.sub("", sent.name)
     span.tool_call_id = places.text(*names.call_ids)
+    given: object = None
     arguments = places.any(*names.arguments)
     if arguments is None:
         arguments = _in_event(sent, semconv.TOOL_MESSAGE, "content")
     if arguments is not None:
-        read = _read_arguments(arguments)
+        given = places.read(arguments)
+        read = _read_arguments(given)
         if isinstance(read, Unreadable):
             problems.add(sent.span_id, "arguments", arguments, read.reason)
         else:
             span.arguments, span.has_arguments = read, True
     read_result(places, span)
-    if is_call(arguments):
+    if is_call(given):
         span.result = unquoted(span.result)
 
 

@@ -12,7 +12,7 @@ from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas import canonical as rows
 from retrospan.schemas.attributes import ATTEMPT, CONTEXT_TOKENS, EFFECT, IDEMPOTENCY_KEY
-from retrospan.schemas.hashing import hash_of, hash_of_hashes
+from retrospan.schemas.hashing import hash_of_hashes, hash_of_texts
 
 
 def model_call_row(
@@ -21,10 +21,11 @@ def model_call_row(
     span = call.span
     system = values.other(span.system) if span.system else 0
     tools = values.other(span.tool_definitions) if span.tool_definitions is not None else 0
+    parameters = write_json(span.parameters)
     hashes = {
         "system_hash": values.hash(system) if system else "",
         "tools_hash": values.hash(tools) if tools else "",
-        "parameters_hash": hash_of(span.parameters),
+        "parameters_hash": values.hash_by_text(span.parameters, parameters),
         "input_hash": hash_of_hashes(values.hash(number) for number in call.input_values),
     }
     request = [span.provider, span.request_model, *hashes.values()]
@@ -38,7 +39,7 @@ def model_call_row(
         provider=span.provider,
         request_model=span.request_model,
         response_model=span.response_model,
-        parameters=write_json(span.parameters),
+        parameters=parameters,
         system_value=system,
         tools_value=tools,
         input_values=call.input_values,
@@ -54,7 +55,7 @@ def model_call_row(
         status="incomplete" if span.is_unfinished else "error" if span.failed else "ok",
         error_type=span.error_type,
         error_message=span.error_message,
-        call_hash=hash_of(request),
+        call_hash=hash_of_texts(request),
         output_hash=hash_of_hashes(values.hash(number) for number in call.output_values),
         **hashes,
         context_limit=use.limit,
@@ -91,10 +92,10 @@ def tool_call_row(
         tool_name=tool.name,
         tool_call_id=tool.call_id,
         arguments=write_json(tool.arguments) if tool.has_arguments else None,
-        result=_result_text(tool.result) if known_result else None,
+        result=_result_text(tool.result, run.values) if known_result else None,
         result_source=tool.result_source,
-        arguments_hash=hash_of(run.values.comparable(tool.arguments)) if tool.has_arguments else None,
-        result_hash=hash_of(run.values.comparable(tool.result)) if known_result else None,
+        arguments_hash=run.values.compared(tool.arguments) if tool.has_arguments else None,
+        result_hash=run.values.compared(tool.result) if known_result else None,
         effect=text_of_attribute(attributes.get(EFFECT)),
         idempotency_key=text_of_attribute(attributes.get(IDEMPOTENCY_KEY)),
         attempt=whole_number(attributes.get(ATTEMPT)),
@@ -106,9 +107,9 @@ def tool_call_row(
     )
 
 
-def _result_text(result: object) -> str:
+def _result_text(result: object, values: Values) -> str:
     """Return a result as the contract shows it: text as it is, everything else as JSON."""
-    return result if isinstance(result, str) else write_json(result)
+    return result if isinstance(result, str) else values.text(result)
 
 
 def step_row(key: Key, step: RunStep, tool_ordinals: dict[ToolCall, int]) -> rows.StepRow:

@@ -11,17 +11,18 @@ from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 def check_kinds(span: Span, names: Vocabulary, problems: ParseIssues) -> None:
     """List the known attributes of a span whose value is of another kind than they hold; null is not a value at all."""
     attributes = span.attributes
-    keys = attributes.keys()
     others = [
         key
-        for key in keys & names.texts
-        if not isinstance(attributes[key], str) and attributes[key] is not None
+        for key, value in attributes.items()
+        if not isinstance(value, str) and value is not None and key in names.texts
     ]
     for key in sorted(others):
         value = attributes[key]
         problems.add(span.span_id, key, value, f"text expected, not {_named(value)}")
     others = [
-        key for key in keys & names.counts if (value := attributes[key]) is not None and whole(value) is None
+        key
+        for key, value in attributes.items()
+        if key in names.counts and value is not None and whole(value) is None
     ]
     for key in sorted(others):
         problems.add(span.span_id, key, attributes[key], "not a whole number of at least 0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from math import inf
@@ -16,8 +16,9 @@ from retrospan.ingest.interpret.spans.exchange import (
 )
 from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
-from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, prefix_of, words_of
+from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS
 from retrospan.ingest.interpret.spans.span import Attributes, Span
+from retrospan.ingest.interpret.spans.span_names import names_of
 from retrospan.ingest.interpret.spans.vocabulary import (
     EXCHANGE,
     INPUT,
@@ -55,12 +56,12 @@ class SpanFields:
             span.attributes.keys() if len(self.all) == 1 else set[str]().union(*self.all)
         )
         self._span = span
-        self._listed: str | None = None
-        self._indexed: frozenset[str] | None = None
+        self._called = [names_of(place) for place in self.all]
+        #: All names, a newline before each: to be searched for a part of one.
+        self.listed = "".join(names.listed for names in self._called)
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
-        self._said: dict[str, list[object]] | None = None
 
     def any(self, *keys: str) -> object:
         """Return the value of the first key that has one, wherever it lies."""
@@ -111,7 +112,7 @@ class SpanFields:
     def request(self) -> object:
         """What the model was asked, as a value shows by its shape."""
         if self._request is _UNREAD:
-            self._request = request_by_shape(self.all[0], self.read)
+            self._request = request_by_shape(self.all[0], self.read) if self._called[0].has_own else None
             if self._request is None and (self._span.events or self._span.logs):
                 told = (request_by_shape(each, self.read) for each in self._told_beside())
                 self._request = next((each for each in told if each is not None), None)
@@ -121,7 +122,7 @@ class SpanFields:
     def response(self) -> object:
         """What the model answered, as a value shows by its shape."""
         if self._response is _UNREAD:
-            self._response = response_by_shape(self.all[0], self.read)
+            self._response = response_by_shape(self.all[0], self.read) if self._called[0].has_own else None
             if self._response is None and (self._span.events or self._span.logs):
                 told = (response_by_shape(each, self.read) for each in self._told_beside())
                 self._response = next((each for each in told if each is not None), None)
@@ -156,7 +157,7 @@ class SpanFields:
         """Return the first text, list, object or count whose name says that it is what a shape stands for."""
         counts = shape in (INPUT_TOKENS, OUTPUT_TOKENS)
         for words, part in WORDS[shape]:
-            for value in self._by_words.get(words, ()) if part in self.listed else ():
+            for value in self._said(words) if part in self.listed else ():
                 if (
                     whole(value) is not None
                     if counts
@@ -165,16 +166,11 @@ class SpanFields:
                     return value
         return None
 
-    @property
-    def _by_words(self) -> dict[str, list[object]]:
-        """The values by what their names say, in order."""
-        if self._said is None:
-            self._said = {}
-            for place in self.all:
-                for key, value in place.items():
-                    for words in words_of(key):
-                        self._said.setdefault(words, []).append(value)
-        return self._said
+    def _said(self, words: str) -> Iterator[object]:
+        """Yield the values whose names say some words, in order."""
+        for place, names in zip(self.all, self._called, strict=True):
+            for name in names.worded.get(words, ()):
+                yield place[name]
 
     @property
     def unlabelled_model(self) -> str | None:
@@ -183,18 +179,12 @@ class SpanFields:
         return found.strip('"') if isinstance(found, str) else None
 
     @property
-    def listed(self) -> str:
-        """All names, a newline before each: to be searched for a part of one."""
-        if self._listed is None:
-            self._listed = "\n" + "\n".join(self._keys)
-        return self._listed
-
-    @property
     def indexed(self) -> frozenset[str]:
         """The prefixes under which there are attributes with a number."""
-        if self._indexed is None:
-            self._indexed = frozenset(filter(None, map(prefix_of, self.all[0])))
-        return self._indexed
+        return self._called[0].indexed
+
+    def has_any(self, keys: Iterable[str]) -> bool:
+        return not self._keys.isdisjoint(keys)
 
     def has(self, key: str) -> bool:
         return key in self._keys

@@ -175,6 +175,7 @@ class Vocabulary:
             semconv.SESSION_ID,
         )
     )
+    telling: frozenset[str] = field(init=False)  # names that tell the kind of a span
     counts: frozenset[str] = frozenset(  # whose values are counts
         (
             STEP_INDEX,
@@ -189,6 +190,10 @@ class Vocabulary:
             semconv.USAGE_REASONING_OUTPUT_TOKENS,
         )
     )
+
+    def __post_init__(self) -> None:
+        pairs = (*self.announcements, *self.operations, *self.markers)
+        object.__setattr__(self, "telling", frozenset((*(pair[0] for pair in pairs), *self.functions)))
 
 
 #: Only what OpenTelemetry publishes.

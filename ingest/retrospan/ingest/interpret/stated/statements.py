@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.context_use import ContextUse
@@ -71,7 +71,7 @@ def read_statements(
     for one in read_memories(steps, problems):
         if isinstance(one, Use):
             found.uses.append(one)
-            found.edges.append(replace(used_edge(run_id, one), evidence="matched"))
+            found.edges.append(used_edge(run_id, one)._replace(evidence="matched"))
         else:
             found.observations.append(one)
     found.observations += read_mutations(calls, steps, rules, problems)
