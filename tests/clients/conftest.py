@@ -27,7 +27,7 @@ class Scene:
 @pytest.fixture(scope="package")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder: Path = tmp_path_factory.mktemp("clients")
-    served = Served(folder / "data", folder / "stderr.txt")
+    served = Served(folder / "data", folder / "stderr.txt", "--jaeger", "127.0.0.1:0")
     for name in list(manifest())[:_RECORDINGS]:
         recording = load_recording(name)
         served.send(recording.traces, recording.logs)

@@ -65,14 +65,28 @@ def node_program() -> Words:
 
 def go_program() -> Words:
     """The command of the program in Go, with the modules of its `go.mod`."""
+    return [_go("go") / "reads"]
+
+
+def jaeger_program() -> Words:
+    """The command of the program that reads with Jaeger's definitions and OpenTelemetry's Go."""
+    return [_go("jaeger", "github.com/jaegertracing/jaeger-idl") / "reads"]
+
+
+def _go(program: str, needed: str = "") -> Path:
+    """The folder of a program in Go, built; its `module.txt` says where a module is that it reads files of."""
     go = _tool("go")
     _require(go, "1.26", "version")
 
     def make(place: Path) -> None:
         _fetch(place, go, "mod", "download", GOTOOLCHAIN="local")
         _build(place, go, "build", "-o", "reads", ".", GOTOOLCHAIN="local")
+        if needed:
+            (place / "module.txt").write_text(
+                _run(place, [go, "list", "-m", "-f", "{{.Dir}}", needed], {}).stdout
+            )
 
-    return [_made_of("go", [_version(go, "version")], make) / "reads"]
+    return _made_of(program, [_version(go, "version")], make)
 
 
 def rust_program() -> Words:

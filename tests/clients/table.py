@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from clients.environments import (
     Words,
     go_program,
+    jaeger_program,
     java_program,
     node_program,
     python_program,
@@ -34,6 +35,8 @@ class Client:
     checks: Mapping[str, str]
     """What the program must tell, by check."""
     used_by: str = ""
+    port: str = "sql"
+    """Which port it asks."""
 
 
 def _each(ways: tuple[str, ...], checks: Mapping[str, str]) -> dict[str, str]:
@@ -293,7 +296,27 @@ MCP: Client = Client(
     },
 )
 
-CLIENTS = (JDBC, CONNECT, SQLALCHEMY, IBIS, FRAMES, PLAIN_HTTP, DUCKDB, NODE, GO, RUST, MCP)
+JAEGER: Client = Client(
+    "Jaeger's `api_v3`",
+    "0.14.0",
+    "retrospan serve --jaeger 127.0.0.1:16686",
+    jaeger_program,
+    {
+        "services": _TRUE,
+        "operations": _TRUE,
+        "trace-summaries": "{spans}",
+        "traces by their ids": _TRUE,
+        "traces that are found": "{spans}",
+        "dependencies": _TRUE,
+        "capabilities": _TRUE,
+        "an error": "400",
+        "ids of the older API": _TRUE,
+    },
+    "its definitions, jaeger-idl, read strictly, and the Collector's OTLP",
+    "jaeger",
+)
+
+CLIENTS = (JDBC, CONNECT, SQLALCHEMY, IBIS, FRAMES, PLAIN_HTTP, DUCKDB, NODE, GO, RUST, MCP, JAEGER)
 
 
 @dataclass(frozen=True)
@@ -318,7 +341,7 @@ OTHERS = (
         "Jaeger's UI, Grafana's Jaeger data source",
         "",
         "retrospan serve --jaeger 127.0.0.1:16686",
-        "every route that they call ([jaeger.md](jaeger.md)), read by Jaeger's JSON model and OTLP's own classes; "
-        "the programs themselves are not run",
+        "every route that they call ([jaeger.md](jaeger.md)), by Jaeger's JSON model and OTLP's own classes; the "
+        "programs themselves are not run",
     ),
 )

@@ -13,4 +13,4 @@ pytestmark = pytest.mark.long
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_a_client_reads(scene: Scene, client: Client) -> None:
     expected = {name: got.format_map(scene.facts) for name, got in client.checks.items()}
-    assert told(client.command(), scene.served.sql) == expected
+    assert told(client.command(), getattr(scene.served, client.port)) == expected

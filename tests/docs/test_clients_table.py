@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clients.environments import PROGRAMS
-from clients.table import GO, JDBC, NODE, RUST
+from clients.table import GO, JAEGER, JDBC, NODE, RUST
 from docs import clients_table
 from docs.pages import TOP
 
@@ -19,6 +19,7 @@ def test_versions_are_those_of_the_manifests() -> None:
         (JDBC, "java/pom.xml", f"<version>{JDBC.version}</version>"),
         (NODE, "node/package.json", f'"@clickhouse/client": "{NODE.version}"'),
         (GO, "go/go.mod", f"github.com/ClickHouse/clickhouse-go/v2 v{GO.version}"),
+        (JAEGER, "jaeger/go.mod", f"github.com/jaegertracing/jaeger-idl v{JAEGER.version}"),
         (RUST, "rust/Cargo.toml", f'clickhouse = "={RUST.version}"'),
     ):
         assert written in (PROGRAMS / manifest).read_text(encoding="utf-8"), client.name
