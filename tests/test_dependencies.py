@@ -41,9 +41,10 @@ WITHOUT_IMPORT = {
     "retrospan-torture": "the command torture",
 }
 
-#: Each is run in an environment of its own, with the framework that it drives.
+#: Each is run in an environment of its own, with the framework that it drives or the client that it is.
 DRIVERS = {
     *(TOP / "tests/recordings/record/drivers").iterdir(),
+    *(TOP / "tests/clients/programs/python").iterdir(),
     TOP / "bench/survival_framework_agent.py",
 }
 

@@ -58,7 +58,7 @@ FOLDERS = {
     "answer/computed": {"answer/computed/sql"},
     "answer/computed/sql": set[str](),
     "answer/encodings": {"http", "receive"},
-    "answer/jaeger": {"access", "answer", "answer/jaeger/sql", "http", "load", "status"},
+    "answer/jaeger": {"access", "answer", "answer/jaeger/sql", "http", "load"},
     "answer/jaeger/sql": set[str](),
     "cli": {"cli/terminal"},
     "cli/client": {"cli/terminal"},

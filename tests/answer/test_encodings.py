@@ -99,6 +99,8 @@ def test_an_error_comes_in_blocks_too_but_not_that_of_who_may_ask(port: Port) ->
     wire.close()
     tag = reply.headers["X-ClickHouse-Exception-Tag"].encode()
     assert decompress_blocks(cut.value.partial, 1 << 30).endswith(tag + b"\r\n__exception__\r\n")
+    # A client may look for it without decompressing.
+    assert b"FUNCTION_THROW_IF_VALUE_IS_NON_ZERO" in cut.value.partial
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,11 @@ def test_a_view_with_parameters_is_described_and_says_how_to_call_it(listing: Po
         assert [(row["name"], row["type"]) for row in found] == [(c.name, c.type) for c in view.columns]
         assert how in found[0]["comment"]
         assert [*found[0]] == [*rows(listing, "DESCRIBE runs")[0]]
-    for query in (f"SELECT * FROM {name}", f"SELECT 1 FROM runs JOIN retrospan.{name} USING run_id"):
+    for query in (
+        f"SELECT * FROM {name}",
+        f"SELECT * FROM {name} AS t0 LIMIT 1",
+        f"SELECT 1 FROM runs JOIN retrospan.{name} USING run_id",
+    ):
         status, body, _ = listing.sql(query)
         assert status == 400 and f"{name} needs parameters. Write {how}".encode() in body, body
 

@@ -308,9 +308,26 @@ def test_a_network_policy_lets_in_who_is_named(helm: Helm) -> None:
     assert {"namespaceSelector": {"matchLabels": {"agents": "true"}}} in sending["from"]
     assert {"podSelector": {"matchLabels": {"app": "grafana"}}} in asking["from"]
     assert {"podSelector": {}} not in sending["from"] + asking["from"]
-    assert [port["port"] for port in asking["ports"]] == ["sql"]
+    assert [port["port"] for port in asking["ports"]] == ["sql", "jaeger"]
     unnamed = helm.install(VALUES["server-parts"]).of("NetworkPolicy")["spec"]
     assert all({"podSelector": {}} in rule["from"] for rule in unnamed["ingress"])
+
+
+def test_jaegers_api_is_answered_where_it_is_asked_for(helm: Helm) -> None:
+    release = helm.install(VALUES["server-parts"])
+    assert settings(release)["jaeger"] == "0.0.0.0:16686"
+    services = {one["metadata"]["name"]: one for one in release.objects if one["kind"] == "Service"}
+    ports = {name: {port["port"] for port in one["spec"]["ports"]} for name, one in services.items()}
+    assert ports["trace-retrospan"] == {4317, 4318, 8123, 16686}
+    assert ports["trace-retrospan-interpreter"] == {8123, 16686}
+    without = helm.install({})
+    assert "jaeger" not in settings(without)
+    assert all(
+        port["port"] != 16686
+        for one in without.objects
+        if one["kind"] == "Service"
+        for port in one["spec"]["ports"]
+    )
 
 
 def test_the_notes_say_what_to_do_next(helm: Helm) -> None:

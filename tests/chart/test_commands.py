@@ -53,7 +53,7 @@ class Installed:
 
     def get(self, path: str, token: str = "", *, port: int = 8123) -> tuple[int, bytes]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        address = {4318: self.served.http, 8123: self.served.sql}[port]
+        address = {4318: self.served.http, 8123: self.served.sql, 16686: self.served.jaeger}[port]
         request = urllib.request.Request(f"http://{address}{path}", headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=30) as reply:
@@ -81,7 +81,7 @@ def installed(helm: Helm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     (directory / "policy.toml").write_text(policy)
     settings.write_text(text.replace("/etc/retrospan/config", str(directory)))
     tokens.write_bytes(base64.b64decode(release.of("Secret", "-tokens")["data"]["tokens.toml"]))
-    flags = ("--config", str(settings), "--tokens", str(tokens))
+    flags = ("--config", str(settings), "--tokens", str(tokens), "--jaeger", "127.0.0.1:0")
     served = Served(directory / "data", directory / "stderr.txt", *flags)
     yield Installed(release, served)
     served.kill()
@@ -107,7 +107,7 @@ def test_probes_are_answered_without_a_token(installed: Installed) -> None:
 
 def test_an_interpreter_is_asked_at_the_one_port_it_has(helm: Helm) -> None:
     container = container_of(helm.install(VALUES["server-parts"]), "Deployment")
-    assert {port["name"] for port in container["ports"]} == {"sql"}
+    assert {port["name"] for port in container["ports"]} == {"sql", "jaeger"}
     assert {container[probe]["httpGet"]["port"] for probe in PROBES} == {"sql"}
 
 
@@ -119,13 +119,18 @@ def test_the_service_leads_to_ports_that_are_listened_at(installed: Installed) -
         one["data"]["collector.toml"] for one in release.objects if "collector.toml" in one.get("data", {})
     )
     told = tomllib.loads(text)
-    listened = {int(told[name].rpartition(":")[2]) for name in ("grpc", "http", "sql")}
+    listened = {int(told[name].rpartition(":")[2]) for name in ("grpc", "http", "sql", "jaeger")}
     assert set(ports.values()) == listened
     for service in (one for one in release.objects if one["kind"] == "Service"):
         assert {port["port"] for port in service["spec"]["ports"]} == listened
         assert all(ports[port["targetPort"]] == port["port"] for port in service["spec"]["ports"])
         labels = release.of("StatefulSet")["spec"]["template"]["metadata"]["labels"]
         assert service["spec"]["selector"].items() <= labels.items()
+
+
+def test_jaegers_api_is_answered_to_the_token_of_readers(installed: Installed) -> None:
+    assert installed.get("/api/v3/services", port=16686)[0] == 401
+    assert installed.get("/api/v3/services", installed.token("read"), port=16686)[0] == 200
 
 
 def test_monitoring_gets_numbers_with_its_token(installed: Installed) -> None:

@@ -92,6 +92,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* The settings that every process of the release has: a dict as YAML. */}}
 {{- define "retrospan.settings" -}}
 sql: {{ printf "%s:8123" (include "retrospan.listen" .) | quote }}
+{{- if .Values.jaeger.enabled }}
+jaeger: {{ printf "%s:16686" (include "retrospan.listen" .) | quote }}
+{{- end }}
 tokens: /etc/retrospan/tokens/tokens.toml
 {{- if .Values.tls.existingSecret }}
 tls:

@@ -172,6 +172,7 @@ class Following:
             address,
             limits=config.limits,
             reader_of=self._opened.reader_of,
+            places=self._port.places,
             gate=self._gate,
             tls=self._tls,
             stuck=self._stuck,

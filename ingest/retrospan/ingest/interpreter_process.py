@@ -113,6 +113,7 @@ class InterpretingProcess:
             config.jaeger,
             limits=config.limits,
             reader_of=opened.reader_of,
+            places=port.places,
             gate=gate,
             tls=config.tls,
             host_names=config.host_names,

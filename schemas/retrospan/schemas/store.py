@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, cast
 
 Parameters = Mapping[str, str | int | float | bool | Sequence[str] | Sequence[int]]
 Settings = Mapping[str, str | int]
@@ -15,6 +16,18 @@ ROW_SETTINGS: Settings = {
     "output_format_json_named_tuples_as_objects": 0,
     "output_format_json_validate_utf8": 0,
 }
+
+
+def read_rows(data: bytes) -> Iterator[list[Any]]:
+    """Yield the rows in what an engine wrote as JSONCompactEachRow; text that is not UTF-8 is surrogate-escaped.
+
+    Line by line: there may be hundreds of megabytes, and they are in memory once already.
+    """
+    # Split at the newline alone: JSON escapes it, and other line ends may stand inside strings.
+    for line in io.BytesIO(data):
+        if text := line.decode("utf-8", "surrogateescape").strip("\n"):
+            # The engine's columns have known types, JSON has not: each row is taken at its word.
+            yield cast("list[Any]", json.loads(text))
 
 
 class Escaped(str):
@@ -83,9 +96,7 @@ class Store(Protocol):
         """
         asked = {**ROW_SETTINGS, **(settings or {})}
         data = self.query(statement, parameters, asked, "JSONCompactEachRow")
-        # Split at the newline alone: JSON escapes it, and other line ends may stand inside strings.
-        lines = data.decode("utf-8", "surrogateescape").split("\n")
-        return [json.loads(line) for line in lines if line]
+        return list(read_rows(data))
 
     def insert(
         self, statement: str, data: bytes, input_format: str, settings: Settings | None = None

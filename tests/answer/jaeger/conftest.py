@@ -1,20 +1,29 @@
-"""A collector with Jaeger's API, three runs that OpenTelemetry's SDK sent it, and ways to ask."""
+"""A port of Jaeger's API over three runs that OpenTelemetry's SDK made, and ways to ask."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import pytest
-from fix_collector import Served
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from interpreting import load, settled
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode, set_span_in_context
+
+from retrospan.ingest.answer.jaeger.port import JaegerPort
+from retrospan.ingest.config import InterpreterSettings, Limits
+from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.setting_values import Address
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 #: Of the first run, nanoseconds; the others begin a second later each.
 BEGAN = 1_790_000_000_000_000_000
@@ -33,12 +42,17 @@ class Answer(NamedTuple):
 class Asking:
     """Asks a port of Jaeger's API."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, context: ssl.SSLContext | None = None) -> None:
         self.address = address
+        self._context = context
 
     def __call__(self, path: str, *words: tuple[str, str], method: str = "GET", **headers: str) -> Answer:
         host, _, port = self.address.rpartition(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=60)
+        connection = (
+            http.client.HTTPConnection(host, int(port), timeout=60)
+            if self._context is None
+            else http.client.HTTPSConnection(host, int(port), timeout=60, context=self._context)
+        )
         try:
             target = f"{path}?{urlencode(words)}" if words else path
             connection.request(method, target, headers={"Host": "127.0.0.1", **headers})
@@ -55,35 +69,47 @@ class Asking:
         return [trace["traceID"] for trace in found.body["data"]]
 
 
+ANY = Address("127.0.0.1", 0)
+
+
 class Scene(NamedTuple):
     """What was sent: traces by their start, and the span ids of each by name."""
 
     ask: Asking
-    served: Served
+    warehouse: EmbeddedWarehouse
     traces: list[str]
     spans: list[dict[str, str]]
 
-
-@pytest.fixture(scope="session")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    folder = tmp_path_factory.mktemp("jaeger")
-    served = Served(folder / "data", folder / "stderr.txt", "--jaeger", "127.0.0.1:0")
-    traces, spans = _send(f"http://{served.http}/v1/traces")
-    served.wait_idle()
-    served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 3)
-    yield Scene(Asking(served.jaeger), served, traces, spans)
-    served.kill()
+    def rows(self, query: str, **parameters: str) -> list[dict[str, Any]]:
+        """What the views say; one dict per row."""
+        with closing(self.warehouse.connect()) as store:
+            return [json.loads(line) for line in store.query(query, parameters).splitlines()]
 
 
-@pytest.fixture(scope="session")
-def ask(scene: Scene) -> Asking:
-    return scene.ask
+@pytest.fixture(scope="module")
+def scene(module_warehouse: EmbeddedWarehouse) -> Iterator[Scene]:
+    requests, traces, spans = sent()
+    with closing(module_warehouse.connect()) as store:
+        first, last = load(store, requests)
+    interpreter = Interpreter(module_warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False)
+    interpreter.start()
+    interpreter.notice(first, last)
+    settled(interpreter)
+    interpreter.stop()
+    port = JaegerPort(ANY, ANY, limits=Limits(), reader_of=lambda tenant: module_warehouse.connect())
+    made = Scene(Asking(f"127.0.0.1:{port.start()}"), module_warehouse, traces, spans)
+    assert len(made.rows("SELECT run_id FROM runs")) == 3
+    yield made
+    port.stop(5)
 
 
-def _send(endpoint: str) -> tuple[list[str], list[dict[str, str]]]:
+def sent() -> tuple[list[bytes], list[str], list[dict[str, str]]]:
+    """Three runs as export requests, the ids of their traces by their start, and of their spans by name."""
+    finished = InMemorySpanExporter()
+
     def provider(service: str) -> TracerProvider:
         made = TracerProvider(resource=Resource({"service.name": service, "team": "blue", "replicas": 2}))
-        made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint)))
+        made.add_span_processor(SimpleSpanProcessor(finished))
         return made
 
     shop, stock = provider("shop"), provider("stock")
@@ -127,6 +153,4 @@ def _send(endpoint: str) -> tuple[list[str], list[dict[str, str]]]:
         made = {"root": root, "chat": chat, "tool": tool, "called": called}
         traces.append(f"{root.get_span_context().trace_id:032x}")
         spans.append({name: f"{each.get_span_context().span_id:016x}" for name, each in made.items()})
-    stock.shutdown()
-    shop.shutdown()
-    return traces, spans
+    return [encode_spans(finished.get_finished_spans()).SerializeToString()], traces, spans

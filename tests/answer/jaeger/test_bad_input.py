@@ -68,6 +68,7 @@ def refused(answer: Answer, named: str) -> None:
         ([*ALL, ("query.durationMin", "x")], "query.durationMin"),
         ([*ALL, ("query.attributes", "nope")], "query.attributes"),
         ([*ALL, ("query.filter", "{}")], "query.filter"),
+        ([*ALL, ("query.pagination.pageSize", "5")], "query.pagination"),
     ],
 )
 def test_so_is_one_of_the_newer_api(scene: Scene, words: list[tuple[str, str]], named: str) -> None:
@@ -86,6 +87,16 @@ def test_other_parameters_are_checked_too(scene: Scene) -> None:
     refused(scene.ask(f"/api/traces/{scene.traces[0]}", ("raw", "perhaps")), "raw")
     refused(scene.ask(f"/api/traces/{scene.traces[0]}", ("start", "soon")), "start")
     assert scene.ask("/api/v3/traces/zz!").status == 400
+    early, late = ("startTime", "2020-01-01T00:00:00Z"), ("endTime", "2030-01-01T00:00:00Z")
+    for words, named in (
+        ([early], "endTime"),
+        ([late], "startTime"),
+        ([early, ("end_time", "soon")], "end_time"),
+        ([("startTime", late[1]), ("endTime", early[1])], "before"),
+    ):
+        answer = scene.ask("/api/v3/dependencies", *words)
+        assert answer.status == 400
+        assert named in answer.body["error"]["message"]
 
 
 def test_values_reach_the_engine_as_values(scene: Scene) -> None:

@@ -107,7 +107,7 @@ def test_a_trace_is_a_waterfall_with_its_run(scene: Scene) -> None:
 
 def test_spans_say_which_run_step_and_act_they_are(scene: Scene) -> None:
     spans = scene.ask(f"/api/traces/{scene.traces[0]}").body["data"][0]["spans"]
-    run = scene.served.rows(
+    run = scene.rows(
         "SELECT run_id, outcome FROM runs WHERE has(trace_ids, {id:String})", id=scene.traces[0]
     )[0]
     for span in spans[:3]:
@@ -117,9 +117,7 @@ def test_spans_say_which_run_step_and_act_they_are(scene: Scene) -> None:
     assert operations == ["agent", "inference", "tool"]
     steps = {
         row["span_id"]: row["step"]
-        for row in scene.served.rows(
-            "SELECT span_id, step FROM steps WHERE run_id = {id:String}", id=run["run_id"]
-        )
+        for row in scene.rows("SELECT span_id, step FROM steps WHERE run_id = {id:String}", id=run["run_id"])
     }
     assert steps
     shown = {span["spanID"]: tags_of(span).get("retrospan.step") for span in spans}
@@ -169,7 +167,7 @@ def test_errors_and_runs_are_found_by_tag(scene: Scene) -> None:
     assert scene.ask.ids(stock, ("tags", '{"error":"false"}')) == [scene.traces[1], scene.traces[0]]
     assert scene.ask.ids(stock, ("tags", '{"error":"true","otel.status_code":"OK"}')) == []
     assert scene.ask.ids(stock, ("tags", '{"otel.status_description":"out of stock"}')) == [scene.traces[2]]
-    run = scene.served.rows("SELECT run_id FROM runs WHERE has(trace_ids, {id:String})", id=scene.traces[1])
+    run = scene.rows("SELECT run_id FROM runs WHERE has(trace_ids, {id:String})", id=scene.traces[1])
     told = json.dumps({"retrospan.run.id": run[0]["run_id"]})
     assert scene.ask.ids(SHOP, ("tags", told)) == [scene.traces[1]]
 

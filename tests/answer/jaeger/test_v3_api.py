@@ -124,3 +124,17 @@ def test_times_may_have_a_plus_that_was_not_escaped(scene: Scene) -> None:
     words = "query.start_time_min=2020-01-01T00:00:00+01:00&query.start_time_max=2030-01-01T00:00:00.123456789+01:00"
     found = scene.ask(f"/api/v3/trace-summaries?{words}")
     assert len(found.body["summaries"]) == 3
+
+
+def test_calls_between_services_are_counted(scene: Scene) -> None:
+    times = ("start_time", "2020-01-01T00:00:00Z"), ("endTime", "2030-01-01T00:00:00Z")
+    call = {"parent": "shop", "child": "stock", "callCount": "3"}
+    assert scene.ask("/api/v3/dependencies", *times).body == {"dependencies": [call]}
+    before = ("end_time", "2021-01-01T00:00:00Z")
+    assert scene.ask("/api/v3/dependencies", times[0], before).body == {"dependencies": []}
+
+
+def test_it_says_what_a_search_can_do(scene: Scene) -> None:
+    can = {"search": {"withoutServiceName": True, "sameSpanConjunction": True}}
+    assert scene.ask("/api/v3/capabilities").body == can
+    assert scene.ask("/api/v3/spans", *ALL).status == 501

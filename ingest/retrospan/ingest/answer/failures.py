@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrospan.ingest.answer.encodings import LAST_WORDS
 from retrospan.ingest.http.messages import Response
 from retrospan.schemas.errors import QUERY_TOO_LARGE, TIMEOUT_EXCEEDED, SqlError
 
@@ -69,7 +70,7 @@ def last_words(error: SqlError, tag: str) -> bytes:
     """
     message = _worded(error) + b"\n"
     mark = tag.encode()
-    return b"\r\n__exception__\r\n%b\r\n%b%d %b\r\n__exception__\r\n" % (mark, message, len(message), mark)
+    return b"%b%b\r\n%b%d %b%b" % (LAST_WORDS, mark, message, len(message), mark, LAST_WORDS)
 
 
 def _worded(error: SqlError) -> bytes:

@@ -59,7 +59,11 @@ def require_parameters(sql: str, views: Mapping[str, Sequence[str]]) -> None:
     if not words or not words[0].is_word("select", "with", "explain"):
         return
     of_selects = in_selects(words)
-    named = {words[at].value for at in range(len(words) - 1) if words[at + 1].is_word("as")}
+    named = {
+        words[at].value
+        for at in range(len(words) - 2)
+        if words[at + 1].is_word("as") and words[at + 2].is_mark("(")
+    }
     for at in range(1, len(words)):
         token = words[at]
         before = words[at - 1]

@@ -25,7 +25,7 @@ from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.listing import listed, require_parameters
 from retrospan.ingest.answer.narrowing import narrowed
-from retrospan.ingest.answer.readers import BLOCK_ROWS, HELPFUL, READERS
+from retrospan.ingest.answer.readers import HELPFUL, READERS, bounded, bounds
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
@@ -182,15 +182,7 @@ class Understanding:
 
     def _settings(self, statement: CheckedStatement, url: Mapping[str, str]) -> dict[str, str | int]:
         """Return the reader's harmless settings, then our limits or lower ones, then readonly."""
-        limits = self._limits
-        bounds: dict[str, float] = {
-            "max_block_size": BLOCK_ROWS,
-            "max_execution_time": limits.query_seconds,
-            "max_memory_usage": limits.query_memory_bytes,
-            "max_threads": limits.query_threads,
-            "max_result_rows": limits.query_result_rows,
-            "max_result_bytes": limits.query_result_bytes,
-        }
+        most = bounds(self._limits)
         asked: dict[str, str] = {
             name: value for name, value in url.items() if harmless(name) or name in LOWERED
         }
@@ -202,16 +194,8 @@ class Understanding:
                 chosen[name] = int(value) if value.isdecimal() else value
             elif value.isdecimal() and int(value) > 0:
                 # 0 means without limit in ClickHouse: it lifts nothing here.
-                bounds[name] = min(int(value), bounds.get(name, int(value)))
-        chosen |= {name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in bounds.items()}
-        return {
-            **self._helpful,
-            **chosen,
-            **READERS,
-            "result_overflow_mode": "throw",
-            "timeout_overflow_mode": "throw",
-            "readonly": 1,
-        }
+                most[name] = min(int(value), most.get(name, int(value)))
+        return {**self._helpful, **chosen, **bounded(most)}
 
 
 def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:

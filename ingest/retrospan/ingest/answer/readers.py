@@ -5,8 +5,9 @@ docs/decisions/0005-walls-around-sql.md has the measurements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from retrospan.ingest.config import Limits
 from retrospan.schemas.store import Settings, Store
 
 #: Gives a connection that sees what is a tenant's.
@@ -28,3 +29,26 @@ READERS: Settings = {
 #: What makes answers cheaper and changes none, for engines that know it: what a join looks for is looked up in the key of
 #: the table, so that the log records of one run are found without reading where those of all runs are.
 HELPFUL: Settings = {"enable_join_runtime_filters_index_analysis": 1}
+
+
+def bounds(limits: Limits) -> dict[str, float]:
+    """Return what holds each query to the limits, by setting."""
+    return {
+        "max_block_size": BLOCK_ROWS,
+        "max_execution_time": limits.query_seconds,
+        "max_memory_usage": limits.query_memory_bytes,
+        "max_threads": limits.query_threads,
+        "max_result_rows": limits.query_result_rows,
+        "max_result_bytes": limits.query_result_bytes,
+    }
+
+
+def bounded(most: Mapping[str, float]) -> Settings:
+    """Return the settings of a reader that only reads, within these bounds."""
+    return {
+        **{name: f"{bound:g}" if bound < 1e5 else int(bound) for name, bound in most.items()},
+        **READERS,
+        "result_overflow_mode": "throw",
+        "timeout_overflow_mode": "throw",
+        "readonly": 1,
+    }

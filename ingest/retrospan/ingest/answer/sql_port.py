@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import secrets
 import socket
 import ssl
@@ -28,6 +27,7 @@ from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.admission import Admission
+from retrospan.ingest.answer.desk import BrokenOff, Desk, Places, Query
 from retrospan.ingest.answer.encodings import Packing, most_body_bytes, opened, packed, packing_of
 from retrospan.ingest.answer.failures import (
     AUTHENTICATION_FAILED,
@@ -40,10 +40,9 @@ from retrospan.ingest.answer.formats import content_type
 from retrospan.ingest.answer.guard import ACCESS_DENIED
 from retrospan.ingest.answer.questions import Question, Understanding, with_rows
 from retrospan.ingest.answer.readers import ReaderOf
-from retrospan.ingest.answer.running import Circumstances, RunningQuery
-from retrospan.ingest.answer.running_queries import RunningQueries, asking, kill_of
+from retrospan.ingest.answer.running import RunningQuery
+from retrospan.ingest.answer.running_queries import asking, kill_of
 from retrospan.ingest.answer.sessions import Sessions
-from retrospan.ingest.answer.slots import Slots
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.connection import CONNECTION, HEADER_BYTES, UNREAD_SECONDS, Connection
 from retrospan.ingest.http.messages import (
@@ -62,7 +61,7 @@ from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.logs import log_failure
 from retrospan.ingest.setting_values import Address
-from retrospan.ingest.status.counting import Counting, QueryCounters
+from retrospan.ingest.status.counting import QueryCounters
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import (
     BadRequest,
@@ -73,11 +72,10 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     WarehouseUnavailable,
 )
+from retrospan.schemas.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
-#: So much of an answer is waited for before its first byte goes out: until then an error has a status of its own.
-_HELD_BYTES = 1 << 20
 #: How long a page that asks the engine may take.
 _PAGE_SECONDS = 10.0
 #: What the parameters of an address may have, together with its headers.
@@ -125,18 +123,22 @@ class SqlPort:
         self._health = health
         self._metrics = metrics
         self._ready = ready
-        self._stuck = stuck
         self._body_seconds = body_seconds
         self._kept_bytes = partial(most_body_bytes, text_bytes=limits.query_text_bytes)
-        self._slots = Slots(limits.queries, limits.queries_per_token)
-        self._running = RunningQueries()
+        self.places = Places(limits)
+        """For queries of this process, whatever the port."""
+        self._counting = self.places.counting
+        reader_of = reader_of or (lambda tenant: warehouse.connect())
+        self._desk = Desk(
+            self.places,
+            FairExecutor(limits.queries, "retrospan-query"),
+            FairExecutor(2, "retrospan-stop"),
+            reader_of,
+            stuck,
+        )
         self._sessions = Sessions()
-        # Queries have as many threads as slots, so a waiting query cannot delay the next one.
-        self._queries = FairExecutor(limits.queries, "retrospan-query")
         self._checks = FairExecutor(4, "retrospan-check")
         self._pages = FairExecutor(4, "retrospan-page")
-        self._stops = FairExecutor(2, "retrospan-stop")
-        self._counting = Counting()
         self._server = HttpServer(
             self._answer,
             listener or address,
@@ -147,9 +149,8 @@ class SqlPort:
             address_bytes=ADDRESS_BYTES,
             tls=tls,
             unread_seconds=unread_seconds,
-            settled=lambda: not self._running,
+            settled=lambda: not self._desk.running,
         )
-        self._reader_of: ReaderOf = reader_of or (lambda tenant: warehouse.connect())
         self._understanding = Understanding(warehouse, limits, self._counting.refused)
 
     @property
@@ -176,11 +177,9 @@ class SqlPort:
     def stop(self, grace: float) -> None:
         """Stop listening; running queries get `grace` seconds."""
         self._server.stop(grace)
-        left = [*self._running]
-        for running in left:
-            running.abandon()
-        for pool in (self._queries, self._checks, self._pages, self._stops):
-            # One that is stuck in the engine would not end.
+        left = len(self._desk.running)
+        self._desk.stop()
+        for pool in (self._checks, self._pages):
             pool.shutdown(wait=not left)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -263,7 +262,7 @@ class SqlPort:
         asked.packing = packing_of(asked.request.query, asked.request.headers)
         request = await _within(self._checks, opened, asked.request, self._limits.query_text_bytes)
         if (kill := kill_of(request)) is not None:
-            request = asking(request, self._running.kill(kill, grant.name))
+            request = asking(request, self._desk.running.kill(kill, grant.name))
         told = self._sessions.told(request, grant.name)
         if told is None:
             return packed(text(200, ""), asked.packing)
@@ -282,95 +281,35 @@ class SqlPort:
             hello = native.hello(self._understanding.version, SERVER)
             return packed(Response(200, hello, kind, headers), asked.packing)
         started = time.monotonic()
-        pieces = await self._begun(asked, question, grant, headers["X-ClickHouse-Query-Id"])
-        held = bytearray()
-        try:
-            async for piece in pieces:
-                held += piece
-                if len(held) >= _HELD_BYTES:
-                    rest = self._rest(held, pieces, headers["X-ClickHouse-Exception-Tag"], started)
-                    return packed(Response(200, b"", kind, headers, rest), asked.packing)
-        except (SqlError, WarehouseUnavailable) as error:
-            raise self._counting.failed(error) from error
-        self._counting.answered(started, len(held))
+        query = self._query_of(question, headers["X-ClickHouse-Query-Id"])
+        answer = await self._desk.ask(asked, query, grant)
+        if answer.stream is not None:
+            stream = _ended(answer.stream, headers["X-ClickHouse-Exception-Tag"])
+            return packed(Response(200, b"", kind, headers, stream), asked.packing)
         elapsed = int((time.monotonic() - started) * 1e9)
-        summary = {"result_bytes": str(len(held)), "elapsed_ns": str(elapsed)}
+        summary = {"result_bytes": str(len(answer.whole)), "elapsed_ns": str(elapsed)}
         headers["X-ClickHouse-Summary"] = json.dumps(summary)
-        return packed(Response(200, bytes(held), kind, headers), asked.packing)
+        return packed(Response(200, answer.whole, kind, headers), asked.packing)
 
-    async def _begun(
-        self, asked: _Asked, question: Question, grant: Grant, query_id: str
-    ) -> AsyncIterator[bytes]:
-        """Start the query once there is a place for it."""
-        try:
-            await self._slots.take(grant.name)
-        except SqlError:
-            self._counting.turned_away()
-            raise
-        limit = float(question.settings["max_execution_time"])
-        running = RunningQuery(
-            limit or math.inf,
-            f"a query could not be stopped: {question.statement.sql[:200]!r}",
-            Circumstances(
-                asked.connection,
-                lambda: self._slots.wanted_from(grant.name),
-                self._note_stuck,
-                self._counting.stopped,
-            ),
+    def _query_of(self, question: Question, query_id: str) -> Query:
+        def write(store: Store, descriptor: int) -> None:
+            statement, parameters = with_rows(store, question)
+            store.keep(question.settings)
+            store.write(descriptor, statement.sql, parameters, question.output_format)
+
+        sql = question.statement.sql
+        return Query(
+            write,
+            float(question.settings["max_execution_time"]),
+            f"a query could not be stopped: {sql[:200]!r}",
+            query_id,
+            sql,
         )
-        self._running.add(running, query_id, grant.name, question.statement.sql)
-
-        def done() -> None:
-            self._running.discard(running)
-            self._slots.give_back(grant.name)
-
-        running.start(
-            self._queries,
-            self._stops,
-            lambda descriptor: self._run(running, question, grant.tenant, descriptor),
-            done,
-        )
-        asked.running = running
-        return running.pieces()
-
-    async def _rest(
-        self, held: bytearray, pieces: AsyncIterator[bytes], tag: str, started: float
-    ) -> AsyncIterator[bytes]:
-        """Yield an answer that has begun; an error ends it in the way that clients look for."""
-        size = len(held)
-        yield bytes(held)
-        held.clear()
-        try:
-            async for piece in pieces:
-                size += len(piece)
-                yield piece
-        except (SqlError, WarehouseUnavailable) as error:
-            told = self._counting.failed(error)
-            yield last_words(told if isinstance(told, SqlError) else SqlError(str(told)), tag)
-            raise _BrokenOff from error
-        finally:
-            self._counting.answered(started, size)
-
-    def _note_stuck(self, query: str) -> None:
-        self._counting.stuck()
-        self._stuck(query)
 
     def _understood(self, request: Request, grant: Grant) -> Question | None:
         """Return what is asked. Raises SqlError."""
         self._understanding.prepare()
         return self._understanding.understood(request, shows_internals="admin" in grant.rights)
-
-    def _run(self, running: RunningQuery, question: Question, tenant: str, descriptor: int) -> None:
-        """In a thread: run the query into a pipe. Raises SqlError and WarehouseUnavailable."""
-        store = self._reader_of(tenant)
-        try:
-            running.stopper = store.stopper()
-            statement, parameters = with_rows(store, question)
-            store.keep(question.settings)
-            store.write(descriptor, statement.sql, parameters, question.output_format)
-        finally:
-            running.stopper = None
-            store.close()
 
 
 @dataclass(slots=True)
@@ -384,8 +323,14 @@ class _Asked:
     """What is done to the answer. An error of who may ask is sent as it is, as by ClickHouse."""
 
 
-class _BrokenOff(RetrospanError):
-    """An answer that ended with an error: the connection is cut, so that nobody takes the answer for complete."""
+async def _ended(stream: AsyncIterator[bytes], tag: str) -> AsyncIterator[bytes]:
+    """Yield an answer that has begun; an error ends it in the way that clients look for."""
+    try:
+        async for piece in stream:
+            yield piece
+    except RetrospanError as error:
+        yield last_words(error if isinstance(error, SqlError) else SqlError(str(error)), tag)
+        raise BrokenOff from error
 
 
 async def _refuse(scope: Scope, send: Send, status: int, message: str) -> None:

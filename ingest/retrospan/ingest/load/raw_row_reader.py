@@ -6,16 +6,15 @@ first: a run of any length is read in the memory of a page.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from sys import intern
-from typing import Any, cast
+from typing import Any
 
 from retrospan.ingest.load.sql import load
 from retrospan.schemas.errors import OutOfMemory
 from retrospan.schemas.raw import Event, Link, RawLog, RawSpan, Triple
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Store, read_rows
 
 #: The format that `parse_spans` and `parse_logs` read.
 ROWS_FORMAT = "JSONCompactEachRow"
@@ -95,7 +94,7 @@ def store_fetch(store: Store) -> Fetch:
 def parse_spans(data: bytes) -> list[RawSpan]:
     """Return the raw spans in a page of `span_pages`."""
     spans: list[RawSpan] = []
-    for row in _parsed(data):
+    for row in read_rows(data):
         span = RawSpan(*row)
         span.content_hash = int(row[3])
         span.attributes = _triples(row[15])
@@ -112,7 +111,7 @@ def parse_spans(data: bytes) -> list[RawSpan]:
 def parse_logs(data: bytes) -> list[RawLog]:
     """Return the raw log records in what `log_rows` returned."""
     logs: list[RawLog] = []
-    for row in _parsed(data):
+    for row in read_rows(data):
         log = RawLog(*row)
         log.content_hash = int(row[3])
         log.body = (row[11][0], row[11][1])
@@ -127,14 +126,6 @@ def _last_span(page: bytes) -> tuple[str, str]:
     line = page[page.rstrip(b"\n").rfind(b"\n") + 1 :]
     _, trace_id, span_id, *_ = json.loads(line.decode("utf-8", "surrogateescape"))
     return trace_id, span_id
-
-
-def _parsed(data: bytes) -> Iterator[list[Any]]:
-    # The engine's columns have known types, JSON has not: from here on each row is taken at its word.
-    # Line by line: a run may have hundreds of megabytes, and they are in memory once already.
-    for line in io.BytesIO(data):
-        if text := line.decode("utf-8", "surrogateescape").strip("\n"):
-            yield cast("list[Any]", json.loads(text))
 
 
 def _triples(items: list[list[str]]) -> list[Triple]:

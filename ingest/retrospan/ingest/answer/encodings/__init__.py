@@ -4,7 +4,7 @@
 `packed` does it. The rest is private.
 """
 
-from retrospan.ingest.answer.encodings.packing import Packing, packed, packing_of
+from retrospan.ingest.answer.encodings.packing import LAST_WORDS, Packing, packed, packing_of
 from retrospan.ingest.answer.encodings.unpacking import most_body_bytes, opened
 
-__all__ = ["Packing", "most_body_bytes", "opened", "packed", "packing_of"]
+__all__ = ["LAST_WORDS", "Packing", "most_body_bytes", "opened", "packed", "packing_of"]

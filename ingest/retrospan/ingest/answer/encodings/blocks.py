@@ -29,13 +29,16 @@ _NONE, _LZ4, _ZSTD = 0x02, 0x82, 0x90
 _HEADER = struct.Struct("<BII")
 _HASH = struct.Struct("<QQ")
 _HALF = (1 << 64) - 1
+#: LZ4 looks for repetitions so rarely that it finds none in a text: it is then in the block as it is.
+_AS_IT_IS = 1 << 17
 
 
-def compressed_blocks(content: bytes | memoryview) -> Iterator[bytes]:
-    """Yield content as blocks of LZ4."""
+def compressed_blocks(content: bytes | memoryview, *, legible: bool = False) -> Iterator[bytes]:
+    """Yield content as blocks of LZ4; a `legible` text can also be read in the block itself."""
+    effort = {"mode": "fast", "acceleration": _AS_IT_IS} if legible else {}
     for start in range(0, len(content), BLOCK_BYTES):
         piece = bytes(content[start : start + BLOCK_BYTES])
-        packed = cast("bytes", lz4.block.compress(piece, store_size=False))
+        packed = cast("bytes", lz4.block.compress(piece, store_size=False, **effort))
         block = _HEADER.pack(_LZ4, _HEADER.size + len(packed), len(piece)) + packed
         yield _hash(block) + block
 

@@ -22,6 +22,9 @@ else:
 _ZSTD_LEVEL = 1
 _GZIP, _ZLIB = 31, 15
 
+#: What an error begins with that ends an answer.
+LAST_WORDS = b"\r\n__exception__\r\n"
+
 #: Content that is given to a compressor, and whether it is the last; what has to be sent.
 Compress = Callable[[bytes, bool], bytes]
 
@@ -49,7 +52,9 @@ class Packing:
         """Yield a body as it comes: what goes in comes out at once, so that a reader sees what the engine has sent."""
         compress = _COMPRESSORS[self.encoding]() if self.encoding else None
         async for piece in pieces:
-            for block in compressed_blocks(piece) if self.in_blocks else (piece,):
+            # clickhouse-go looks for the text of an error in what it received, before it is decompressed.
+            legible = piece.startswith(LAST_WORDS)
+            for block in compressed_blocks(piece, legible=legible) if self.in_blocks else (piece,):
                 yield compress(block, False) if compress else block
         if compress:
             yield compress(b"", True)

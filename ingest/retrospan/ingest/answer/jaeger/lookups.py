@@ -6,16 +6,15 @@ carry. What a trace has beyond its limit is counted, not read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from retrospan.ingest.answer.jaeger.searches import Search, Window
 from retrospan.ingest.answer.jaeger.sql import load
 from retrospan.ingest.answer.jaeger.tags import conditions
 from retrospan.schemas.raw import Event, Link, Triple
-from retrospan.schemas.store import Parameters, Store
+from retrospan.schemas.store import Parameters, Store, read_rows
 
 #: Names of services or operations in one answer, and calls between services.
 MOST_NAMES = 10_000
@@ -227,9 +226,8 @@ class Lookups:
         ]
 
     def _rows(self, name: str, parameters: Parameters) -> list[list[Any]]:
-        text = self._store.query(load(name), parameters, output_format="JSONCompactEachRow")
-        lines = text.decode("utf-8", "surrogateescape").split("\n")
-        return [cast("list[Any]", json.loads(line, strict=False)) for line in lines if line]
+        # Not `Store.rows`, which would change settings: this connection only reads.
+        return list(read_rows(self._store.query(load(name), parameters, output_format="JSONCompactEachRow")))
 
 
 def _counts(pair: Any) -> Mapping[str, int]:

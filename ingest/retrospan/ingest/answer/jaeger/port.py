@@ -1,14 +1,12 @@
 """The port that speaks Jaeger's query API: same server, tokens, tenants and limits as the SQL port.
 
-An answer is made in a thread and comes through a pipe, as that of a query does: it stops when its client hangs up or
-its time is over. The first megabyte is held back, so that an error still has a status of its own; a later one cuts the
-connection.
+An answer is made as that of a query is: it stops when its client hangs up or its time is over, and both take the same
+places. An error after its first megabyte cuts the connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import socket
 import ssl
@@ -19,15 +17,14 @@ from urllib.parse import parse_qsl
 from retrospan.ingest.access.fair_executor import FairExecutor
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.remote import RemoteGate
-from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.answer.admission import Admission
+from retrospan.ingest.answer.desk import BrokenOff, Desk, Places, Query
 from retrospan.ingest.answer.failures import TOO_MANY_QUERIES
 from retrospan.ingest.answer.jaeger import classic, otlp
 from retrospan.ingest.answer.jaeger.lookups import Lookups
 from retrospan.ingest.answer.jaeger.routes import V3, Answer, NotImplementedHere, answer_to
-from retrospan.ingest.answer.readers import BLOCK_ROWS, READERS, ReaderOf
-from retrospan.ingest.answer.running import Circumstances, RunningQuery
-from retrospan.ingest.answer.slots import Slots
+from retrospan.ingest.answer.readers import ReaderOf, bounded, bounds
+from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.connection import CONNECTION, Connection
 from retrospan.ingest.http.messages import (
@@ -47,7 +44,6 @@ from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.logs import log_failure
 from retrospan.ingest.setting_values import Address
-from retrospan.ingest.status.counting import Counting
 from retrospan.schemas.errors import (
     TIMEOUT_EXCEEDED,
     BadRequest,
@@ -59,9 +55,8 @@ from retrospan.schemas.errors import (
     Unauthenticated,
     WarehouseUnavailable,
 )
-from retrospan.schemas.store import ROW_SETTINGS, Settings
+from retrospan.schemas.store import ROW_SETTINGS, Store
 
-_HELD_BYTES = 1 << 20
 _ADMISSION_SECONDS = 10.0
 _JSON = "application/json"
 _METHODS = ("GET", "HEAD")
@@ -77,6 +72,7 @@ class JaegerPort:
         *,
         limits: Limits,
         reader_of: ReaderOf,
+        places: Places | None = None,
         gate: Gate | RemoteGate | None = None,
         tls: TlsSettings | ssl.SSLContext | None = None,
         stuck: Callable[[str], None] = lambda query: None,
@@ -88,6 +84,7 @@ class JaegerPort:
             place: where to listen, or a socket that listens already.
             address: what it was told to listen on.
             reader_of: gives a connection that sees what is a tenant's.
+            places: those of the other ports of this process.
             gate: says whose a token is; without it everybody may ask.
             stuck: told of a question that cannot be stopped.
             host_names: further names of this collector.
@@ -98,14 +95,15 @@ class JaegerPort:
         gate = gate or Gate()
         self._admission = Admission(gate)
         self._limits = limits
-        self._reader_of = reader_of
-        self._stuck = stuck
-        self._slots = Slots(limits.queries, limits.queries_per_token)
-        self._running: set[RunningQuery] = set()
-        self._counting = Counting()
-        self._lookups = FairExecutor(limits.queries, "retrospan-jaeger")
+        places = places or Places(limits)
+        self._desk = Desk(
+            places,
+            FairExecutor(limits.queries, "retrospan-jaeger"),
+            FairExecutor(2, "retrospan-jaeger-stop"),
+            reader_of,
+            stuck,
+        )
         self._checks = FairExecutor(4, "retrospan-jaeger-check")
-        self._stops = FairExecutor(2, "retrospan-jaeger-stop")
         self._server = HttpServer(
             self._answer,
             place,
@@ -114,7 +112,7 @@ class JaegerPort:
             flag="--jaeger",
             name="jaeger-port",
             tls=tls,
-            settled=lambda: not self._running,
+            settled=lambda: not self._desk.running,
         )
 
     def start(self) -> int:
@@ -124,11 +122,9 @@ class JaegerPort:
     def stop(self, grace: float) -> None:
         """Stop listening; answers under way get `grace` seconds."""
         self._server.stop(grace)
-        left = [*self._running]
-        for running in left:
-            running.abandon()
-        for pool in (self._lookups, self._checks, self._stops):
-            pool.shutdown(wait=not left)
+        left = len(self._desk.running)
+        self._desk.stop()
+        self._checks.shutdown(wait=not left)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -153,9 +149,6 @@ class JaegerPort:
         try:
             return await self._routed(asked)
         except Exception as error:  # noqa: BLE001 - whoever asked must hear of it
-            if isinstance(error, SqlError | WarehouseUnavailable):
-                # A limit that was hit is not a refusal to the store; to a client it is the engine's error.
-                error = self._counting.failed(error)
             status, message, headers = _failure(error)
             return _told(path, status, message, headers)
 
@@ -171,71 +164,25 @@ class JaegerPort:
             return _told(
                 path, 405, f"{request.method[:20]} is not supported. Use GET", {"Allow": "GET, HEAD"}
             )
-        pieces = await self._begun(asked, answer, grant)
-        held = bytearray()
-        async for piece in pieces:
-            held += piece
-            if len(held) >= _HELD_BYTES:
-                return Response(200, b"", _JSON, stream=_rest(held, pieces))
-        return Response(200, bytes(held), _JSON)
+        found = await self._desk.ask(asked, self._query_of(asked, answer), grant)
+        stream = _cut(found.stream) if found.stream is not None else None
+        return Response(200, found.whole, _JSON, stream=stream)
 
-    async def _begun(self, asked: _Asked, answer: Answer, grant: Grant) -> AsyncIterator[bytes]:
-        """Start to look the answer up once there is a place for it."""
-        await self._slots.take(grant.name)
-        running = RunningQuery(
-            self._limits.query_seconds or math.inf,
-            f"a question of Jaeger's API could not be stopped: {asked.request.path[:200]!r}",
-            Circumstances(
-                asked.connection,
-                lambda: self._slots.wanted_from(grant.name),
-                self._stuck,
-                lambda why: None,
-            ),
-        )
-        self._running.add(running)
-
-        def done() -> None:
-            self._running.discard(running)
-            self._slots.give_back(grant.name)
-
-        running.start(
-            self._lookups,
-            self._stops,
-            lambda descriptor: self._look(running, answer, grant.tenant, descriptor),
-            done,
-        )
-        asked.running = running
-        return running.pieces()
-
-    def _look(self, running: RunningQuery, answer: Answer, tenant: str, descriptor: int) -> None:
-        """In a thread: write the answer into a pipe."""
-        store = self._reader_of(tenant)
-        try:
-            running.stopper = store.stopper()
-            store.keep(self._settings())
+    def _query_of(self, asked: _Asked, answer: Answer) -> Query:
+        def write(store: Store, descriptor: int) -> None:
+            store.keep({**ROW_SETTINGS, **bounded(bounds(self._limits))})
             for piece in answer(Lookups(store)):
                 rest = memoryview(piece)
                 while rest:
                     rest = rest[os.write(descriptor, rest) :]
-        finally:
-            running.stopper = None
-            store.close()
 
-    def _settings(self) -> Settings:
-        limits = self._limits
-        return {
-            **ROW_SETTINGS,
-            **READERS,
-            "max_block_size": BLOCK_ROWS,
-            "max_execution_time": f"{limits.query_seconds:g}",
-            "max_memory_usage": limits.query_memory_bytes,
-            "max_threads": limits.query_threads,
-            "max_result_rows": limits.query_result_rows,
-            "max_result_bytes": limits.query_result_bytes,
-            "result_overflow_mode": "throw",
-            "timeout_overflow_mode": "throw",
-            "readonly": 1,
-        }
+        path = asked.request.path[:200]
+        return Query(
+            write,
+            self._limits.query_seconds,
+            f"a question of Jaeger's API could not be stopped: {path!r}",
+            told=path,
+        )
 
 
 @dataclass(slots=True)
@@ -246,18 +193,13 @@ class _Asked:
     running: RunningQuery | None = None
 
 
-class _BrokenOff(RetrospanError):
-    """An answer that ended with an error: the connection is cut, so that nobody takes the answer for complete."""
-
-
-async def _rest(held: bytearray, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield bytes(held)
-    held.clear()
+async def _cut(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield an answer that has begun; an error cuts the connection."""
     try:
-        async for piece in pieces:
+        async for piece in stream:
             yield piece
     except RetrospanError as error:
-        raise _BrokenOff(str(error)) from error
+        raise BrokenOff(str(error)) from error
 
 
 def _failure(error: Exception) -> tuple[int, str, dict[str, str]]:

@@ -21,6 +21,7 @@ from retrospan.ingest.answer.jaeger.searches import (
     search_of_v3,
     traces_of,
     window_of,
+    window_of_v3,
 )
 from retrospan.ingest.answer.jaeger.tags import KINDS, conditions, kinds_of
 from retrospan.ingest.answer.jaeger.values import instant, integer, trace_id, truth
@@ -36,6 +37,7 @@ _ABSENT = {
     "/api/transform": "files cannot be uploaded here: send them to the OTLP port",
     "/api/deep-dependencies": "there are no deep dependencies",
     "/api/quality-metrics": "there are no quality metrics",
+    "/api/v3/spans": "spans are not searched for: use /api/v3/traces",
 }
 V3 = "/api/v3/"
 
@@ -179,6 +181,32 @@ def _dependencies(words: Words) -> Answer:
     return look
 
 
+def _dependencies_v3(words: Words) -> Answer:
+    window = window_of_v3(words)
+
+    def look(lookups: Lookups) -> Iterator[bytes]:
+        # As protobuf writes JSON: a number of 64 bits is a string.
+        yield classic.written(
+            {
+                "dependencies": [
+                    {"parent": caller or NAMELESS, "child": callee or NAMELESS, "callCount": str(count)}
+                    for caller, callee, count in lookups.calls(window)
+                ]
+            }
+        )
+
+    return look
+
+
+def _capabilities(words: Words) -> Answer:
+    """Say what a search can do here; what is not named, such as filters and pages, it cannot."""
+
+    def look(lookups: Lookups) -> Iterator[bytes]:
+        yield classic.written({"search": {"withoutServiceName": True, "sameSpanConjunction": True}})
+
+    return look
+
+
 def _readable(search: Search) -> Search:
     conditions(search.tags)
     return search
@@ -213,6 +241,8 @@ _PAGES: Mapping[str, Callable[[Words], Answer]] = {
     "/api/dependencies": _dependencies,
     "/api/v3/services": _services_v3,
     "/api/v3/operations": _operations_v3,
+    "/api/v3/dependencies": _dependencies_v3,
+    "/api/v3/capabilities": _capabilities,
     "/api/v3/traces": _find_v3,
     "/api/v3/trace-summaries": _summaries,
 }

@@ -95,6 +95,8 @@ def search_of_v3(words: Words) -> Search:
     """Read the parameters of `/api/v3/traces` and `/api/v3/trace-summaries`, in either spelling."""
     if first(words, "query.filter")[1]:
         raise BadRequest("query.filter is not supported here: use query.attributes")
+    if any(name.startswith("query.pagination") and value for name, value in words):
+        raise BadRequest("query.pagination is not supported here: use query.searchDepth")
     times = ("query.startTimeMin", "query.start_time_min"), ("query.startTimeMax", "query.start_time_max")
     if not all(first(words, *names)[1] for names in times):
         raise BadRequest("query.startTimeMin and query.startTimeMax are required")
@@ -138,6 +140,17 @@ def window_of(words: Words) -> Window:
     service = first(words, "service")[1]
     million = 10**6
     return Window(within((end - lookback) * million), within(end * million), service or None)
+
+
+def window_of_v3(words: Words) -> Window:
+    """Read the parameters of `/api/v3/dependencies`, in either spelling. Both times are needed, as in Jaeger."""
+    names = ("startTime", "start_time"), ("endTime", "end_time")
+    if not all(first(words, *each)[1] for each in names):
+        raise BadRequest("startTime and endTime are required")
+    window = Window(read(words, instant, 0, *names[0]), read(words, instant, LAST, *names[1]), None)
+    if window.earliest > window.latest:
+        raise BadRequest("startTime must be before endTime")
+    return window
 
 
 def _latest(words: Words) -> int:
