@@ -12,6 +12,7 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from retrospan.exporter.delivery.backlog import Backlog
 from retrospan.exporter.delivery.encoder import _Pace
 from retrospan.exporter.delivery.requests import Origin, Packer, joined, taken_apart
 
@@ -71,9 +72,9 @@ def test_what_is_packed_piece_by_piece_is_what_is_joined_at_once_and_below_the_s
     assert sorted((pair for each in again for pair in each), key=repr) == sorted(parts(), key=repr)
 
 
-@pytest.mark.parametrize("hurries", [False, True])
-def test_after_a_slice_of_work_the_thread_rests_as_long_unless_it_hurries(
-    monkeypatch: pytest.MonkeyPatch, hurries: bool
+@pytest.mark.parametrize("reason", ["none", "memory runs out", "the end"])
+def test_the_thread_gives_way_after_each_slice_of_work_while_it_may(
+    monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     rests: list[float] = []
     here, sleep = threading.get_ident(), time.sleep
@@ -86,11 +87,16 @@ def test_after_a_slice_of_work_the_thread_rests_as_long_unless_it_hurries(
             sleep(seconds)
 
     monkeypatch.setattr(time, "sleep", rest)
-    pace = _Pace(lambda: hurries)
+    backlog, closing = Backlog(1_000_000), threading.Event()
+    if reason == "memory runs out":
+        backlog.account(600_000)
+    elif reason == "the end":
+        closing.set()
+    pace = _Pace(backlog, closing)
     for _ in range(10):
         until = time.perf_counter() + 0.0005
         while time.perf_counter() < until:
             pass
         pace.give_way()
-    assert len(rests) == (0 if hurries else 10)
-    assert all(0.0005 <= rest <= 0.001 for rest in rests)
+    assert len(rests) == (10 if reason == "none" else 0)
+    assert all(rest > 0 for rest in rests)
