@@ -21,6 +21,10 @@ _OF_MODELS = re.compile(
 _OF_ANSWERS = re.compile(r"(?i)respon|output|completion|version")
 #: Clocks of two processes: so many nanoseconds apart at most.
 _APART = 2_000_000
+#: What an attribute is called that tells what somebody said or returned: only there is an empty list one of these.
+_OF_VALUES = re.compile(
+    r"(?i)result|output|response|return|content|message|value|prompt|completion|input|body|data|argument|parameter|entity"
+)
 _COUNTS = re.compile(r"(?i)token|usage|input|output|prompt|completion")
 
 
@@ -56,7 +60,8 @@ class Bytes:
         if value in ("", None):
             return True
         if value in ([], {}):
-            return json.dumps(value) in self._text
+            empty = json.dumps(value)
+            return any(_OF_VALUES.search(key) and empty in _plain(said) for key, said in self._pairs)
         if isinstance(value, str):
             return all(_plain(line) in self._text for line in value.split("\n"))
         if isinstance(value, dict):

@@ -22,10 +22,11 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
     The span around several requests tells of one of them; another that the same version answered asked for the same name.
     A version that no span calls the model asked for is the one that answered, if the same agent asks for it by its name
-    elsewhere.
+    elsewhere. A provider before the name is for a gateway, where the model of that name answered.
     """
     around: Nearest | None = None
     names = {(span.agent_name, span.sent.scope, span.request_model) for span in requests}
+    _remove_gateways(requests)
     for span in requests:
         if span.request_model is None:
             around = tree.nearest(_is_request) if around is None else around
@@ -40,6 +41,20 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
         is_labelled = span.fields.text(*span.names.request_models) is not None
         if (span.agent_name, span.sent.scope, name) in names and not is_labelled:
             span.request_model = name
+
+
+def _remove_gateways(requests: Sequence[NormalizedSpan]) -> None:
+    answered: dict[str, set[str]] = {}
+    for span in requests:
+        if span.request_model and span.request_model.count("/") == 1 and span.response_model:
+            answered.setdefault(span.request_model, set()).add(span.response_model)
+    plain = {
+        asked: name
+        for asked, models in answered.items()
+        if all(model == (name := asked.partition("/")[2]) or is_version(model, name) for model in models)
+    }
+    for span in requests:
+        span.request_model = plain.get(span.request_model or "", span.request_model)
 
 
 def _is_request(span: NormalizedSpan) -> bool:

@@ -24,7 +24,7 @@ ROLES = {
     "tool-call": "assistant",
     "tool-response": "user",
     **dict.fromkeys(("bot", "chatbot", "llm"), "assistant"),
-    **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result", "unknown"), "tool"),
+    **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result"), "tool"),
 }
 
 #: Who speaks, by the name of the class of a message without `Message`, in lower case.
@@ -63,6 +63,20 @@ _ARGUMENTS = (
 _RESULT_WORDS = re.compile("result|response|output|return|observation")
 _CALL_WORDS = re.compile("call|use|invocation|request")
 
+#: How parts of a message name their kind that have no type.
+_KINDS = frozenset(
+    (
+        *("functionCall", "function_call", "toolUse", "toolRequest", "tool_call", "tool_name"),
+        *(
+            "functionResponse",
+            "function_response",
+            "toolResult",
+            "toolResponse",
+            "tool_call_result",
+            "origin",
+        ),
+    )
+)
 #: Types of OpenAI Responses items that are not messages themselves but one part of one.
 _ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
 
@@ -210,13 +224,24 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         response = response_of(content)
         return [_tool_response(_text(value, *_IDS_OF_RESULTS), response, value)]
     found: list[Part] = []
-    if isinstance(content, list) and all(isinstance(block, dict | str) for block in content):
+    is_told = not isinstance(value.get("content"), str) or _are_blocks(content)
+    if isinstance(content, list) and is_told and all(isinstance(block, dict | str) for block in content):
         found = [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]
     elif content is not None:
         found = [{"type": "text", "content": content}]
     return [*found, *_calls_beside(value, found)]
+
+
+def _are_blocks(content: object) -> bool:
+    """Tell whether what a text holds are blocks that an instrumentation wrote as one, and not what somebody said: each
+    names its kind."""
+    return isinstance(content, list) and all(
+        isinstance(block, dict)
+        and ("type" in block or block.keys() == {"text"} or not block.keys().isdisjoint(_KINDS))
+        for block in content
+    )
 
 
 def _thought(value: dict[str, object], content: list[object]) -> list[Part]:
