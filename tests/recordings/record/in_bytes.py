@@ -65,10 +65,18 @@ class Bytes:
         if isinstance(value, str):
             return all(_plain(line) in self._text for line in value.split("\n"))
         if isinstance(value, dict):
-            return all(self.hold(inner) and _plain(f"{key}") in self._text for key, inner in value.items())
+            return all(self._hold_under(key, inner) for key, inner in value.items())
         if isinstance(value, list):
             return all(self.hold(inner) for inner in value)
         return _plain(json.dumps(value)) in self._text
+
+    def _hold_under(self, key: str, value: Any) -> bool:
+        """Whether a field is there: a text or a number right after its name, as all ways of writing an object have it."""
+        name = _plain(key)
+        if isinstance(value, (dict, list)) or value in ("", None) or "\n" in str(value):
+            return self.hold(value) and name in self._text
+        said = _plain(value if isinstance(value, str) else json.dumps(value))
+        return f"{name}:{said}" in self._text
 
     def hold_text(self, text: str) -> bool:
         """Whether what a model wrote is there: an object that it wrote as text has to be there as that text."""

@@ -3,8 +3,9 @@ the tool: completed by these answers, and by what the tools returned.
 
 A prompt goes on from an earlier one of the same agent where it begins with all of it, unless another call was given just
 the same: whose answer it repeats would not be known. What follows is the answer to the earlier one without its calls, if
-it had a text, and then what a tool returned for each call, in their order; where the spans of the tools say otherwise,
-nothing is completed. Who is `unknown` is a tool only where the span of the tool says just that. A mark such as `[tool: search]` stands for a call or a result: what it was, the span says.
+it had a text, and then what a tool returned for each call; of several calls, and where the spans of the tools say
+otherwise, nothing is completed but what these spans say. Who is `unknown` is a tool only where the span of the tool says just that. A mark such as
+`[tool: search]` stands for a call or a result: what it was, the span says.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.assembly.left_out_calls import infer_left_out, result_of
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
-from retrospan.ingest.interpret.normalize.messages import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.json_text import write_json
 
 #: What stands for a call, or for what it returned: a word, the tool's name, nothing else.
@@ -105,8 +106,8 @@ def _completed(
     for part in asked:
         tool = tools.of(part, asking.span.sent.done_at, before)
         said = told[used][1] if used < len(told) else _NOTHING
-        if used < len(told) and told[used][2] == UNKNOWN and not _confirms(tool, said):
-            return None
+        # Several results stand in the order of their calls, or in that in which they came: the spans say which.
+        is_doubtful = len(asked) > 1 or (used < len(told) and told[used][2] == UNKNOWN)
         mark = _MARK.fullmatch(said) if isinstance(said, str) else None
         if mark is not None and mark[2] == part.get("name"):
             if tool is None or not (tool.has_result or tool.failed):
@@ -115,7 +116,9 @@ def _completed(
         elif tool is not None and tool.has_result and tool.result in _EMPTY and said != tool.result:
             results.append(_result(part, tool.result))  # an empty text is not a message
             continue
-        elif said is not _NOTHING and said != "" and mark is None and not _contradicts(tool, said):
+        elif said in (_NOTHING, "") or mark is not None or _contradicts(tool, said):
+            return None
+        elif not is_doubtful or _confirms(tool, said):
             results.append(_result(part, response_of(said)))
         else:
             return None

@@ -8,7 +8,8 @@ These did not fail, nor did what is around a model that answered. One that may h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Sequence
 
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -27,21 +28,30 @@ def clear_borrowed_errors(tree: Tree) -> None:
         return
     own = {span for span in failed if names_any(span.sent, EXCEPTIONS)}
     first: dict[tuple[str, str], NormalizedSpan] = {}
+    since: dict[str, int] = {}
     for span in failed:
-        if span in own and span.operation == "tool":
+        if span in own and span.operation == "tool" and span.sent.ended_at > 0:
             first.setdefault(_error(span), span)
-    for error, origin in first.items():
-        after = [
-            span
-            for span in tree.spans
-            if span.sent.scope == origin.sent.scope and span.sent.started_at >= origin.sent.ended_at > 0
+            since[span.sent.scope] = min(span.sent.ended_at, since.get(span.sent.scope, span.sent.ended_at))
+    if not first:
+        return
+    marking = since.keys() - {
+        span.sent.scope
+        for span in tree.spans
+        if span.sent.started_at >= since.get(span.sent.scope, sys.maxsize)
+        and not (span in own or (span.failed and _error(span) in first))
+    }
+    for scope in sorted(marking):
+        repeating = [
+            span for span in failed if span.sent.scope == scope and span not in own and _error(span) in first
         ]
-        if not all(span in own or (span.failed and _error(span) in first) for span in after):
-            continue
-        repeating = [span for span in failed if span not in own and _error(span) == error]
-        acts = [span for span in after if span in repeating and span.operation in _KINDS and _did(span)]
+        acts = [span for span in repeating if _began_after(span, first[_error(span)]) and _did(span)]
         if len(acts) >= _ACTS:
             _clear(tree, repeating, acts)
+
+
+def _began_after(span: NormalizedSpan, origin: NormalizedSpan) -> bool:
+    return span.sent.started_at >= origin.sent.ended_at
 
 
 def _error(span: NormalizedSpan) -> tuple[str, str]:
@@ -52,17 +62,15 @@ def _did(span: NormalizedSpan) -> bool:
     """Tell whether an act did what it was to do: nothing in what it returned is the error."""
     if span.operation == "inference":
         return bool(span.output and span.finish_reasons)
-    return span.has_result and (span.error_message or "") not in write_json(span.result)
+    return (
+        span.operation == "tool"
+        and span.has_result
+        and (span.error_message or "") not in write_json(span.result)
+    )
 
 
 def _clear(tree: Tree, repeating: Sequence[NormalizedSpan], acts: Sequence[NormalizedSpan]) -> None:
-    answered = [act for act in acts if act.operation == "inference"]
-    around = [
-        span for span in repeating if span.operation not in _KINDS and _is_around_any(tree, span, answered)
-    ]
+    above = tree.around([act for act in acts if act.operation == "inference"])
+    around = [span for span in repeating if span.operation not in _KINDS and span in above]
     for span in (*acts, *around):
         span.failed, span.error_type, span.error_message = False, None, None
-
-
-def _is_around_any(tree: Tree, span: NormalizedSpan, calls: Iterable[NormalizedSpan]) -> bool:
-    return any(above is span for call in calls for above in tree.ancestors(call))

@@ -3,7 +3,7 @@
 That something was left out shows in the count of tokens: a prompt that is told just as the one before, and counted longer
 than that and its answer, held this answer and what its tools returned. It is inferred only where nothing else is possible:
 the agent is the first of its run, and its first prompt tells texts alone, of a system and a user; its calls follow each
-other; no prompt of the run tells a call or a result; of each call it is known that it ran once, and what it returned, also where it failed; and
+other; no prompt of the run tells a call or a result; of each call it is known that it ran once, and what it returned; and
 all this holds of each of its calls before. Anywhere else the prompt stays as it is told.
 """
 
@@ -86,7 +86,7 @@ def _results(before: ModelCall, call: ModelCall, ran: Sequence[NormalizedSpan]) 
     results: list[Message] = []
     for part in asked:
         fitting = [span for span in between if _executes(span, part)]
-        if len(fitting) != 1 or not fitting[0].has_result:
+        if len(fitting) != 1 or fitting[0].failed or not fitting[0].has_result:
             return []
         results.append({"role": "tool", "parts": [result_of(part, fitting[0].result)]})
     return results
