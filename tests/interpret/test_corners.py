@@ -18,8 +18,10 @@ from retrospan.ingest.interpret.normalize.documents import _document
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import parts_of, text_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import read_messages, read_part, response_of
+from retrospan.ingest.interpret.normalize.message_parts import read_part
+from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
+from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.span import Event, Link, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten

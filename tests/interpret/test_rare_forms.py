@@ -17,9 +17,11 @@ from retrospan.ingest.interpret.dialects.switches import switch_for
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.normalize.completion import answered_once
 from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.messages import error_of, read_messages, read_part, response_of
+from retrospan.ingest.interpret.normalize.message_parts import read_part
+from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question, parse_usage
+from retrospan.ingest.interpret.normalize.tool_results import error_of, response_of
 from retrospan.ingest.interpret.rows.placeholders import broken_run, deleted_run
 from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values

@@ -106,6 +106,27 @@ def test_messages_that_say_nothing_are_left_out() -> None:
     assert read_messages([{"role": "assistant", "content": ""}, {"role": "user"}, "", None, 7]) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['["a", "b"]', '[{"doc_id": "kb-1", "text": "Keep it."}]', '[{"city": "Oslo"}]', "[1, 2]"],
+)
+@pytest.mark.parametrize("role", ["user", "assistant", "unknown"])
+def test_a_text_of_json_is_what_somebody_said_unless_all_of_it_names_its_kind(role: str, text: str) -> None:
+    (message,) = read_messages([{"role": role, "content": text}])
+    assert message == {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+def test_the_blocks_of_a_message_may_be_written_as_one_text() -> None:
+    blocks = [{"type": "text", "text": "Look"}, {"text": "here"}]
+    (message,) = read_messages([{"role": "user", "content": json.dumps(blocks)}])
+    assert [part.get("content") for part in message["parts"]] == ["Look", "here"]
+
+
+def test_who_is_unknown_is_nobody_else() -> None:
+    (message,) = read_messages([{"role": "unknown", "content": "Be brief."}])
+    assert message["role"] == "unknown"
+
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (

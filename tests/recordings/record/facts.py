@@ -164,7 +164,8 @@ def _of_tool_calls(
     ran = Counter(str(tool["tool"]) for tool in tools)
     got = Counter(str(row["name"]) for row in rows)
     denied = Counter(str(row["name"]) for row in rows if row["status"] in _DENIED)
-    asked = all(map(known.hold, names))
+    # What a tool is called may stand among those that were offered: that it was called is told with its arguments.
+    asked = all(map(known.hold, names)) and all(known.hold(tool["args"]) for tool in tools)
     # What a model asked for may be listed though it never ran, if the list does not say that it ran.
     wished = Counter(
         name for call in calls for _, name, _ in (said.answered(call["response"]) or ("", []))[1]
@@ -200,7 +201,7 @@ def _of_tool_calls(
             right = is_aligned and said.bare(seen) == said.bare(tool["result"])
             yield Fact(f"tool result {place}", right, _short(seen), known.hold(tool["result"]))
         status = "ok" if tool["error"] is None else "error"
-        is_told = tool["error"] is None or known.hold(tool["error"])
+        is_told = (asked or known.hold(tool["args"])) and (tool["error"] is None or known.hold(tool["error"]))
         yield Fact(f"tool status {place}", row.get("status") == status, _short(row.get("status")), is_told)
         if place < len(ids):
             seen = row.get("tool_call_id")
@@ -208,7 +209,7 @@ def _of_tool_calls(
 
 
 def _by_arguments(rows: Sequence[Row], tools: Sequence[Row]) -> list[Row]:
-    """The row of each execution where nothing says what the tools are called: the next one with its arguments."""
+    """The row of each execution where nothing says what the tools, or some of them, are called: the next with its arguments."""
     rest = [row for row in rows if row["status"] not in _DENIED]
     found: list[Row] = []
     for tool in tools:

@@ -21,6 +21,10 @@ _OF_MODELS = re.compile(
 _OF_ANSWERS = re.compile(r"(?i)respon|output|completion|version")
 #: Clocks of two processes: so many nanoseconds apart at most.
 _APART = 2_000_000
+#: What an attribute is called that tells what somebody said or returned: only there is an empty list one of these.
+_OF_VALUES = re.compile(
+    r"(?i)result|output|response|return|content|message|value|prompt|completion|input|body|data|argument|parameter|entity"
+)
 _COUNTS = re.compile(r"(?i)token|usage|input|output|prompt|completion")
 
 
@@ -56,14 +60,23 @@ class Bytes:
         if value in ("", None):
             return True
         if value in ([], {}):
-            return json.dumps(value) in self._text
+            empty = json.dumps(value)
+            return any(_OF_VALUES.search(key) and empty in _plain(said) for key, said in self._pairs)
         if isinstance(value, str):
             return all(_plain(line) in self._text for line in value.split("\n"))
         if isinstance(value, dict):
-            return all(self.hold(inner) and _plain(f"{key}") in self._text for key, inner in value.items())
+            return all(self._hold_under(key, inner) for key, inner in value.items())
         if isinstance(value, list):
             return all(self.hold(inner) for inner in value)
         return _plain(json.dumps(value)) in self._text
+
+    def _hold_under(self, key: str, value: Any) -> bool:
+        """Whether a field is there: a text or a number right after its name, as all ways of writing an object have it."""
+        name = _plain(key)
+        if isinstance(value, (dict, list)) or value in ("", None) or "\n" in str(value):
+            return self.hold(value) and name in self._text
+        said = _plain(value if isinstance(value, str) else json.dumps(value))
+        return f"{name}:{said}" in self._text
 
     def hold_text(self, text: str) -> bool:
         """Whether what a model wrote is there: an object that it wrote as text has to be there as that text."""

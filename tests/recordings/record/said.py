@@ -70,13 +70,21 @@ def _of_turn(turn: dict[str, Any]) -> Iterator[Part]:
             if block.get("type") == "tool_result":
                 yield ("tool", "result", "".join(_texts(block.get("content"))))
             elif "functionResponse" in block:
-                yield ("tool", "result", json.dumps(block["functionResponse"].get("response")))
+                yield ("tool", "result", json.dumps(_returned(block["functionResponse"])))
             elif block.get("type") == "tool_use" or "functionCall" in block:
                 yield ("assistant", "call", (block.get("functionCall") or block)["name"])
             elif block.get("text"):
                 yield (role, "text", block["text"])
     for call in turn.get("tool_calls") or []:
         yield ("assistant", "call", call["function"]["name"])
+
+
+def _returned(told: dict[str, Any]) -> Any:
+    """What a tool returned, without the object that Genkit's client puts around it on its way to the API."""
+    response = told.get("response")
+    if isinstance(response, dict) and response.keys() == {"name", "content"}:
+        return response["content"] if response["name"] == told.get("name") else response
+    return response
 
 
 def items_of(responses: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:

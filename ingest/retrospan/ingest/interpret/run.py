@@ -37,6 +37,7 @@ from retrospan.ingest.interpret.dialects.dialect import Dialect
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.lineage.lineage import read_lineage
 from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.normalize.failed_kinds import failed_kinds
 from retrospan.ingest.interpret.normalize.general import read_span
 from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_of
 from retrospan.ingest.interpret.normalize.message import Message
@@ -50,7 +51,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "14"
+VERSION = "15"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -109,11 +110,8 @@ def read_spans(
         kind = kind_of(span.sent, keys) if span.operation == "other" else None
         if kind is not None:
             found[place] = read_span(span.sent, problems, growing, names, kind)
-    named = {(span.sent.scope, span.sent.name) for span in found if span.operation == "inference"}
-    for place, span in enumerate(found if named else ()):
-        # A request that failed has no answer to be known by, but it is called as others are.
-        if span.operation == "other" and span.failed and (span.sent.scope, span.sent.name) in named:
-            found[place] = read_span(span.sent, problems, growing, names, "inference")
+    for place, kind in [*failed_kinds(found)]:
+        found[place] = read_span(found[place].sent, problems, growing, names, kind)
     for span in found:
         dialect = dialect_of(span.sent, dialects)
         if dialect is not None:

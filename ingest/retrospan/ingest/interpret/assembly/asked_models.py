@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
 
 #: What tells a version of a model from the name by which it is asked for.
 VERSION = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4})\Z")
@@ -22,7 +23,7 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
     The span around several requests tells of one of them; another that the same version answered asked for the same name.
     A version that no span calls the model asked for is the one that answered, if the same agent asks for it by its name
-    elsewhere.
+    elsewhere. A provider before the name is for a gateway, where the model of that name answered.
     """
     around: Nearest | None = None
     names = {(span.agent_name, span.sent.scope, span.request_model) for span in requests}
@@ -32,6 +33,8 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             outer = around.get(span)
             if outer is not None and span.response_model and span.response_model == outer.response_model:
                 span.request_model = outer.request_model
+            elif outer is None:
+                span.request_model = _passed_on(span, tree.parent(span))
             continue
         version = VERSION.search(span.request_model)
         if version is None or span.request_model != span.response_model:
@@ -40,6 +43,33 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
         is_labelled = span.fields.text(*span.names.request_models) is not None
         if (span.agent_name, span.sent.scope, name) in names and not is_labelled:
             span.request_model = name
+    _remove_gateways(requests)
+
+
+def _passed_on(span: NormalizedSpan, around: NormalizedSpan | None) -> str | None:
+    """Return the model in the request that the step around was given, if it is the one that answered."""
+    if around is None or span.response_model is None or around.operation not in ("step", "other"):
+        return None
+    model = parse_request(around.fields.request or around.framework_input).model
+    return model if model and _is_called(span.response_model, model.rpartition("/")[2]) else None
+
+
+def _is_called(model: str | None, name: str) -> bool:
+    return model == name or is_version(model, name)
+
+
+def _remove_gateways(requests: Sequence[NormalizedSpan]) -> None:
+    answered: dict[str, set[str]] = {}
+    for span in requests:
+        if span.request_model and span.request_model.count("/") == 1 and span.response_model:
+            answered.setdefault(span.request_model, set()).add(span.response_model)
+    plain = {
+        asked: name
+        for asked, models in answered.items()
+        if all(_is_called(model, name := asked.partition("/")[2]) for model in models)
+    }
+    for span in requests:
+        span.request_model = plain.get(span.request_model or "", span.request_model)
 
 
 def _is_request(span: NormalizedSpan) -> bool:

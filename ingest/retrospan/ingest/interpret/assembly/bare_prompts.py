@@ -1,70 +1,99 @@
 """Prompts that leave out the calls of the answers which they repeat, and tell results as bare texts or as marks that only name
-the tool, or not at all: completed by these answers, and by what the tools returned.
+the tool: completed by these answers, and by what the tools returned.
 
-A prompt goes on from an earlier one of the same agent where it begins with all of it. What follows is the answer to the
-earlier one without its calls, if it had a text, and then one text of a tool for each call, in their order. A mark such as
-`[tool: search]` stands for a call or a result: what it was, the span of the tool says. A prompt without any result has
-those of the tools that ran between the two, if the request did not fail: this is inferred.
+A prompt goes on from an earlier one of the same agent where it begins with all of it, unless another call was given just
+the same: whose answer it repeats would not be known. What follows is the answer to the earlier one without its calls, if
+it had a text, and then what a tool returned for each call; of several calls, and where the spans of the tools say
+otherwise, nothing is completed but what these spans say. Who is `unknown` is a tool only where the span of the tool says just that. A mark such as
+`[tool: search]` stands for a call or a result: what it was, the span says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.left_out_calls import infer_left_out, result_of
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
-from retrospan.ingest.interpret.normalize.messages import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.json_text import write_json
 
 #: What stands for a call, or for what it returned: a word, the tool's name, nothing else.
 _MARK = re.compile(r"\[([\w-]+): ([\w.:/-]+)\]")
+#: How instrumentations call who speaks where they have no name for it.
+UNKNOWN = "unknown"
 _EMPTY: tuple[object, ...] = ("", [], {})
-#: By the id of the call.
-Executed = Mapping[str, NormalizedSpan]
+_NOTHING = object()
+#: Calls of an agent among which another one that was given the same is looked for.
+NEAR = 8
+#: The calls of one agent, each with its prompt as it was told.
+Told = list[tuple[ModelCall, list[Message]]]
 
 
 def complete_prompts(calls: Sequence[ModelCall], tree: Tree) -> None:
     """Give prompts the calls and the results that they leave out, in place."""
-    own: dict[str | None, list[tuple[ModelCall, list[Message]]]] = {}
+    own: dict[str | None, Told] = {}
     for call in calls:
         own.setdefault(call.span.agent_name, []).append((call, call.input))
-    executed: Executed | None = None
+    tools: _Tools | None = None
     for told in own.values():
-        for (before, given), (call, said) in pairwise(told):
-            if not given or len(given) > len(said) or said[: len(given)] != given or before.span.failed:
+        for place, ((before, given), (call, said)) in enumerate(pairwise(told)):
+            if not given or len(given) >= len(said) or said[: len(given)] != given or before.span.failed:
                 continue
-            if executed is None:
-                executed = _executed(tree)
-            new, began = said[len(given) :], call.span.sent.started_at
-            rest = _completed(before.span.output, new, executed, began)
-            # Of a request that failed it is not known whether it was made for what had come back.
-            if (
-                rest is None
-                and not call.span.failed
-                and not any(message["role"] == "tool" for message in new)
-            ):
-                rest = _executed_between(before, new, tree, began)
-                if rest is not None:
-                    call.input, call.history = [*before.input, *rest], "inferred"
-                    continue
+            if _has_double(told, place):
+                continue
+            tools = tools or _Tools(tree)
+            rest = _completed(before, said[len(given) :], tools, call.span.sent.started_at)
+            if rest is None and before.input is not given:
+                rest = said[len(given) :]
             if rest is not None:
-                call.input, call.history = [*before.input, *rest], "rebuilt"
-            elif before.input is not given and len(given) < len(said):
-                call.input, call.history = [*before.input, *said[len(given) :]], "rebuilt"
+                call.input = [*before.input, *rest]
+                call.history = "inferred" if before.history == "inferred" else "rebuilt"
+    infer_left_out(calls, own, tree)
 
 
-def _executed(tree: Tree) -> Executed:
-    return {span.tool_call_id: span for span in tree.spans if span.operation == "tool" and span.tool_call_id}
+def _has_double(told: Told, place: int) -> bool:
+    """Tell whether another call near was given the very same: it may be its answer that a prompt repeats."""
+    call, given = told[place]
+    return any(
+        len(other) == len(given) and other == given and each is not call and not each.span.failed
+        for each, other in told[max(0, place - NEAR) : place + NEAR + 1]
+    )
+
+
+class _Tools:
+    """The executions of a run, to be found by the call that asked for them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._spans = [span for span in tree.spans if span.operation == "tool"]
+        self._by_id = {span.tool_call_id: span for span in self._spans if span.tool_call_id}
+
+    def of(self, part: Part, after: int, before: int) -> NormalizedSpan | None:
+        """Return the execution of a call: by id, else the only one between two times that has its name and arguments."""
+        known = self._by_id.get(part.get("id", ""))
+        if known is not None:
+            return known if 0 < known.sent.ended_at <= before else None
+        fitting = [
+            span
+            for span in self._spans
+            if not span.tool_call_id
+            and after <= span.sent.started_at <= span.sent.done_at <= before
+            and is_same_tool(span.tool_name or "", part.get("name", ""))
+            and same_arguments(span.arguments, part.get("arguments"))
+        ]
+        return fitting[0] if len(fitting) == 1 else None
 
 
 def _completed(
-    answer: list[Message], rest: Sequence[Message], executed: Executed, before: int
+    asking: ModelCall, rest: Sequence[Message], tools: _Tools, before: int
 ) -> list[Message] | None:
     """Return an answer, the results of its calls and what is said after them; None where these are not told barely."""
+    answer = asking.span.output
     asked = [part for message in answer for part in parts_of(message, "tool_call")]
     if not asked or any(map(_tells_calls, rest)):
         return None
@@ -75,18 +104,21 @@ def _completed(
     told = [*_told(after)]
     used = 0
     for part in asked:
-        tool = executed.get(part.get("id", ""))
-        is_done = tool is not None and 0 < tool.sent.ended_at <= before
-        said = told[used][1] if used < len(told) else ""
-        mark = _MARK.fullmatch(said)
+        tool = tools.of(part, asking.span.sent.done_at, before)
+        said = told[used][1] if used < len(told) else _NOTHING
+        # Several results stand in the order of their calls, or in that in which they came: the spans say which.
+        is_doubtful = len(asked) > 1 or (used < len(told) and told[used][2] == UNKNOWN)
+        mark = _MARK.fullmatch(said) if isinstance(said, str) else None
         if mark is not None and mark[2] == part.get("name"):
-            if tool is None or not is_done or not (tool.has_result or tool.failed):
+            if tool is None or not (tool.has_result or tool.failed):
                 return None
             results.append(_result(part, tool.error_message if tool.failed else tool.result))
-        elif tool is not None and is_done and tool.has_result and tool.result in _EMPTY:
+        elif tool is not None and tool.has_result and tool.result in _EMPTY and said != tool.result:
             results.append(_result(part, tool.result))  # an empty text is not a message
             continue
-        elif said and mark is None:
+        elif said in (_NOTHING, "") or mark is not None or _contradicts(tool, said):
+            return None
+        elif not is_doubtful or _confirms(tool, said):
             results.append(_result(part, response_of(said)))
         else:
             return None
@@ -95,34 +127,23 @@ def _completed(
     return [*answer, *results, *after[ended:]] if used == len(told) else None
 
 
-def _executed_between(
-    before: ModelCall, rest: Sequence[Message], tree: Tree, began: int
-) -> list[Message] | None:
-    """Return an answer, what its tools returned meanwhile, and what is said after them, where a prompt tells no result at
-    all; None where it is not known of each of the calls that it ran, once, and what it returned."""
-    answer = before.span.output
-    asked = [part for message in answer for part in parts_of(message, "tool_call")]
-    after = None if not asked or any(map(_tells_calls, rest)) else _after_answer(answer, asked, rest)
-    if after is None or any(message["role"] == "assistant" for message in after):
-        return None
-    ran = [
-        span
-        for span in tree.spans
-        if span.operation == "tool"
-        and before.span.sent.done_at <= span.sent.started_at <= span.sent.done_at <= began
-    ]
-    results: list[Message] = []
-    for part in asked:
-        fitting = [
-            span
-            for span in ran
-            if is_same_tool(span.tool_name or "", part.get("name", ""))
-            and same_arguments(span.arguments, part.get("arguments"))
-        ]
-        if len(fitting) != 1 or fitting[0].failed or not fitting[0].has_result:
-            return None
-        results.append(_result(part, fitting[0].result))
-    return [*answer, *results, *after]
+def _confirms(tool: NormalizedSpan | None, said: object) -> bool:
+    """Tell whether a message is what the execution returned, or what it failed with: so its span says."""
+    if tool is None:
+        return False
+    if tool.failed or not tool.has_result:
+        return bool(tool.error_message) and (tool.error_message or "") in str(said)
+    return write_json(response_of(said)) == write_json(response_of(tool.result))
+
+
+def _contradicts(tool: NormalizedSpan | None, said: object) -> bool:
+    """Tell whether what a prompt says is not what the execution returned, as far as its span says it: objects alone can be
+    compared, as frameworks tell models in words of their own what a tool has raised."""
+    if tool is None or not tool.has_result or tool.failed:
+        return False
+    told = response_of(said)
+    both = isinstance(told, dict | list) and isinstance(tool.result, dict | list)
+    return both and write_json(told) != write_json(tool.result)
 
 
 def _after_answer(
@@ -146,24 +167,25 @@ def _tells_calls(message: Message) -> bool:
     )
 
 
-def _told(messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
-    """Yield the results that a tool's messages say barely, each with the place after its message: of marks, each one."""
+def _told(messages: Sequence[Message]) -> Iterator[tuple[int, object, str]]:
+    """Yield the results that messages say barely, each with the place after its message, and who is said to have said it:
+    of marks, each one."""
     for place, message in enumerate(messages, 1):
-        if message["role"] != "tool":
+        if message["role"] not in ("tool", UNKNOWN):
             return
         said = _bare(message["parts"][0]) if len(message["parts"]) == 1 else None
         if said is None:
             return
-        marks = [mark[0] for mark in _MARK.finditer(said)]
-        yield from ((place, each) for each in (marks if marks and not _MARK.sub("", said) else [said]))
+        marks = [mark[0] for mark in _MARK.finditer(said)] if isinstance(said, str) else []
+        is_marks = bool(marks) and not _MARK.sub("", str(said))
+        yield from ((place, each, message["role"]) for each in (marks if is_marks else [said]))
 
 
-def _bare(part: Part) -> str | None:
+def _bare(part: Part) -> object:
     """Return what a part of a tool's message says, where it does not say which call it answers."""
     if part["type"] == "tool_call_response":
-        said = None if "id" in part else part.get("response")
-    else:
-        said = part.get("content") if part["type"] == "text" else None
+        return None if "id" in part else part.get("response")
+    said = part.get("content") if part["type"] == "text" else None
     return said if isinstance(said, str) else None
 
 
@@ -173,8 +195,4 @@ def _is_text(message: Message, role: str) -> bool:
 
 
 def _result(asked: Part, response: object) -> Message:
-    part: Part = {"type": "tool_call_response"}
-    if "id" in asked:
-        part["id"] = asked["id"]
-    part["response"] = response
-    return {"role": "tool", "parts": [part]}
+    return {"role": "tool", "parts": [result_of(asked, response)]}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
+from retrospan.ingest.interpret.normalize.tool_results import told_error
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
 
@@ -38,26 +39,26 @@ def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield texts that only a message tells as the result of a tool, where the same call was made again and the tool then
-    returned an object: the first may have been told how it failed."""
-    told = {tool.name for tool in run.calls.tools if tool.span is None and tool.status == "ok"}
+    """Yield texts that a tool returned, where the same call was made again and the tool then returned an object: the first
+    may have been told how it failed. What its own span says is doubted only where it reads like that."""
+    ended = [tool for tool in run.calls.tools if tool.status == "ok"]
+    told = {tool.name for tool in ended if _may_be_failure(tool)}
     before: dict[str, ToolCall] = {}
-    for tool in run.calls.tools:
+    for tool in ended:
         if tool.name not in told:
             continue
         key = write_json([tool.name, tool.arguments])
         earlier = before.get(key)
-        if (
-            earlier is not None
-            and earlier.span is None
-            and earlier.status == "ok"
-            and not _is_object(earlier.result)
-            and tool.status == "ok"
-            and _is_object(tool.result)
-        ):
+        if earlier is not None and _may_be_failure(earlier) and _is_object(tool.result):
             reason = "the same call was made again and returned an object: this text may be an error"
-            yield issue("", "tool_calls", str(earlier.result), reason)
+            yield issue(
+                earlier.span.sent.span_id if earlier.span else "", "tool_calls", str(earlier.result), reason
+            )
         before[key] = tool
+
+
+def _may_be_failure(tool: ToolCall) -> bool:
+    return not _is_object(tool.result) and (tool.span is None or told_error(tool.result) is not None)
 
 
 def _is_object(result: object) -> bool:

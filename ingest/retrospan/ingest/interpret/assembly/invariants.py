@@ -32,6 +32,7 @@ from retrospan.ingest.interpret.assembly.prompt_invariants import (
     printed_objects,
     results_from_elsewhere,
     results_without_call,
+    unknown_speakers,
     untold_results,
 )
 from retrospan.ingest.interpret.assembly.repetition_invariants import answers_from_elsewhere, answers_retold
@@ -54,6 +55,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     results_without_call,
     results_from_elsewhere,
     untold_results,
+    unknown_speakers,
     answers_retold,
     answers_from_elsewhere,
     printed_objects,

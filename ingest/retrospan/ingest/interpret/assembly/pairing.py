@@ -25,11 +25,11 @@ from retrospan.ingest.interpret.assembly.retold_models import complete_models
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.untold_prompts import infer_prompts
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
-from retrospan.ingest.interpret.normalize.messages import error_of, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
-from retrospan.ingest.interpret.normalize.toolspan import read_result, tells_output
+from retrospan.ingest.interpret.normalize.tool_results import error_of, told_error
+from retrospan.ingest.interpret.normalize.toolspan import read_result, tells_output, unquoted
 from retrospan.schemas import semconv
 
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
@@ -128,7 +128,7 @@ def _pair(
     for span in executed:
         found = by_id.get(span.tool_call_id) if span.tool_call_id else None
         if found is not None:
-            before = [call for call in found if ended[call.by] <= max(span.sent.started_at, 1)]
+            before = [call for call in found if ended[call.by] <= max(span.sent.begun_by, 1)]
             asking = (before or found)[-1]
             asking.taken = True
             pairs[span] = (asking, True)
@@ -182,7 +182,7 @@ def _match(
     for the same, as one that tries again, the last that was there by then."""
     found: int | None = None
     for place, call in enumerate(waiting[:NEAR]):
-        in_time = ended[call.by] <= max(span.sent.started_at, 1)
+        in_time = ended[call.by] <= max(span.sent.begun_by, 1)
         fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
         if in_time and fits and (found is None or ended[waiting[found].by] < ended[call.by]):
             found = place
@@ -214,6 +214,8 @@ def _execution(
     said = _said(asked, tool.call_id, results)
     if span.has_result:
         tool.result, tool.result_source = span.result, "span"
+        if said is not None and said.get("response") == (plain := unquoted(span.result)):
+            tool.result = plain  # as JSON the span has it, and as it was the model was told
     elif said is not None and not span.interrupted:
         tool.result, tool.result_source = said.get("response"), "message"
     # What only a message tells is told as it would be without a span.

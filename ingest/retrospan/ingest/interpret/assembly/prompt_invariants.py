@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun
+from retrospan.ingest.interpret.assembly.bare_prompts import UNKNOWN
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
@@ -108,6 +109,16 @@ def untold_results(run: AssembledRun) -> Iterator[ParseIssue]:
         if untold is not None and not nameless:
             reason = "a call that had been executed is repeated, and no result of it is told"
             yield issue(prompt.call.span.sent.span_id, _INPUT, untold, reason)
+
+
+def unknown_speakers(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first message of a prompt of which it is not known who said it."""
+    for prompt in run.prompts:
+        for message in prompt.new:
+            if message["role"] == UNKNOWN:
+                reason = "it is not known who said this: its instrumentation does not tell"
+                yield issue(prompt.call.span.sent.span_id, _INPUT, write_json(message), reason)
+                break
 
 
 def printed_objects(run: AssembledRun) -> Iterator[ParseIssue]:

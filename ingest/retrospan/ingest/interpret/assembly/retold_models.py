@@ -37,6 +37,25 @@ def complete_models(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     for span in wanting:
         after = bisect_left(began, span.sent.done_at)
         span.response_model = _handed_on(span, tree.spans[after : after + _NEXT])
+    _complete_told(requests)
+
+
+def _complete_told(requests: Sequence[NormalizedSpan]) -> None:
+    """Name the models of calls that have no spans of their own, in place: a model that answers under the very name by which
+    it is asked for always does, unlike a name that stands for versions."""
+    answered: dict[str, set[str]] = {}
+    for span in requests:
+        if span.request_model and span.response_model:
+            answered.setdefault(span.request_model, set()).add(span.response_model)
+    for span in requests:
+        name = span.request_model
+        if (
+            span.is_told
+            and span.response_model is None
+            and span.output
+            and answered.get(name or "") == {name}
+        ):
+            span.response_model = name
 
 
 def _handed_on(call: NormalizedSpan, following: Sequence[NormalizedSpan]) -> str | None:
@@ -93,7 +112,8 @@ def _model_in(returned: object, answer: Message) -> str | None:
 
 
 def _objects(value: object) -> Iterator[dict[str, object]]:
-    """Yield the messages of an assistant in a value: objects with metadata of a response."""
+    """Yield the messages of an assistant in a value, also where Python printed what holds them: objects with metadata of a
+    response."""
     waiting = [(value, _DEPTH)]
     for _ in range(_MOST):
         if not waiting:
@@ -103,9 +123,11 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
             if "response_metadata" in at:
                 yield at
             elif depth:
-                waiting += ((inner, depth - 1) for inner in at.values() if isinstance(inner, dict | list))
+                waiting += ((inner, depth - 1) for inner in at.values())
         elif isinstance(at, list) and depth:
-            waiting += ((inner, depth - 1) for inner in at if isinstance(inner, dict | list))
+            waiting += ((inner, depth - 1) for inner in at)
+        elif isinstance(at, str) and "response_metadata" in at and depth:
+            waiting.append((read_repr(at), depth - 1))
 
 
 def _said(message: Message) -> tuple[object, ...]:

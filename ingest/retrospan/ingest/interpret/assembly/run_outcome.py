@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
+from retrospan.ingest.interpret.normalize.toolspan import unquoted
 
 #: Under which names a root that returns several things returns its answer.
 _ANSWERS = ("answer", "final_answer")
@@ -113,8 +114,18 @@ def find_input(tree: Tree, calls: Calls) -> str | None:
     for messages in (_root_messages(tree), first):
         for message in reversed(messages):
             if message["role"] == "user" and text_of(message):
-                return text_of(message)
+                return _as_asked(text_of(message), first)
     return None
+
+
+def _as_asked(text: str, first: Sequence[Message]) -> str:
+    """Return a text without the quotes of JSON, where the first model call was given it without them."""
+    plain = unquoted(text)
+    if plain == text or not isinstance(plain, str):
+        return text
+    given = [*map(text_of, first)]
+    is_plain = any(plain in each for each in given) and not any(text in each for each in given)
+    return plain if is_plain else text
 
 
 def _root_messages(tree: Tree) -> list[Message]:

@@ -15,7 +15,8 @@ from retrospan.ingest.interpret.normalize.completion import (
 )
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import read_message, read_messages, read_part
+from retrospan.ingest.interpret.normalize.message_parts import read_part
+from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.spans.exchange import asks, is_json_text

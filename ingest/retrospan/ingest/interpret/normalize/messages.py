@@ -8,62 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts, read_server_part
+from retrospan.ingest.interpret.normalize.message_parts import (
+    IDS_OF_RESULTS,
+    part_by_kind,
+    read_part,
+    text_under,
+    tool_call,
+    tool_response,
+)
+from retrospan.ingest.interpret.normalize.roles import role_of
+from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts
+from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_value, write_json
-
-ROLES = {
-    "developer": "system",
-    "human": "user",
-    "ai": "assistant",
-    "model": "assistant",
-    "function": "tool",
-    "tool-call": "assistant",
-    "tool-response": "user",
-    **dict.fromkeys(("bot", "chatbot", "llm"), "assistant"),
-    **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result", "unknown"), "tool"),
-}
-
-#: Who speaks, in the words of the conventions.
-_CONVENTIONAL = frozenset(("system", "user", "assistant", "tool"))
-#: Who speaks, by the name of the class of a message without `Message`, in lower case.
-_CLASSES = {
-    **{name: ROLES.get(name, name) for name in ("system", "user", "human", "assistant", "ai", "tool")},
-    **dict.fromkeys(("toolresult", "functionresult", "functionexecutionresult"), "tool"),
-}
+from retrospan.ingest.json_text import read_value
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
 PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
+
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
 _PRINTED_TYPES = ("output_text", "function_call")
+
 #: What a model says.
 _MODELS_PARTS = ("text", "reasoning", "tool_call")
 
-#: How frameworks tell a model what a tool has raised.
-_RAISED = re.compile(
-    r"(?:Error|Exception|[A-Z]\w*(?:Error|Exception)|Error \w+ tool|Traceback \(most recent call last\)):\s"
+#: How parts of a message name their kind that have no type.
+_KINDS = frozenset(
+    (
+        *("functionCall", "function_call", "toolUse", "toolRequest", "tool_call", "tool_name"),
+        *("functionResponse", "function_response", "toolResult", "toolResponse", "tool_call_result"),
+        "origin",
+    )
 )
-
-#: Names of a call's fields, in every spelling.
-_IDS = ("call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "callId", "tool_use_id", "ref")
-_IDS_OF_RESULTS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "callId", "id")
-_NAMES = ("name", "toolName", "tool_name")
-_ARGUMENTS = (
-    "arguments",
-    "args",
-    "input",
-    "tool_kwargs",
-    "tool_input",
-    "toolInput",
-    "toolArgs",
-    "tool_args",
-    "parameters",
-)
-_RESULT_WORDS = re.compile("result|response|output|return|observation")
-_CALL_WORDS = re.compile("call|use|invocation|request")
 
 #: Types of OpenAI Responses items that are not messages themselves but one part of one.
 _ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
@@ -100,7 +77,7 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     if is_item:
         role, parts = _ITEM_ROLES[str(kind)], [read_part(value)]
     else:
-        role = _role_of(value, role)
+        role = role_of(value, role)
         parts = _parts_of(value, role)
     if role == "assistant":
         parts = [said for part in parts for said in _unprinted(part)]
@@ -182,29 +159,6 @@ def _type_of_class(path: object) -> str | None:
     return name.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(name, str) else None
 
 
-def _role_of(value: dict[str, object], role: str) -> str:
-    for key in ("role", "type"):
-        said = value.get(key)
-        if isinstance(said, str) and said and (key == "role" or said in ROLES or said in ("system", "tool")):
-            return role_named(said)
-        if key == "type" and isinstance(said, str) and said.endswith("Message"):
-            return role_of_class(said) or role
-    return role
-
-
-def role_named(said: str) -> str:
-    """Return the role of a name for it, also of one that an enumeration's member has: `MessageRole.USER`."""
-    if said in _CONVENTIONAL:
-        return said
-    name = said.rpartition(".")[2].lower()
-    return ROLES.get(name, name)
-
-
-def role_of_class(name: str) -> str | None:
-    """Return the role that the name of a message's class says, None where it says none."""
-    return _CLASSES.get(name.removesuffix("Chunk").removesuffix("Message").lower())
-
-
 def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     parts = value.get("parts")
     if isinstance(parts, list):
@@ -216,15 +170,26 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     content = read_value(value.get("content"))
     if role == "tool" and not _is_tool_blocks(content):
         response = response_of(content)
-        return [_tool_response(_text(value, *_IDS_OF_RESULTS), response, value)]
+        return [tool_response(text_under(value, *IDS_OF_RESULTS), response, value)]
     found: list[Part] = []
-    if isinstance(content, list) and all(isinstance(block, dict | str) for block in content):
+    is_told = not isinstance(value.get("content"), str) or _are_blocks(content)
+    if isinstance(content, list) and is_told and all(isinstance(block, dict | str) for block in content):
         found = [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]
     elif content is not None:
         found = [{"type": "text", "content": content}]
     return [*found, *_calls_beside(value, found)]
+
+
+def _are_blocks(content: object) -> bool:
+    """Tell whether what a text holds are blocks that an instrumentation wrote as one, and not what somebody said: each
+    names its kind."""
+    return isinstance(content, list) and all(
+        isinstance(block, dict)
+        and ("type" in block or block.keys() == {"text"} or not block.keys().isdisjoint(_KINDS))
+        for block in content
+    )
 
 
 def _thought(value: dict[str, object], content: list[object]) -> list[Part]:
@@ -236,10 +201,10 @@ def _thought(value: dict[str, object], content: list[object]) -> list[Part]:
 
 def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) -> list[Part]:
     """Return the parts with what an older form says beside them: the id of the call that is answered, or calls."""
-    call_id = _text(value, "tool_call_id") if role == "tool" else None
+    call_id = text_under(value, "tool_call_id") if role == "tool" else None
     if call_id is not None and parts and all(part["type"] == "text" for part in parts):
         said = "".join(str(part.get("content", "")) for part in parts)
-        return [_tool_response(call_id, response_of(said), value)]
+        return [tool_response(call_id, response_of(said), value)]
     return [*parts, *_calls_beside(value, parts)]
 
 
@@ -254,7 +219,7 @@ def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
     for call in calls:
         call = read_repr(call) if isinstance(call, str) else call
         if isinstance(call, dict):
-            part = _tool_call(call)
+            part = tool_call(call)
             is_told = any(
                 (part.get("name"), part.get("arguments")) == (each.get("name"), each.get("arguments"))
                 for each in nameless
@@ -291,153 +256,8 @@ def _is_tool_blocks(content: object) -> bool:
             or "function_response" in block
             or "origin" in block
             or "tool_call_result" in block
-            or (isinstance(block.get("type"), str) and _by_kind(block, str(block["type"])) is not None)
+            or (isinstance(block.get("type"), str) and part_by_kind(block, str(block["type"])) is not None)
             or ("call_id" in block and "content" in block)
         )
         for block in content
     )
-
-
-def read_part(part: object) -> Part:
-    """Return one part of a message in the conventions' form; what is not known stays as it was sent."""
-    if not isinstance(part, dict):
-        return {"type": "text", "content": part if isinstance(part, str) else read_value(part)}
-    kind = part.get("type")
-    if kind in ("text", "input_text", "output_text"):
-        return {"type": "text", "content": part.get("content", part.get("text"))}
-    if kind in ("tool_call", "tool_use", "function_call", "function", "tool-call"):
-        return _tool_call(part)
-    if kind in ("tool_call_response", "tool_result", "function_call_output", "tool-result"):
-        said = _first(part, "response", "result", "output", "content")
-        call_id = _text(part, "id", "tool_use_id", "call_id", "tool_call_id", "toolCallId")
-        if isinstance(said, dict) and set(said) == {"type", "value"}:
-            how = {"is_error": str(said["type"]).startswith("error")}
-            return _tool_response(call_id, response_of(said["value"]), how)
-        return _tool_response(call_id, response_of(said), part)
-    if kind in ("reasoning", "thinking"):
-        return {
-            "type": "reasoning",
-            "content": _first(part, "content", "thinking", "reasoning", "text", "summary"),
-        }
-    if kind is None:
-        return _untyped(part)
-    return read_server_part(part) or _by_kind(part, str(kind)) or cast("Part", part)
-
-
-def _by_kind(part: dict[str, object], kind: str) -> Part | None:
-    """Read a part of a kind that nobody here has seen, where its words and its fields say that it is a call or a result."""
-    words = kind.lower()
-    if _RESULT_WORDS.search(words):
-        call_id = _text(part, *_IDS_OF_RESULTS)
-        said = _first(part, "result", "output", "response", "content", "value")
-        return None if call_id is None or said is None else _tool_response(call_id, response_of(said), part)
-    if _CALL_WORDS.search(words) and _text(part, *_NAMES) and any(name in part for name in _ARGUMENTS):
-        return _tool_call(part)
-    return None
-
-
-def _untyped(part: dict[str, object]) -> Part:
-    """Read Gemini's and Bedrock's parts, which name their kind by a key."""
-    if isinstance(part.get("text"), str):
-        return {"type": "text", "content": part["text"]}
-    for key in ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call"):
-        call = part.get(key)
-        if isinstance(call, dict):
-            return _tool_call(call)
-    for key in ("functionResponse", "function_response", "toolResult", "toolResponse"):
-        answer = part.get(key)
-        if isinstance(answer, dict):
-            return _tool_response(
-                _text(answer, "id", "toolUseId", "ref"),
-                response_of(_first(answer, "response", "result", "content", "output")),
-                answer,
-            )
-    told = part.get("tool_call_result")
-    if isinstance(told, dict) and "result" in told:
-        return _untyped(told)
-    if "tool_name" in part and ("tool_kwargs" in part or "arguments" in part):
-        return _tool_call({**part, "id": part.get("tool_call_id", part.get("id"))})
-    if isinstance(part.get("name"), str) and "arguments" in part:
-        return _tool_call(part)
-    if isinstance(part.get("call_id"), str) and "content" in part:
-        return _tool_response(_text(part, "call_id"), response_of(part["content"]), part)
-    origin = part.get("origin")
-    if isinstance(origin, dict) and "result" in part:
-        return _tool_response(_text(origin, "id"), response_of(part["result"]), part)
-    return cast("Part", {"type": "unknown", **part})
-
-
-def _tool_call(call: dict[str, object]) -> Part:
-    function = call.get("function")
-    inner = function if isinstance(function, dict) else call
-    part: Part = {"type": "tool_call"}
-    call_id = _text(call, *_IDS)
-    if call_id is not None:
-        part["id"] = call_id
-    part["name"] = _text(inner, *_NAMES) or ""
-    part["arguments"] = read_value(_first(inner, *_ARGUMENTS))
-    return part
-
-
-def _tool_response(call_id: str | None, response: object, source: Mapping[str, object]) -> Part:
-    """Return the result of a tool; `is_error` stands with it where the source says that the tool failed."""
-    part: Part = {"type": "tool_call_response"}
-    if call_id is not None:
-        part["id"] = call_id
-    part["response"] = response
-    if source.get("is_error") is True or source.get("error") is True or source.get("status") == "error":
-        part["is_error"] = True
-    return part
-
-
-def error_of(response: object) -> str | None:
-    """Return the error that a tool returned as its result: MCP's mark, or an object that holds nothing but an error."""
-    if not isinstance(response, dict):
-        return None
-    if response.get("isError") is True or response.get("is_error") is True:
-        said: object = response.get("content", response)
-    elif [*response] == ["error"] and response["error"]:
-        said = response["error"]
-    else:
-        return None
-    return said if isinstance(said, str) else write_json(said)
-
-
-def told_error(response: object) -> str | None:
-    """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
-    of `error_of`, or a text that begins as frameworks write what a tool has raised."""
-    if isinstance(response, str) and _RAISED.match(response):
-        return response
-    return error_of(response)
-
-
-def response_of(value: object) -> object:
-    """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON."""
-    if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
-        if all(_is_text_block(block) for block in value):
-            return read_value("".join(block["text"] for block in value))
-        if all(set(block) == {"json"} for block in value):
-            return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
-    return read_value(value)
-
-
-def _is_text_block(block: dict[str, object]) -> bool:
-    """Tell whether an object is only text: with anything else beside it, as an id, it is a document."""
-    return (
-        isinstance(block.get("text"), str)
-        and block.get("type", block.get("block_type")) in ("text", "output_text", "input_text", None)
-        and block.keys() <= {"text", "type", "block_type"}
-    )
-
-
-def _first(value: dict[str, object], *keys: str) -> object:
-    for key in keys:
-        found = value.get(key)
-        if found is not None:
-            return found
-    return None
-
-
-def _text(value: dict[str, object], *keys: str) -> str | None:
-    found = _first(value, *keys)
-    return found if isinstance(found, str) and found else None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.messages import PRINTED, response_of, role_named
+from retrospan.ingest.interpret.normalize.messages import PRINTED
+from retrospan.ingest.interpret.normalize.roles import role_named
+from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.json_text import read_value
 
 #: The fields of a message, and of its parts.

@@ -8,7 +8,8 @@ from functools import cached_property, lru_cache
 
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages, read_part
+from retrospan.ingest.interpret.normalize.message_parts import read_part
+from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages
 from retrospan.ingest.interpret.spans.exchange import plain_value
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span_fields import whole
@@ -63,6 +64,7 @@ _CACHED = ("cached_tokens", "cache_read")
 _MODELS = ("model", "model_version", "modelVersion", "model_name")
 _INNER = (
     "raw",
+    "custom",
     "response",
     "llm_output",
     "message",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from retrospan.ingest.interpret.normalize.messages import read_message, response_of
+from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr

@@ -23,7 +23,8 @@ _OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
 _ROLES = ("role", "message_role")
 #: How instrumentations say the form of a value beside it.
 _WRAPPED = {"type", "value"}
-_FORMS = ("text", "json", "list", "raw", "chat_messages", "messages", "string", "object")
+_MESSAGES = ("chat_messages", "messages")
+_FORMS = (*_MESSAGES, "text", "json", "list", "raw", "string", "object")
 _BEGINS = frozenset('[{"')
 #: Of messages that say who speaks by their type.
 _TYPES = ("human", "ai", "system", "tool", "user", "assistant")
@@ -321,10 +322,16 @@ def _read(value: object, read: Reader) -> object:
 
 
 def plain_value(value: object) -> object:
-    """Return what was wrapped with a word for its form, as `{"type": "json", "value": …}`; anything else as it is."""
-    if isinstance(value, dict) and value.keys() == _WRAPPED and value["type"] in _FORMS:
-        return value["value"]
-    return value
+    """Return what was wrapped with a word for its form, as `{"type": "json", "value": …}`; anything else as it is.
+
+    Messages may be wrapped again inside, with their own form.
+    """
+    if not (isinstance(value, dict) and value.keys() == _WRAPPED and value["type"] in _FORMS):
+        return value
+    inner = value["value"]
+    if isinstance(inner, dict) and inner.keys() == _WRAPPED and inner["type"] in _MESSAGES:
+        return inner["value"] if isinstance(inner["value"], list) else inner
+    return inner
 
 
 def _is_printed(text: str) -> bool:

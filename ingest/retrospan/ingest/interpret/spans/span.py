@@ -10,6 +10,8 @@ Attributes = Mapping[str, object]
 
 #: OTLP span flags: whether the remote bit is known, and whether the parent lives in another process.
 HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
+#: In nanoseconds.
+MILLISECOND = 1_000_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,6 +104,11 @@ class Span:
     def done_at(self) -> int:
         """When what it did was done: its end, else its start."""
         return self.ended_at or self.started_at
+
+    @property
+    def begun_by(self) -> int:
+        """The latest that it may have begun: some clocks count whole milliseconds, and round down."""
+        return self.started_at if self.started_at % MILLISECOND else self.started_at + MILLISECOND - 1
 
     @property
     def is_unfinished(self) -> bool:

@@ -1,0 +1,27 @@
+"""Kinds of spans that failed: what ended with an error may have nothing left to be known by, but it is called as others are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+
+#: The word that the conventions put before the name of an agent.
+_AGENT = "invoke_agent"
+_KINDS = ("inference", "agent")
+
+
+def failed_kinds(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, str]]:
+    """Yield the places of spans of unknown kind that failed, each with the kind of those that are called so."""
+    known = {_called(span, span.operation) for span in spans if span.operation in _KINDS}
+    for place, span in enumerate(spans if known else ()):
+        if span.operation == "other" and span.failed:
+            kind = next((kind for kind in _KINDS if _called(span, kind) in known), None)
+            if kind is not None:
+                yield place, kind
+
+
+def _called(span: NormalizedSpan, kind: str) -> tuple[str, str, str]:
+    """Return what spans of a kind and of one instrumentation have in common in their names: agents only the word."""
+    word = span.sent.name.partition(" ")[0]
+    return kind, span.sent.scope, word if kind == "agent" and word == _AGENT else span.sent.name

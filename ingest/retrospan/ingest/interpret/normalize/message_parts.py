@@ -1,0 +1,135 @@
+"""Parts of messages in every form in which they are sent, read into that of the conventions: by type, by kind, by key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from retrospan.ingest.interpret.normalize.message import Part
+from retrospan.ingest.interpret.normalize.server_tools import read_server_part
+from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.json_text import read_value
+
+#: Names of a call's fields, in every spelling.
+_IDS = ("call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "callId", "tool_use_id", "ref")
+IDS_OF_RESULTS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "callId", "id")
+_NAMES = ("name", "toolName", "tool_name")
+_ARGUMENTS = (
+    "arguments",
+    "args",
+    "input",
+    "tool_kwargs",
+    "tool_input",
+    "toolInput",
+    "toolArgs",
+    "tool_args",
+    "parameters",
+)
+_RESULT_WORDS = re.compile("result|response|output|return|observation")
+_CALL_WORDS = re.compile("call|use|invocation|request")
+
+
+def read_part(part: object) -> Part:
+    """Return one part of a message in the conventions' form; what is not known stays as it was sent."""
+    if not isinstance(part, dict):
+        return {"type": "text", "content": part if isinstance(part, str) else read_value(part)}
+    kind = part.get("type")
+    if kind in ("text", "input_text", "output_text"):
+        return {"type": "text", "content": part.get("content", part.get("text"))}
+    if kind in ("tool_call", "tool_use", "function_call", "function", "tool-call"):
+        return tool_call(part)
+    if kind in ("tool_call_response", "tool_result", "function_call_output", "tool-result"):
+        said = first_of(part, "response", "result", "output", "content")
+        call_id = text_under(part, "id", "tool_use_id", "call_id", "tool_call_id", "toolCallId")
+        if isinstance(said, dict) and set(said) == {"type", "value"}:
+            how = {"is_error": str(said["type"]).startswith("error")}
+            return tool_response(call_id, response_of(said["value"]), how)
+        return tool_response(call_id, response_of(said), part)
+    if kind in ("reasoning", "thinking"):
+        return {
+            "type": "reasoning",
+            "content": first_of(part, "content", "thinking", "reasoning", "text", "summary"),
+        }
+    if kind is None:
+        return _untyped(part)
+    return read_server_part(part) or part_by_kind(part, str(kind)) or cast("Part", part)
+
+
+def part_by_kind(part: dict[str, object], kind: str) -> Part | None:
+    """Read a part of a kind that nobody here has seen, where its words and its fields say that it is a call or a result."""
+    words = kind.lower()
+    if _RESULT_WORDS.search(words):
+        call_id = text_under(part, *IDS_OF_RESULTS)
+        said = first_of(part, "result", "output", "response", "content", "value")
+        return None if call_id is None or said is None else tool_response(call_id, response_of(said), part)
+    if _CALL_WORDS.search(words) and text_under(part, *_NAMES) and any(name in part for name in _ARGUMENTS):
+        return tool_call(part)
+    return None
+
+
+def _untyped(part: dict[str, object]) -> Part:
+    """Read Gemini's and Bedrock's parts, which name their kind by a key."""
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "content": part["text"]}
+    for key in ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call"):
+        call = part.get(key)
+        if isinstance(call, dict):
+            return tool_call(call)
+    for key in ("functionResponse", "function_response", "toolResult", "toolResponse"):
+        answer = part.get(key)
+        if isinstance(answer, dict):
+            return tool_response(
+                text_under(answer, "id", "toolUseId", "ref"),
+                response_of(first_of(answer, "response", "result", "content", "output")),
+                answer,
+            )
+    told = part.get("tool_call_result")
+    if isinstance(told, dict) and "result" in told:
+        return _untyped(told)
+    if "tool_name" in part and ("tool_kwargs" in part or "arguments" in part):
+        return tool_call({**part, "id": part.get("tool_call_id", part.get("id"))})
+    if isinstance(part.get("name"), str) and "arguments" in part:
+        return tool_call(part)
+    if isinstance(part.get("call_id"), str) and "content" in part:
+        return tool_response(text_under(part, "call_id"), response_of(part["content"]), part)
+    origin = part.get("origin")
+    if isinstance(origin, dict) and "result" in part:
+        return tool_response(text_under(origin, "id"), response_of(part["result"]), part)
+    return cast("Part", {"type": "unknown", **part})
+
+
+def tool_call(call: dict[str, object]) -> Part:
+    function = call.get("function")
+    inner = function if isinstance(function, dict) else call
+    part: Part = {"type": "tool_call"}
+    call_id = text_under(call, *_IDS)
+    if call_id is not None:
+        part["id"] = call_id
+    part["name"] = text_under(inner, *_NAMES) or ""
+    part["arguments"] = read_value(first_of(inner, *_ARGUMENTS))
+    return part
+
+
+def tool_response(call_id: str | None, response: object, source: Mapping[str, object]) -> Part:
+    """Return the result of a tool; `is_error` stands with it where the source says that the tool failed."""
+    part: Part = {"type": "tool_call_response"}
+    if call_id is not None:
+        part["id"] = call_id
+    part["response"] = response
+    if source.get("is_error") is True or source.get("error") is True or source.get("status") == "error":
+        part["is_error"] = True
+    return part
+
+
+def first_of(value: dict[str, object], *keys: str) -> object:
+    for key in keys:
+        found = value.get(key)
+        if found is not None:
+            return found
+    return None
+
+
+def text_under(value: dict[str, object], *keys: str) -> str | None:
+    found = first_of(value, *keys)
+    return found if isinstance(found, str) and found else None

@@ -1,0 +1,52 @@
+"""What tools returned, as models are told it: JSON where it is JSON, and whether it is an error."""
+
+from __future__ import annotations
+
+import re
+
+from retrospan.ingest.json_text import read_value, write_json
+
+#: How frameworks tell a model what a tool has raised.
+_RAISED = re.compile(
+    r"(?:Error|Exception|[A-Z]\w*(?:Error|Exception)|Error \w+ tool|Traceback \(most recent call last\)):\s"
+)
+
+
+def error_of(response: object) -> str | None:
+    """Return the error that a tool returned as its result: MCP's mark, or an object that holds nothing but an error."""
+    if not isinstance(response, dict):
+        return None
+    if response.get("isError") is True or response.get("is_error") is True:
+        said: object = response.get("content", response)
+    elif [*response] == ["error"] and response["error"]:
+        said = response["error"]
+    else:
+        return None
+    return said if isinstance(said, str) else write_json(said)
+
+
+def told_error(response: object) -> str | None:
+    """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
+    of `error_of`, or a text that begins as frameworks write what a tool has raised."""
+    if isinstance(response, str) and _RAISED.match(response):
+        return response
+    return error_of(response)
+
+
+def response_of(value: object) -> object:
+    """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON."""
+    if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
+        if all(_is_text_block(block) for block in value):
+            return read_value("".join(block["text"] for block in value))
+        if all(set(block) == {"json"} for block in value):
+            return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
+    return read_value(value)
+
+
+def _is_text_block(block: dict[str, object]) -> bool:
+    """Tell whether an object is only text: with anything else beside it, as an id, it is a document."""
+    return (
+        isinstance(block.get("text"), str)
+        and block.get("type", block.get("block_type")) in ("text", "output_text", "input_text", None)
+        and block.keys() <= {"text", "type", "block_type"}
+    )
