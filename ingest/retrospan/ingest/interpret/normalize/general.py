@@ -116,12 +116,18 @@ def read_span(
     span.states = (
         sent.is_placeholder
         or not sent.attributes.keys().isdisjoint(_STATING)
-        or any(event.name.startswith(CONVENTIONS) for event in sent.events)
         or semconv.EVALUATION_NAME in sent.attributes
-        or names_any(sent, (EVALUATION_RESULT,))
         or bool(sent.loose)
+        or bool((sent.events or sent.logs) and _tells_by_events(sent))
     )
     return span
+
+
+def _tells_by_events(sent: Span) -> bool:
+    """Tell whether an event of a span is one of our conventions, or an evaluation."""
+    return any(event.name.startswith(CONVENTIONS) for event in sent.events) or names_any(
+        sent, (EVALUATION_RESULT,)
+    )
 
 
 def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:

@@ -14,7 +14,7 @@ def check_kinds(span: Span, names: Vocabulary, problems: ParseIssues) -> None:
     others = [
         key
         for key, value in attributes.items()
-        if not isinstance(value, str) and value is not None and key in names.texts
+        if type(value) is not str and value is not None and key in names.texts
     ]
     for key in sorted(others):
         value = attributes[key]

@@ -58,7 +58,9 @@ class SpanFields:
         self._span = span
         self._called = [names_of(place) for place in self.all]
         #: All names, a newline before each: to be searched for a part of one.
-        self.listed = "".join(names.listed for names in self._called)
+        self.listed = self._called[0].listed
+        if len(self.all) > 1:
+            self.listed = "".join(names.listed for names in self._called)
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
