@@ -224,12 +224,19 @@ def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
     failed = (
         sent.status == "error"
         or (isinstance(said, str) and said not in ("", "_OK"))
-        or any(sent.attributes.get(key) == level for key, level in names.error_levels)
+        or _has_error_level(sent.attributes, names)
     )
     span.failed = failed and not span.interrupted
     if span.failed:
         span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None
         span.error_message = message if isinstance(message, str) and message else sent.status_message or None
+
+
+def _has_error_level(attributes: Attributes, names: Vocabulary) -> bool:
+    for key, level in names.error_levels:
+        if attributes.get(key) == level:
+            return True
+    return False
 
 
 def _is_interrupt(text: object) -> bool:
