@@ -86,6 +86,9 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
 
 def _reused_ids(asked: list[RequestedCall], models: list[ModelCall]) -> set[str]:
     """Return the ids that answers to different prompts gave to calls of theirs: there are APIs that count anew each time."""
+    ids = [call.call_id for call in asked if call.call_id]
+    if len({*ids}) == len(ids):
+        return set()
     seen = {(call.call_id, len(models[call.by - 1].input)) for call in asked if call.call_id}
     times = Counter(call_id for call_id, _ in seen)
     return {call_id for call_id, count in times.items() if call_id and count > 1}

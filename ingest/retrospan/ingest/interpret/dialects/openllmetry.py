@@ -13,7 +13,7 @@ from retrospan.ingest.json_text import Unreadable, read_value
 
 
 def _speaks(span: Span) -> bool:
-    return "\ntraceloop." in "\n".join(["", *span.attributes])
+    return "\ntraceloop." in "\n" + "\n".join(span.attributes)
 
 
 def _refine(span: NormalizedSpan) -> None:

@@ -116,12 +116,18 @@ def read_span(
     span.states = (
         sent.is_placeholder
         or not sent.attributes.keys().isdisjoint(_STATING)
-        or any(event.name.startswith(CONVENTIONS) for event in sent.events)
         or semconv.EVALUATION_NAME in sent.attributes
-        or names_any(sent, (EVALUATION_RESULT,))
         or bool(sent.loose)
+        or bool((sent.events or sent.logs) and _tells_by_events(sent))
     )
     return span
+
+
+def _tells_by_events(sent: Span) -> bool:
+    """Tell whether an event of a span is one of our conventions, or an evaluation."""
+    return any(event.name.startswith(CONVENTIONS) for event in sent.events) or names_any(
+        sent, (EVALUATION_RESULT,)
+    )
 
 
 def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
@@ -218,12 +224,19 @@ def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
     failed = (
         sent.status == "error"
         or (isinstance(said, str) and said not in ("", "_OK"))
-        or any(sent.attributes.get(key) == level for key, level in names.error_levels)
+        or _has_error_level(sent.attributes, names)
     )
     span.failed = failed and not span.interrupted
     if span.failed:
         span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None
         span.error_message = message if isinstance(message, str) and message else sent.status_message or None
+
+
+def _has_error_level(attributes: Attributes, names: Vocabulary) -> bool:
+    for key, level in names.error_levels:
+        if attributes.get(key) == level:
+            return True
+    return False
 
 
 def _is_interrupt(text: object) -> bool:

@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.spans.span import Span
 _NEUTRAL = frozenset(
     ("span", "event", "unknown", "other", "default", "internal", "client", "server", "parser")
 )
+_WORDS = KINDS.keys() | _NEUTRAL
 _LONGEST = 30
 
 
@@ -40,7 +41,7 @@ def kind_keys(spans: Iterable[Span]) -> dict[str, KindKey]:
                 told.setdefault(place, set()).add("")
     found: dict[str, KindKey] = {}
     for (scope, key), values in told.items():
-        if values <= KINDS.keys() | _NEUTRAL:
+        if values <= _WORDS:
             kinds = {KINDS[value] for value in values - _NEUTRAL}
             known = found.get(scope)
             # Without a model call it takes two kinds, as an agent and its tools, to tell them from another list of words.

@@ -57,8 +57,9 @@ def named_operation(places: SpanFields, has_parent: bool) -> str | None:
     if not places.has_any(known.telling):
         named = _by_kind(places)
         return kind_in_tree(named, has_parent) if named else None
-    if any(places.text(key) == value for key, value in known.announcements):
-        return "other"  # it comes whole when it ends
+    for key, value in known.announcements:
+        if places.text(key) == value:
+            return "other"  # it comes whole when it ends
     for key, names in known.operations:
         value = places.text(key)
         if value:

@@ -175,9 +175,10 @@ def open_tool_message(span: NormalizedSpan) -> None:
     """Take result, call id and failure out of the message that a framework made of a tool's result."""
     message = span.result
     for key in ("output", "outputs"):
-        inner = read_value(message.get(key)) if isinstance(message, dict) else None
-        if isinstance(message, dict) and key in message and (len(message) == 1 or _is_tool_message(inner)):
-            message = span.result = inner
+        if isinstance(message, dict) and key in message:
+            inner = read_value(message[key])
+            if len(message) == 1 or _is_tool_message(inner):
+                message = span.result = inner
     if not isinstance(message, dict):
         return
     if not _is_tool_message(message):

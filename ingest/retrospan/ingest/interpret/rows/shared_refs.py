@@ -20,6 +20,8 @@ def crossings_of(run_id: str, edges: Iterable[tuple[str, str]]) -> list[tuple[st
     found: dict[tuple[str, str], None] = {}
     for ends in edges:
         for side, reference in zip(("subject", "object"), ends, strict=True):
+            if reference.startswith("message:"):
+                continue  # as most are
             kind, _, rest = reference.partition(":")
             if kind in SHARED or kind == "run":
                 found[(reference, side)] = None

@@ -14,9 +14,9 @@ def check_kinds(span: Span, names: Vocabulary, problems: ParseIssues) -> None:
     others = [
         key
         for key, value in attributes.items()
-        if not isinstance(value, str) and value is not None and key in names.texts
+        if type(value) is not str and value is not None and key in names.texts
     ]
-    for key in sorted(others):
+    for key in sorted(others) if others else ():
         value = attributes[key]
         problems.add(span.span_id, key, value, f"text expected, not {_named(value)}")
     others = [
@@ -24,7 +24,7 @@ def check_kinds(span: Span, names: Vocabulary, problems: ParseIssues) -> None:
         for key, value in attributes.items()
         if key in names.counts and value is not None and whole(value) is None
     ]
-    for key in sorted(others):
+    for key in sorted(others) if others else ():
         problems.add(span.span_id, key, attributes[key], "not a whole number of at least 0")
 
 

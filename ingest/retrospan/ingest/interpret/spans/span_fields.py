@@ -31,7 +31,7 @@ from retrospan.ingest.interpret.spans.vocabulary import (
 )
 
 #: Found by their shape, and only where no key says more.
-_BY_SHAPE = (INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE)
+_BY_SHAPE = frozenset((INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE))
 
 #: What instrumentations write in the place of content that they must not send.
 _TAKEN_OUT = ("<REDACTED>", "__REDACTED__")
@@ -58,7 +58,9 @@ class SpanFields:
         self._span = span
         self._called = [names_of(place) for place in self.all]
         #: All names, a newline before each: to be searched for a part of one.
-        self.listed = "".join(names.listed for names in self._called)
+        self.listed = self._called[0].listed
+        if len(self.all) > 1:
+            self.listed = "".join(names.listed for names in self._called)
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
@@ -157,7 +159,9 @@ class SpanFields:
         """Return the first text, list, object or count whose name says that it is what a shape stands for."""
         counts = shape in (INPUT_TOKENS, OUTPUT_TOKENS)
         for words, part in WORDS[shape]:
-            for value in self._said(words) if part in self.listed else ():
+            if part not in self.listed:
+                continue
+            for value in self._said(words):
                 if (
                     whole(value) is not None
                     if counts
@@ -191,7 +195,9 @@ class SpanFields:
 
     def text(self, *keys: str) -> str | None:
         """Return the first text that is not empty; JSON-quoted text is unquoted."""
-        for key in () if self._keys.isdisjoint(keys) else keys:
+        if self._keys.isdisjoint(keys):
+            return None
+        for key in keys:
             for place in self.all:
                 value = place.get(key)
                 if isinstance(value, str) and value.strip('"'):
