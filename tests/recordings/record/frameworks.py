@@ -54,6 +54,13 @@ _NOWHERE_ELSE = {"HTTPS_PROXY": "http://127.0.0.1:9"}
 FRAMEWORKS: dict[str, Framework] = {
     "agno": Framework(_openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
     "agno-openlit": Framework(("openlit", "agno>=2", "openai", *_OTEL), "agno_openlit.py"),
+    "anthropic-langsmith": Framework(
+        ("langsmith[otel]", "anthropic", *_OTEL),
+        "anthropic_langsmith.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+        settings={"LANGSMITH_TRACING": "true", "LANGSMITH_TRACING_MODE": "otel", "LANGSMITH_API_KEY": "none"},
+    ),
     "anthropic-logfire": Framework(
         ("logfire", "anthropic", *_OTEL),
         "anthropic_logfire.py",
@@ -186,6 +193,21 @@ FRAMEWORKS: dict[str, Framework] = {
         "openai_langtrace.py",
         settings={"LANGTRACE_ERROR_REPORTING": "False", **_NOWHERE_ELSE},
     ),
+    "langchain-js-langfuse": Framework(
+        (
+            "@langfuse/langchain@^5",
+            "@langfuse/otel@^5",
+            "@langfuse/tracing@^5",
+            "langchain@^1",
+            "@langchain/core@^1",
+            "@langchain/openai@^1",
+            "@langchain/langgraph@^1",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-node",
+        ),
+        "langchain_langfuse.mjs",
+        settings=_NO_MACHINE,
+    ),
     "langgraph-openinference": Framework(
         _openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
         "langgraph_agent.py",
@@ -210,6 +232,9 @@ FRAMEWORKS: dict[str, Framework] = {
         ("litellm>=1.70", "mcp", *_OTEL),
         "litellm_loop.py",
         settings={"USE_OTEL_LITELLM_REQUEST_SPAN": "true"},
+    ),
+    "livekit-agents": Framework(
+        ("livekit-agents>=1", "livekit-plugins-openai>=1", *_OTEL), "livekit_agent.py"
     ),
     "llama-index": Framework(
         _openinference("llama-index", "llama-index-core>=0.14", "llama-index-llms-openai"),
@@ -256,6 +281,22 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *_OTEL), "openai_agents_mlflow.py", _WITH_HANDOFF
+    ),
+    "openai-js-otel": Framework(
+        (
+            "@opentelemetry/instrumentation-openai",
+            "openai@^6",
+            "@opentelemetry/api",
+            "@opentelemetry/sdk-node",
+        ),
+        "openai_otel.mjs",
+        settings={
+            **_NO_MACHINE,
+            "OTEL_TRACES_EXPORTER": "otlp",
+            "OTEL_LOGS_EXPORTER": "otlp",
+            "OTEL_METRICS_EXPORTER": "none",
+            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
+        },
     ),
     "openai-js-traceloop": Framework(
         (
