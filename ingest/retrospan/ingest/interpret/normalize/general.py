@@ -233,10 +233,7 @@ def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
 
 
 def _has_error_level(attributes: Attributes, names: Vocabulary) -> bool:
-    for key, level in names.error_levels:
-        if attributes.get(key) == level:
-            return True
-    return False
+    return any(attributes.get(key) == level for key, level in names.error_levels)
 
 
 def _is_interrupt(text: object) -> bool:

@@ -57,8 +57,8 @@ def named_operation(places: SpanFields, has_parent: bool) -> str | None:
     if not places.has_any(known.telling):
         named = _by_kind(places)
         return kind_in_tree(named, has_parent) if named else None
-    for key, value in known.announcements:
-        if places.text(key) == value:
+    for key, word in known.announcements:
+        if places.text(key) == word:
             return "other"  # it comes whole when it ends
     for key, names in known.operations:
         value = places.text(key)
