@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -107,7 +108,7 @@ def _each(record: Callable[[], None], times: int) -> float:
 
 
 def sink() -> None:
-    """A receiver that takes everything; prints its port."""
+    """A receiver that takes everything; prints its port, and ends with its standard input: with the agent."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -115,7 +116,10 @@ def sink() -> None:
         def do_POST(self) -> None:
             left = int(self.headers["Content-Length"])
             while left:
-                left -= len(self.rfile.read(min(left, 1 << 16)))
+                if not (taken := len(self.rfile.read(min(left, 1 << 16)))):
+                    self.close_connection = True
+                    return
+                left -= taken
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -124,14 +128,18 @@ def sink() -> None:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(server.server_address[1], flush=True)
-    server.serve_forever()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()
 
 
 @contextmanager
 def _receiving() -> Iterator[str]:
     """A receiver in a process of its own; its address."""
     with subprocess.Popen(
-        [sys.executable, "-m", "bench.guest_agent", "sink", "{}"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "bench.guest_agent", "sink", "{}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as receiver:
         try:
             assert receiver.stdout is not None

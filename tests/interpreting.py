@@ -57,4 +57,4 @@ def canonical(store: EmbeddedStore) -> dict[str, list[list[object]]]:
 
 
 def settled(interpreter: Interpreter) -> None:
-    assert interpreter.wait_idle(30)
+    assert interpreter.wait_idle(120)

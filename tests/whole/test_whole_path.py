@@ -41,7 +41,7 @@ def test_a_stock_program_shows_up_within_three_seconds(served: Served, protocol:
     endpoint = served.grpc if protocol == "grpc" else served.http
     subprocess.run([sys.executable, str(program), protocol, endpoint], check=True, timeout=60)
     acknowledged = time.monotonic()
-    served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 1, seconds=30)
+    served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 1, seconds=120)
     took = time.monotonic() - acknowledged
     (run,) = [json.loads(line) for line in served.run("runs", "--json").splitlines()]
     assert (run["agent_name"], run["input"], run["output"]) == (f"stock-{protocol}", "Hi", "Ho")
