@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The tests start some hundred processes. Where Python may not keep what it compiles, each of them compiles all it loads.
+export PYTHONDONTWRITEBYTECODE :=
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
 .PHONY: help demo quick test test-long test-elsewhere soak check bench bench-retention flood record format clean

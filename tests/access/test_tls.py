@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -37,6 +38,7 @@ TOKEN = (("authorization", "Bearer Writer-1"),)
 PORTS = ("grpc", "http", "sql")
 
 
+@cache
 def arrow() -> bytes:
     table = pyarrow.table({"a": [1]})
     sink = pyarrow.BufferOutputStream()
@@ -45,12 +47,9 @@ def arrow() -> bytes:
     return bytes(sink.getvalue())
 
 
-ARROW = arrow()
-
-
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     asked = scope["query_string"] + (await receive())["body"]
-    await send_response(scope, send, Response(200, ARROW) if b"Arrow" in asked else text(200, "1\n"))
+    await send_response(scope, send, Response(200, arrow()) if b"Arrow" in asked else text(200, "1\n"))
 
 
 async def refuse(scope: Scope, send: Send, status: int, message: str) -> None:

@@ -177,7 +177,6 @@ HTTP_ATTACKS: dict[str, Attack] = {
 
 # Of the others each costs seconds.
 ALWAYS = {
-    "a bomb that says yes",
     "a bomb that leads elsewhere",
     "a body without end",
     "headers without end",

@@ -59,7 +59,12 @@ def held_to() -> str:
 
 
 def test_some_hostile_statements_do_no_harm(start: Start) -> None:
-    hold(start(False), range(200))
+    hold(start(False), range(100))
+
+
+@pytest.mark.long
+def test_more_hostile_statements_do_no_harm(start: Start) -> None:
+    hold(start(False), range(100, 200))
 
 
 @pytest.mark.soak

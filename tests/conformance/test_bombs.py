@@ -16,13 +16,17 @@ from fix_collector import Served
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 LIMIT = 64 << 20
-ZEROS = gzip.compress(bytes(200 << 20), 9)
-BOMBS = {
-    "gzip": ("gzip", ZEROS),
-    "gzip in gzip": ("gzip", gzip.compress(gzip.compress(bytes(200 << 20), 9))),
-    "many members": ("gzip", gzip.compress(bytes(1 << 20), 9) * 400),
-    "deflate": ("deflate", zlib.compress(bytes(200 << 20), 9)),
-}
+
+
+def bombs() -> dict[str, tuple[str, bytes]]:
+    """A name → an encoding and a body in it."""
+    zeros = gzip.compress(bytes(200 << 20), 9)
+    return {
+        "gzip": ("gzip", zeros),
+        "gzip in gzip": ("gzip", gzip.compress(zeros)),
+        "many members": ("gzip", gzip.compress(bytes(1 << 20), 9) * 400),
+        "deflate": ("deflate", zlib.compress(bytes(200 << 20), 9)),
+    }
 
 
 def peak_bytes(process: int) -> int:
@@ -54,7 +58,8 @@ def test_bombs_are_refused_and_memory_stays_within_some_requests(served: Served)
     # The highest that memory ever was, from here on.
     Path(f"/proc/{served.process.pid}/clear_refs").write_text("5")
     before = peak_bytes(served.process.pid)
-    for name, (encoding, body) in BOMBS.items():
+    made = bombs()
+    for name, (encoding, body) in made.items():
         assert len(body) < 1 << 20, "it looks small"
         assert post(served, encoding, body) == (400 if name == "gzip in gzip" else 413), name
     with grpc.insecure_channel(served.grpc) as channel, pytest.raises(grpc.RpcError) as refused:
@@ -62,7 +67,7 @@ def test_bombs_are_refused_and_memory_stays_within_some_requests(served: Served)
     assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert peak_bytes(served.process.pid) < before + 6 * LIMIT
     with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda _: post(served, "gzip", ZEROS), range(64)))
+        answers = list(pool.map(lambda _: post(served, *made["gzip"]), range(64)))
     # 503: so many bodies at a time are too many, and may come again.
     assert set(answers) <= {413, 503} and 413 in answers
     assert peak_bytes(served.process.pid) < before + 16 * LIMIT

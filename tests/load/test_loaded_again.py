@@ -44,6 +44,7 @@ def keeper(warehouse: EmbeddedWarehouse, tmp_path: Path) -> Iterator[Keeper]:
     made.close()
 
 
+@pytest.mark.long
 def test_a_span_that_comes_twice_in_one_large_insert_is_there_once(keeper: Keeper) -> None:
     others = [agent_run(f"other-{number}", "ok") for number in range(60_000)]
     requests = [agent_run("twice", "ok", said="first"), *others, agent_run("twice", "ok", said="last")]

@@ -57,16 +57,23 @@ def _computed(store: EmbeddedStore, sql: str, parameters: dict[str, Any]) -> lis
 @pytest.mark.parametrize(
     ("query", "parameters"),
     [
-        (f"SELECT * FROM run_diff(a = 'r', b = {ODD_LITERAL}) ORDER BY ALL", {}),
+        pytest.param(
+            f"SELECT * FROM run_diff(a = 'r', b = {ODD_LITERAL}) ORDER BY ALL", {}, marks=pytest.mark.long
+        ),
         ("SELECT * FROM run_diff(a = {a:String}, b = {b:String}) ORDER BY ALL", {"a": ODD, "b": "r"}),
-        ("SELECT d.aspect FROM run_diff(a = 'r', b = {b:String}) AS d ORDER BY ALL", {"b": ODD}),
+        pytest.param(
+            "SELECT d.aspect FROM run_diff(a = 'r', b = {b:String}) AS d ORDER BY ALL",
+            {"b": ODD},
+            marks=pytest.mark.long,
+        ),
         ("SELECT * FROM run_divergence(a = {a:String}, b = 'r')", {"a": ODD}),
         ("SELECT count() FROM run_divergence(a = 'r', b = 'r') WHERE identical", {}),
-        (WALK, {"ref": "run:r", "depth": 9}),
+        pytest.param(WALK, {"ref": "run:r", "depth": 9}, marks=pytest.mark.long),
         (WALK, {"ref": "run:it's 50%25 a\\b%2F\t\n\u00e9", "depth": 9}),
-        (
+        pytest.param(
             "SELECT count() FROM (SELECT label FROM provenance(ref = 'run:r', depth = 2, direction = 'up'))",
             {},
+            marks=pytest.mark.long,
         ),
     ],
 )
@@ -86,6 +93,7 @@ def test_columns_have_the_types_of_the_view(told: EmbeddedStore) -> None:
         assert types == [kind for _, kind in names]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "ref",
     [
