@@ -14,15 +14,11 @@
 SELECT
     r.tenant AS tenant,
     r.run_id AS run_id,
-    CAST(s.positions = 0, 'Bool') AS task_position,
-    CAST(t.without_result > 0 OR (r.broke_off AND t.cut > 0), 'Bool') AS tool_outputs,
-    CAST(d.explained = 0, 'Bool') AS decisions,
-    CAST(a.unexplained > 0, 'Bool') AS retry_context,
-    CAST(
-        f.unexplained > 0
-            OR (r.broke_off AND (r.outcome != 'killed' OR s.cut > 0 OR t.cut_without_input > 0 OR m.cut > 0)),
-        'Bool'
-    ) AS failure_context,
+    CAST(f.positions = 0, 'Bool') AS task_position,
+    CAST(f.without_result > 0 OR (r.broke_off AND f.calls_cut > 0), 'Bool') AS tool_outputs,
+    CAST(f.explained = 0, 'Bool') AS decisions,
+    CAST(f.attempts_unexplained > 0, 'Bool') AS retry_context,
+    CAST(f.failed_unexplained OR (r.broke_off AND (r.outcome != 'killed' OR f.cut > 0)), 'Bool') AS failure_context,
     toUInt8(task_position + tool_outputs + decisions + retry_context + failure_context) AS missing
 FROM
 (
@@ -41,66 +37,78 @@ LEFT JOIN
         tenant,
         run_id,
         generation,
-        countIf(isNotNull(task_step)) AS positions,
-        countIf(
-            status = 'incomplete' AND step_kind NOT IN ('model', 'tool') AND isNull(state_before_hash)
-        ) AS cut
-    FROM canon_steps
-    GROUP BY tenant, run_id, generation
-) AS s ON s.tenant = r.tenant AND s.run_id = r.run_id AND s.generation = r.generation
-LEFT JOIN
-(
-    SELECT
-        tenant,
-        run_id,
-        generation,
-        countIf(status = 'ok' AND isNull(result_source)) AS without_result,
-        countIf(status = 'incomplete' AND isNull(result_source)) AS cut,
-        countIf(status = 'incomplete' AND isNotNull(canon_tool_calls.step) AND isNull(arguments_hash)) AS cut_without_input
-    FROM canon_tool_calls
-    GROUP BY tenant, run_id, generation
-) AS t ON t.tenant = r.tenant AND t.run_id = r.run_id AND t.generation = r.generation
-LEFT JOIN
-(
-    SELECT tenant, run_id, generation, countIf(status = 'incomplete' AND empty(input_values)) AS cut
-    FROM canon_model_calls
-    GROUP BY tenant, run_id, generation
-) AS m ON m.tenant = r.tenant AND m.run_id = r.run_id AND m.generation = r.generation
-LEFT JOIN
-(
-    SELECT tenant, run_id, generation, countIf(isNotNull(chosen) AND isNotNull(rationale)) AS explained
-    FROM canon_decisions
-    GROUP BY tenant, run_id, generation
-) AS d ON d.tenant = r.tenant AND d.run_id = r.run_id AND d.generation = r.generation
-LEFT JOIN
-(
-    SELECT
-        tenant,
-        run_id,
-        generation,
-        countIf((attempt > 1 AND isNull(backoff_ms)) OR (status = 'error' AND isNull(error_type))) AS unexplained
-    FROM canon_attempts
-    GROUP BY tenant, run_id, generation
-) AS a ON a.tenant = r.tenant AND a.run_id = r.run_id AND a.generation = r.generation
-LEFT JOIN
-(
-    SELECT
-        x.tenant AS tenant,
-        x.run_id AS run_id,
-        x.generation AS generation,
-        countIf(
-            isNull(x.step)
-            OR isNull(x.error_type)
-            OR isNull(x.error_message)
-            OR (c.step != 0 AND isNull(c.arguments_hash))
-        ) AS unexplained
-    FROM canon_failures AS x
-    LEFT JOIN
+        countIf(bitTest(facts, 0)) AS positions,
+        countIf(bitTest(facts, 1)) AS cut,
+        countIf(bitTest(facts, 2)) AS without_result,
+        countIf(bitTest(facts, 3)) AS calls_cut,
+        countIf(bitTest(facts, 4)) AS explained,
+        countIf(bitTest(facts, 5)) AS attempts_unexplained,
+        countIf(bitTest(facts, 6)) > 0
+            OR hasAny(
+                groupArrayIf(of_step, bitTest(facts, 7) AND of_step != 0),
+                groupArrayIf(of_step, bitTest(facts, 8) AND of_step != 0)
+            ) AS failed_unexplained
+    FROM
     (
-        SELECT tenant, run_id, generation, ifNull(canon_tool_calls.step, 0) AS step, arguments_hash
+        -- What a row says, a bit for each: to plan six joins takes longer than to answer of one run.
+        SELECT
+            tenant,
+            run_id,
+            generation,
+            toUInt32(0) AS of_step,
+            toUInt16(
+                isNotNull(task_step)
+                + 2 * (status = 'incomplete' AND step_kind NOT IN ('model', 'tool') AND isNull(state_before_hash))
+            ) AS facts
+        FROM canon_steps
+        UNION ALL
+        SELECT
+            tenant,
+            run_id,
+            generation,
+            ifNull(canon_tool_calls.step, 0) AS of_step,
+            toUInt16(
+                2 * (status = 'incomplete' AND isNotNull(canon_tool_calls.step) AND isNull(arguments_hash))
+                + 4 * (status = 'ok' AND isNull(result_source))
+                + 8 * (status = 'incomplete' AND isNull(result_source))
+                + 256 * isNull(arguments_hash)
+            ) AS facts
         FROM canon_tool_calls
-        WHERE isNotNull(canon_tool_calls.step)
-    ) AS c ON c.tenant = x.tenant AND c.run_id = x.run_id AND c.generation = x.generation AND c.step = ifNull(x.step, 0)
+        UNION ALL
+        SELECT
+            tenant,
+            run_id,
+            generation,
+            toUInt32(0) AS of_step,
+            toUInt16(2 * (status = 'incomplete' AND empty(input_values))) AS facts
+        FROM canon_model_calls
+        UNION ALL
+        SELECT
+            tenant,
+            run_id,
+            generation,
+            toUInt32(0) AS of_step,
+            toUInt16(16 * (isNotNull(chosen) AND isNotNull(rationale))) AS facts
+        FROM canon_decisions
+        UNION ALL
+        SELECT
+            tenant,
+            run_id,
+            generation,
+            toUInt32(0) AS of_step,
+            toUInt16(
+                32 * ((attempt > 1 AND isNull(backoff_ms)) OR (status = 'error' AND isNull(error_type)))
+            ) AS facts
+        FROM canon_attempts
+        UNION ALL
+        SELECT
+            tenant,
+            run_id,
+            generation,
+            ifNull(step, 0) AS of_step,
+            toUInt16(64 * (isNull(step) OR isNull(error_type) OR isNull(error_message)) + 128) AS facts
+        FROM canon_failures
+    )
     GROUP BY tenant, run_id, generation
 ) AS f ON f.tenant = r.tenant AND f.run_id = r.run_id AND f.generation = r.generation
 SETTINGS join_use_nulls = 0
