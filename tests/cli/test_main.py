@@ -16,7 +16,7 @@ from heeding import heeding
 
 from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
 from retrospan.ingest.cli.main import main, top_help
-from retrospan.ingest.cli.welcome import welcome
+from retrospan.ingest.cli.terminal.welcome import welcome
 
 COMMAND = [sys.executable, "-m", "retrospan.ingest.cli.main"]
 SOURCE = Path(__file__).resolve().parents[2] / "ingest/retrospan/ingest/cli"

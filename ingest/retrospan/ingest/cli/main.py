@@ -67,7 +67,7 @@ def _run(words: list[str]) -> int:
         words.pop(0)
     if not words:
         # Imported here: no other command needs to look for what is installed.
-        from retrospan.ingest.cli.welcome import welcome
+        from retrospan.ingest.cli.terminal.welcome import welcome
 
         sys.stdout.write(f"{top_help()}\n{welcome()}")
         return ANSWERED
