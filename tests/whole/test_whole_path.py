@@ -143,7 +143,7 @@ def test_sql_clients_read_and_cannot_write(served: Served, recordings: dict[str,
         "langgraph-openinference/tool_error",
     ],
 )
-def test_ten_orders_with_duplicates_give_equal_rows(
+def test_other_orders_with_duplicates_give_equal_rows(
     name: str, recordings: dict[str, Recording], tmp_path: Path
 ) -> None:
     recording = recordings[name]
@@ -151,7 +151,7 @@ def test_ten_orders_with_duplicates_give_equal_rows(
     runs = rows_of_recording(recording)
     chance = random.Random(11)
     bodies = [("traces", body) for body in recording.traces] + [("logs", body) for body in recording.logs]
-    for turn in range(10):
+    for turn in range(4):
         served = Served(tmp_path / f"data{turn}", tmp_path / "stderr.txt")
         try:
             order = bodies if not turn else [*bodies, *chance.sample(bodies, len(bodies) // 2)]
