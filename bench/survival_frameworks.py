@@ -40,8 +40,10 @@ WAYS = ("spool", "no spool")
 
 @dataclass(slots=True)
 class Story:
-    """The spans of an agent that was killed: when each began and ended, in nanoseconds since 1970."""
+    """The spans of an agent that was killed: when each began and ended, in nanoseconds since 1970. What was told so many
+    seconds before the kill must be there."""
 
+    grace_seconds: float = GRACE_SECONDS
     killed_at: int = 0
     begun: dict[str, int] = field(default_factory=dict)
     ended: dict[str, int] = field(default_factory=dict)
@@ -59,7 +61,7 @@ class Story:
 
     def surely(self, spans: dict[str, int]) -> set[str]:
         """Return those that were told of so long before the kill that they must be there."""
-        return {name for name, at in spans.items() if at <= self.killed_at - int(GRACE_SECONDS * 1e9)}
+        return {name for name, at in spans.items() if at <= self.killed_at - int(self.grace_seconds * 1e9)}
 
 
 @dataclass(slots=True)
@@ -112,12 +114,14 @@ def forker(name: str, python: Path, folder: Path) -> Iterator[subprocess.Popen[s
             process.kill()
 
 
-def kill_agent(forking: subprocess.Popen[str], endpoint: str, spool: Path | None, after: float) -> Story:
+def kill_agent(
+    forking: subprocess.Popen[str], endpoint: str, spool: Path | None, after: float, grace: float
+) -> Story:
     """Have an agent forked, kill it so many seconds after it began, and return what its spans were."""
     asked, told = pipe_of(forking.stdin), pipe_of(forking.stdout)
     asked.write(f"{endpoint} {spool or '-'}\n")
     asked.flush()
-    story = Story()
+    story = Story(grace)
     words = told.readline().split()
     if words[:1] != ["id"]:
         raise BenchError(f"the agent did not begin: {words!r}")
@@ -188,7 +192,14 @@ def _run(
 
 
 def survive(
-    name: str, way: str, python: Path, kills: int, chance: random.Random, served: Served, folder: Path
+    name: str,
+    way: str,
+    python: Path,
+    kills: int,
+    chance: random.Random,
+    served: Served,
+    folder: Path,
+    grace: float = GRACE_SECONDS,
 ) -> Survival:
     """Kill so many agents of a framework and examine each, while the next one lives."""
     survival = Survival()
@@ -204,7 +215,7 @@ def survive(
         following: list[Future[tuple[Story, list[str]]]] = []
         for number in range(kills):
             spool = folder / f"spool-{name}-{number}" if way == "spool" else None
-            story = kill_agent(forking, endpoint, spool, chance.uniform(0, AGENT_SECONDS))
+            story = kill_agent(forking, endpoint, spool, chance.uniform(0, AGENT_SECONDS), grace)
             following.append(behind.submit(follow, story, spool))
             if sys.stderr.isatty():
                 print(f"\r{name}, {way}: {number + 1}/{kills}", end="", file=sys.stderr)

@@ -16,7 +16,8 @@ from bench.survival_frameworks import WAYS, Story, examine, survive
 def test_what_a_framework_had_begun_survives_its_death(way: str, tmp_path: Path) -> None:
     with Served(tmp_path / "data", tmp_path / "errors.txt") as served:
         python = Path(sys.executable)
-        found = survive("pydantic-ai", way, python, 3, random.Random(5), served, tmp_path)
+        # The promise is 0.1 s on a machine that has time for the agent: measured by bench/, not here.
+        found = survive("pydantic-ai", way, python, 3, random.Random(5), served, tmp_path, grace=1.0)
         # A kill right at the start leaves little, three at once do not.
         assert (found.kills, found.begun > 0) == (3, True)
         assert found.broken == []
