@@ -50,7 +50,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
-    complete_prompts(calls.models, tree)
+    complete_prompts(calls.models, tree, history)
     split_joined_results(calls.models, tree)
     retelling = Retelling(calls.models)
     retelling.complete_answers()
