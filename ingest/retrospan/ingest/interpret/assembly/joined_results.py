@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.assembly.left_out_calls import result_of
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.json_text import write_json
 
 _DECODER = json.JSONDecoder()
@@ -60,22 +61,23 @@ def _split(
         return None
     if any(parts_of(message, "tool_call_response") for message in after):
         return None
-    for each in ids:
-        rest = _without(text.lstrip(), returned[each or ""])
-        if rest is None:
+    results: list[Message] = []
+    for part in asked:
+        found = _begin(text.lstrip(), returned[part["id"]])
+        if found is None:
             return None
-        text = rest
-    if text.strip():
-        return None
-    return [{**joined, "parts": [result_of(part, returned[part["id"]])]} for part in asked]
+        result, text = found
+        results.append({**joined, "parts": [result_of(part, result)]})
+    return None if text.strip() else results
 
 
-def _without(text: str, result: object) -> str | None:
-    """Return what stands after a result that a text begins with, as it is or as JSON; None where it does not."""
-    if isinstance(result, str) and result and text.startswith(result):
-        return text[len(result) :]
+def _begin(text: str, result: object) -> tuple[object, str] | None:
+    """Return a result that a text begins with, as it is or as JSON, and what stands after it; None where it does not."""
+    for plain in (result, unquoted(result)):
+        if isinstance(plain, str) and plain and text.startswith(plain):
+            return plain, text[len(plain) :]
     try:
         value, end = _DECODER.raw_decode(text)
     except ValueError:
         return None
-    return text[end:] if write_json(value) == write_json(result) else None
+    return (result, text[end:]) if write_json(value) == write_json(result) else None

@@ -261,8 +261,8 @@ def _interpret_run(
     leans = run.stores_history or run.wants_previous_run
     if not (leans or run.resumes) or not run.conversation:
         if conversations is not None and run.conversation:
-            past = Past(run_id, started_at, run.final_history)
-            conversations.note(run.conversation, past, is_kept=False)
+            own = Past(run_id, started_at, run.final_history)
+            conversations.note(run.conversation, own, is_kept=False)
         return run, None
     if conversations is None:
         batch.needs_warehouse = True
@@ -277,8 +277,8 @@ def _interpret_run(
             resumed_run_id = run.resumed_run_id
             run = interpret(run_id, spans, problems, past.history, batch.rules)
             run.resumed_run_id = resumed_run_id
-    past = Past(run_id, started_at, run.final_history)
-    conversations.note(run.conversation or "", past, is_kept=run.stores_history)
+    own = Past(run_id, started_at, run.final_history)
+    conversations.note(run.conversation or "", own, is_kept=run.stores_history)
     return run, history_run_id
 
 
