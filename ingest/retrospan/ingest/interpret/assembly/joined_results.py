@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.calls import ModelCall, messages_once
 from retrospan.ingest.interpret.assembly.left_out_calls import result_of
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
@@ -21,49 +21,54 @@ _DECODER = json.JSONDecoder()
 
 def split_joined_results(calls: Sequence[ModelCall], tree: Tree) -> None:
     """Give prompts a message for each result where they tell several as one text, in place."""
-    if not any(_calls(message) for call in calls for message in call.span.output):
+    together: dict[str, list[Part]] = {}
+    for call in calls:
+        for message in call.span.output:
+            asked = parts_of(message, "tool_call")
+            if len(asked) > 1:
+                together.update((part["id"], asked) for part in asked if "id" in part)
+    if not together:
         return
     returned = {
         span.tool_call_id: span.result
         for span in tree.spans
         if span.operation == "tool" and span.tool_call_id and span.has_result and not span.failed
     }
-    split: dict[int, list[Message] | None] = {}
-    for call in calls if returned else ():
-        places = [place for place, message in enumerate(call.input[:-1]) if _calls(message)]
-        for place in reversed(places):
-            joined = call.input[place + 1]
-            if id(joined) not in split:
-                after = call.input[place + 2 : place + 3]
-                split[id(joined)] = _split(_calls(call.input[place]), joined, after, returned)
-            results = split[id(joined)]
-            if results is not None:
-                call.input = [*call.input[: place + 1], *results, *call.input[place + 2 :]]
-                call.history = "rebuilt" if call.history == "full" else call.history
+    split = {
+        id(message): results
+        for _, message in messages_once(calls)
+        if message["role"] == "tool" and (results := _split(message, together, returned)) is not None
+    }
+    for call in calls if split else ():
+        whole: list[Message] = []
+        for place, message in enumerate(call.input):
+            results = split.get(id(message))
+            whole += results if results is not None and _is_alone(call.input, place) else [message]
+        if len(whole) > len(call.input):
+            call.input, call.history = whole, "rebuilt" if call.history == "full" else call.history
 
 
-def _calls(message: Message) -> list[Part]:
-    """Return the calls of a message that asks for several."""
-    calls = parts_of(message, "tool_call")
-    return calls if len(calls) > 1 else []
+def _is_alone(prompt: Sequence[Message], place: int) -> bool:
+    """Tell whether a result stands right after the answer that asked for several, and no other result follows it."""
+    before, after = prompt[max(place - 1, 0)], prompt[place + 1 : place + 2]
+    return len(parts_of(before, "tool_call")) > 1 and not any(
+        parts_of(message, "tool_call_response") for message in after
+    )
 
 
 def _split(
-    asked: Sequence[Part], joined: Message, after: Sequence[Message], returned: dict[str, object]
+    joined: Message, together: dict[str, list[Part]], returned: dict[str, object]
 ) -> list[Message] | None:
-    """Return the results that a message tells as one text; None where it does not, or another result follows."""
-    ids = [part.get("id") for part in asked]
+    """Return the results that a message tells as one text; None where it does not."""
     said = parts_of(joined, "tool_call_response")
-    if len(said) != 1 or len(joined["parts"]) != 1 or not all(each in returned for each in ids):
+    if len(said) != 1 or len(joined["parts"]) != 1:
         return None
-    text = said[0].get("response")
-    if not isinstance(text, str) or said[0].get("id") not in ids:
-        return None
-    if any(parts_of(message, "tool_call_response") for message in after):
+    text, asked = said[0].get("response"), together.get(said[0].get("id", ""), ())
+    if not isinstance(text, str) or not asked or not all(part.get("id", "") in returned for part in asked):
         return None
     results: list[Message] = []
     for part in asked:
-        found = _begin(text.lstrip(), returned[part["id"]])
+        found = _begin(text.lstrip(), returned[part.get("id", "")])
         if found is None:
             return None
         result, text = found
