@@ -59,6 +59,16 @@ def test_a_tool_that_failed_may_have_returned_what_the_model_was_told() -> None:
     assert found[1] == ("inferred", [*TOLD[:2], returned("c1", {"say": "Try again."})])
 
 
+@pytest.mark.parametrize(
+    ("told", "completed"),
+    [('{"sky": "snow"}', True), ('{"sky": "sun"}', False), ("It snows.", True)],
+    ids=["what the span says", "another object", "a text"],
+)
+def test_a_bare_result_is_not_another_object_than_the_tool_returned(told: str, completed: bool) -> None:
+    found = prompts(chat(1, [HI], CALL), oslo(), chat(5, [HI, said("tool", told)], "Snow."))
+    assert (found[1][0] == "rebuilt") == completed
+
+
 def test_the_text_before_a_call_may_be_told_alone() -> None:
     first = chat(1, [HI], "I look.", CALL, **counted(100, 20))
     last = chat(5, [HI, said("assistant", "I look.")], "Snow.", **counted(150, 9))
