@@ -207,6 +207,8 @@ def test_messages_that_are_told_in_both_forms_are_there_once() -> None:
     assert len(read(events=events)) == 3
     assert read(events=events) == read(logs=logs) == read(events=events, logs=logs)
     assert read(events=events[:1], logs=logs[1:]) == read(logs=logs[1:])
+    # What was said twice is recorded once: the other time is told by its event alone.
+    assert len(read(events=events[:2], logs=logs[:1])) == 2
 
 
 def flagged(number: int, **more: Any) -> Span:

@@ -52,6 +52,23 @@ def test_a_prompt_told_as_the_one_before_and_counted_longer_held_the_answer_and_
     assert found[2] == ("inferred", [*TOLD, said("assistant", OTHER), returned("c2", RAIN)])
 
 
+def test_a_tool_that_failed_may_have_returned_what_the_model_was_told() -> None:
+    found = prompts(
+        ASKING, oslo(result={"say": "Try again."}, error="Timeout"), chat(5, [HI], OTHER, **counted(150, 20))
+    )
+    assert found[1] == ("inferred", [*TOLD[:2], returned("c1", {"say": "Try again."})])
+
+
+@pytest.mark.parametrize(
+    ("told", "completed"),
+    [('{"sky": "snow"}', True), ('{"sky": "sun"}', False), ("It snows.", True)],
+    ids=["what the span says", "another object", "a text"],
+)
+def test_a_bare_result_is_not_another_object_than_the_tool_returned(told: str, completed: bool) -> None:
+    found = prompts(chat(1, [HI], CALL), oslo(), chat(5, [HI, said("tool", told)], "Snow."))
+    assert (found[1][0] == "rebuilt") == completed
+
+
 def test_the_text_before_a_call_may_be_told_alone() -> None:
     first = chat(1, [HI], "I look.", CALL, **counted(100, 20))
     last = chat(5, [HI, said("assistant", "I look.")], "Snow.", **counted(150, 9))
@@ -75,7 +92,7 @@ def test_the_text_before_a_call_may_be_told_alone() -> None:
         [ASKING, oslo(), oslo(3.5), chat(5, [HI], OTHER, **counted(150, 20))],
         [ASKING, oslo(), bergen(), chat(5, [HI], OTHER, **counted(150, 20))],
         [ASKING, oslo(result=None), chat(5, [HI], OTHER, **counted(150, 20))],
-        [ASKING, oslo(error="Timeout"), chat(5, [HI], OTHER, **counted(150, 20))],
+        [ASKING, oslo(result=None, error="Timeout"), chat(5, [HI], OTHER, **counted(150, 20))],
         [ASKING, oslo(takes=9), chat(5, [HI], OTHER, **counted(150, 20))],
         [ASKING, oslo(), chat(5, [HI], OTHER, gen_ai__agent__name="pim", **counted(150, 20))],
         [

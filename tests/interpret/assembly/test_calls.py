@@ -59,6 +59,26 @@ def test_without_equal_arguments_the_name_and_the_order_decide() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("own", "told", "expected", "doubts"),
+    [
+        ("run-7", "c1", "c1", 0),  # an id of the framework's own, which no message knows
+        ("run-7", "run-7", "run-7", 1),  # the model was told so
+        ("run-7", None, "run-7", 1),  # nothing was told under either
+        ("c1", "c1", "c1", 0),
+    ],
+)
+def test_the_id_of_a_call_is_the_one_that_messages_know(
+    own: str, told: str | None, expected: str, doubts: int
+) -> None:
+    call = asks("search", {"q": "a"}, "c1")
+    after = [said("assistant", call), returned(told, {"n": 1})] if told else []
+    ran = tool(3, arguments={"q": "a"}, result={"n": 1}, gen_ai__tool__call__id=own)
+    found = rows(agent(), chat(1, [HI], call), ran, chat(5, [HI, *after], "Done."))
+    assert [row.tool_call_id for row in found.tool_calls] == [expected]
+    assert [problem.field for problem in found.problems].count("tool_call_id") == doubts
+
+
 def test_an_id_goes_before_arguments_and_order_and_may_be_executed_again() -> None:
     asking = chat(1, [HI], asks("search", {"q": "a"}, "c1"), asks("search", {"q": "b"}, "c2"))
     by_id = [

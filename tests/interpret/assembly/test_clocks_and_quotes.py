@@ -7,7 +7,7 @@ from typing import Any
 from made_runs import SECOND, act, agent, asks, chat, returned, rows, said, tool
 
 from retrospan.ingest.interpret.rows.rows import Rows
-from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span import Event, Span
 
 HI = said("user", "Hi")
 FIRST, SECOND_CALL = asks("search", {"q": "a"}, "c1"), asks("search", {"q": "a"}, "c2")
@@ -39,6 +39,18 @@ def test_a_question_has_no_quotes_where_the_model_was_given_it_without() -> None
     assert flow('"How is Oslo?"', "How is Oslo?") == "How is Oslo?"
     assert flow('"How is Oslo?"', '"How is Oslo?"') == '"How is Oslo?"'
     assert flow('"How is Oslo?"', "Something else") == '"How is Oslo?"'
+
+
+def test_what_a_span_and_the_details_of_its_events_say_is_json_where_the_span_says_only_json() -> None:
+    texts = {"mlflow.spanType": '"AGENT"', "mlflow.spanInputs": '"How is Oslo?"'}
+    details = Event(
+        name="gen_ai.client.inference.operation.details", time_ns=1, attributes={"note": "It is not JSON."}
+    )
+    root = act("", 0, takes=100, span_id=f"{1:016x}", parent_span_id="")
+    root.attributes, root.events = texts, [details]
+    assert rows(root).runs[0].input == "How is Oslo?"
+    root.attributes = {**texts, "note": "It is not JSON."}
+    assert rows(root).runs[0].input == '"How is Oslo?"'
 
 
 def _searched(*results: Any, told: object) -> Rows:

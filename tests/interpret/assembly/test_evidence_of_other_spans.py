@@ -49,6 +49,36 @@ def test_a_prompt_is_not_inferred_from_less(between: list[Span]) -> None:
     assert prompt(found, len(found.model_calls)) == ("none", [])
 
 
+def _in_steps(ran: Span, *, again: str = "model", name: str = "model") -> Rows:
+    """An agent whose loop is spans side by side: one for each request, with the tools between them."""
+    first = act("invoke_agent", 1, takes=1, span_id=f"{6:016x}", name="model", gen_ai__agent__name="model")
+    last = act("invoke_agent", 5, takes=2, span_id=f"{7:016x}", name=again, gen_ai__agent__name=name)
+    asking = chat(1.2, [ASKED], CALL, takes=0.5, inside=first.span_id, gen_ai__agent__name="model")
+    failed = chat(5.2, takes=0.5, inside=last.span_id, gen_ai__agent__name=name, **FAILED)
+    return rows(agent(), first, asking, ran, last, failed)
+
+
+def test_a_loop_of_one_agent_may_be_spans_side_by_side() -> None:
+    assert prompt(_in_steps(executed())) == (
+        "inferred",
+        [ASKED, said("assistant", CALL), returned("c1", SNOW)],
+    )
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        _in_steps(executed(), again="summary"),
+        _in_steps(executed(), name="summary"),
+        _in_steps(executed(1.8, takes=0.1)),
+        _in_steps(executed(inside=f"{6:016x}")),
+    ],
+    ids=["another span", "another agent", "a tool inside", "a tool below"],
+)
+def test_spans_side_by_side_that_no_tool_joins_are_not_one_loop(found: Rows) -> None:
+    assert prompt(found) == ("none", [])
+
+
 def test_a_prompt_of_a_request_that_did_not_fail_or_is_told_stays() -> None:
     assert prompt(rows(agent(), chat(1, [ASKED], CALL), executed(), chat(5, (), "Snow.")))[0] == "none"
     told = rows(agent(), chat(1, [ASKED], CALL), executed(), chat(5, [ASKED], **FAILED))

@@ -20,6 +20,8 @@ from retrospan.ingest.interpret.assembly.patches import NoPatch, patched
         ({"a": [1, 2, 3]}, [{"op": "remove", "path": "/a/0"}], {"a": [2, 3]}),
         ({"a": {"b": 1}}, [{"op": "replace", "path": "/a/b", "value": None}], {"a": {"b": None}}),
         ({"a": 1}, [{"op": "replace", "path": "", "value": {"c": 3}}], {"c": 3}),
+        ({"a": 1}, [{"op": "add", "path": "", "value": {"c": 3}}], {"c": 3}),
+        ({"a": {"x": 1}}, [{"op": "copy", "from": "/a", "path": ""}], {"x": 1}),
         ({"a": {"x": 1}}, [{"op": "move", "from": "/a/x", "path": "/y"}], {"a": {}, "y": 1}),
         ({"a": [1, 2]}, [{"op": "move", "from": "/a/0", "path": "/a/1"}], {"a": [2, 1]}),
         ({"a": {"x": 1}}, [{"op": "copy", "from": "/a", "path": "/b"}], {"a": {"x": 1}, "b": {"x": 1}}),

@@ -258,3 +258,11 @@ def test_thoughts_have_two_names(kind: str) -> None:
 )
 def test_why_a_text_is_not_a_printed_object_is_told(text: str, reason: str) -> None:
     assert read_repr(text) == Unreadable(reason)
+
+
+def test_only_a_printed_message_with_a_content_says_by_its_class_who_speaks() -> None:
+    assert read_repr("AIMessage(content='Hi')") == {"type": "AIMessage", "content": "Hi"}
+    assert read_repr("AIMessageChunk(content='Hi')") == {"type": "AIMessage", "content": "Hi"}
+    assert read_repr("RemoveMessage(id='m1')") == {"id": "m1"}
+    assert read_repr("Document(content='Hi')") == {"content": "Hi"}
+    assert read_repr("ChatMessage(role='user', content='Hi')") == {"role": "user", "content": "Hi"}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
-from fix_recordings import Recording
+from fix_recordings import Recording, taken
 from interpreting import canonical, load, settled
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from spans import rows_of_recording
@@ -284,3 +284,28 @@ def test_idle_and_lag_are_told_from_any_thread(interpreter: Interpreter) -> None
     asking.start()
     asking.join()
     assert answers == [(True, 0, 0.0)]
+
+
+def test_a_turn_that_leaves_out_earlier_calls_has_them_from_the_run_before_whatever_came_first(
+    store: EmbeddedStore, interpreter: Interpreter
+) -> None:
+    recording = taken()["langgraph-openlit/multiturn"]
+    first, second = (row.runs[0].run_id for row in rows_of_recording(recording))
+    of_first, of_second = ([_only(body, run) for body in recording.traces] for run in (first, second))
+    expected: dict[str, list[list[object]]] | None = None
+    for order in ([of_first, of_second], [of_second, of_first], [[*of_first, *of_second]]):
+        for table in (*TABLES.values(), "raw_spans", "raw_logs", "arrivals"):
+            store.command("TRUNCATE TABLE {table:Identifier}", {"table": table})
+        for some in order:
+            interpreter.notice(*load(store, some))
+            settled(interpreter)
+        found = store.rows("SELECT run_id, history_run_id FROM canon_runs FINAL ORDER BY started_at")
+        assert found == [[first, None], [second, first]]
+        histories = store.rows(
+            "SELECT run_id, history FROM canon_model_calls WHERE (run_id, generation) IN "
+            "(SELECT run_id, generation FROM canon_runs FINAL) AND run_id = {run:String}",
+            {"run": second},
+        )
+        assert histories == [[second, "inferred"]] * 2
+        expected = expected or canonical(store)
+        assert canonical(store) == expected

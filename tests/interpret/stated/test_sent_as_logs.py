@@ -18,7 +18,7 @@ from telling import SECOND, Fact, Told, logs_request, spans_request
 from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.schemas import attributes as names
 
-RUN = f"{1:032x}"
+RUN, OTHER_RUN = f"{1:032x}", f"{2:032x}"
 #: One of each of the conventions, as the exporter says it.
 FACTS: dict[str, dict[str, Any]] = {
     names.OBSERVATION: {names.ENTITY_TYPE: "order", names.ENTITY_ID: "1", names.CHANGES: '{"x":1,"y":null}'},
@@ -190,6 +190,25 @@ def test_an_event_whose_span_never_comes_is_a_row_of_an_incomplete_run() -> None
         row.observation_id
         for row in read([root().ended(), step(2).ended([fact.as_event()])], []).observations
     ]
+
+
+@pytest.mark.parametrize("other", ["", 7])
+def test_a_span_that_never_comes_is_of_the_first_run_that_its_events_name(other: object) -> None:
+    def fact(at: int, run_id: object) -> LogRecord:
+        said = {**FACTS[names.OBSERVATION], names.RUN_ID: run_id}
+        return Fact(name=names.OBSERVATION, at=at * SECOND, said=said, event_id=f"{at:016x}").as_log(
+            step(2, run_id="")
+        )
+
+    (run,) = read([], [fact(150, other), fact(151, OTHER_RUN)]).runs
+    assert run.run_id == OTHER_RUN
+
+
+def test_an_open_run_is_of_the_process_of_its_root() -> None:
+    told = root(process="p-1")
+    inside = step(2, process="p-2")
+    assert read([], [told.begun(), inside.begun()]).runs[0].process_id == "p-1"
+    assert read([told.ended()], [told.begun(), inside.begun()]).runs[0].process_id == "p-2"
 
 
 def test_an_effect_that_began_may_have_happened_until_its_end_is_said() -> None:

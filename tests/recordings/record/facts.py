@@ -164,8 +164,8 @@ def _of_tool_calls(
     ran = Counter(str(tool["tool"]) for tool in tools)
     got = Counter(str(row["name"]) for row in rows)
     denied = Counter(str(row["name"]) for row in rows if row["status"] in _DENIED)
-    # What a tool is called may stand among those that were offered: that it was called is told with its arguments.
-    asked = all(map(known.hold, names)) and all(known.hold(tool["args"]) for tool in tools)
+    # Of a tool that is named only among those that were offered nobody can tell that it was called.
+    asked = all(map(known.name_called, names))
     # What a model asked for may be listed though it never ran, if the list does not say that it ran.
     wished = Counter(
         name for call in calls for _, name, _ in (said.answered(call["response"]) or ("", []))[1]
@@ -201,7 +201,15 @@ def _of_tool_calls(
             right = is_aligned and said.bare(seen) == said.bare(tool["result"])
             yield Fact(f"tool result {place}", right, _short(seen), known.hold(tool["result"]))
         status = "ok" if tool["error"] is None else "error"
-        is_told = (asked or known.hold(tool["args"])) and (tool["error"] is None or known.hold(tool["error"]))
+        # What a tool returned shows that it ran, whatever else is left out.
+        shown = (
+            [tool["args"]]
+            if tool["error"] is not None or not tool["result"]
+            else [tool["args"], tool["result"]]
+        )
+        is_told = (asked or any(map(known.hold, shown))) and (
+            tool["error"] is None or known.hold(tool["error"])
+        )
         yield Fact(f"tool status {place}", row.get("status") == status, _short(row.get("status")), is_told)
         if place < len(ids):
             seen = row.get("tool_call_id")
@@ -209,15 +217,27 @@ def _of_tool_calls(
 
 
 def _by_arguments(rows: Sequence[Row], tools: Sequence[Row]) -> list[Row]:
-    """The row of each execution where nothing says what the tools, or some of them, are called: the next with its arguments."""
+    """The row of each execution where nothing says what the tools, or some of them, are called.
+
+    It is the next one with its arguments; for what none has, the next one left with its result.
+    """
     rest = [row for row in rows if row["status"] not in _DENIED]
-    found: list[Row] = []
-    for tool in tools:
-        row = next((row for row in rest if said.opened(row["arguments"]) == tool["args"]), None)
-        if row is not None:
-            rest.remove(row)
-        found.append({} if row is None else {**row, "name": tool["tool"]})
+    found: list[Row] = [{} for _ in tools]
+    for is_same in (_has_arguments, _has_result):
+        for place, tool in enumerate(tools):
+            row = next((row for row in rest if is_same(row, tool)), None)
+            if row is not None and not found[place]:
+                rest.remove(row)
+                found[place] = {**row, "name": tool["tool"]}
     return found
+
+
+def _has_arguments(row: Row, tool: Row) -> bool:
+    return bool(said.opened(row["arguments"]) == tool["args"])
+
+
+def _has_result(row: Row, tool: Row) -> bool:
+    return bool(tool["result"]) and bool(said.bare(row["result"]) == said.bare(tool["result"]))
 
 
 def _ids_in_order(recording: Recording) -> list[str | None]:

@@ -287,6 +287,7 @@ FRAMEWORKS: dict[str, Framework] = {
             "@opentelemetry/instrumentation-openai",
             "openai@^6",
             "@opentelemetry/api",
+            "@opentelemetry/api-logs",
             "@opentelemetry/sdk-node",
         ),
         "openai_otel.mjs",

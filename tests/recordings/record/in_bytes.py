@@ -25,6 +25,12 @@ _APART = 2_000_000
 _OF_VALUES = re.compile(
     r"(?i)result|output|response|return|content|message|value|prompt|completion|input|body|data|argument|parameter|entity"
 )
+#: What may stand between a field's name and its value.
+_BETWEEN = r"[^\w-]*(?:(?:string|number|int|double|bool)?_?[vV]alue[^\w-]*){0,2}"
+#: What an attribute or field is called that tells which tools there are.
+_OF_OFFERS = re.compile(r"(?i)(?:^|[._])(?:tools|functions|handoffs|definitions)$")
+#: What only the definition of a tool has.
+_DEFINES = re.compile(r"(?i)^(?:description|parameters.*|.*schema)$")
 _COUNTS = re.compile(r"(?i)token|usage|input|output|prompt|completion")
 
 
@@ -71,12 +77,19 @@ class Bytes:
         return _plain(json.dumps(value)) in self._text
 
     def _hold_under(self, key: str, value: Any) -> bool:
-        """Whether a field is there: a text or a number right after its name, as all ways of writing an object have it."""
+        """Whether a field is there: a text or a number after its name, with nothing but marks and words for *value* between.
+
+        So do JSON, Python, XML, lists of pairs, and protobuf's structures, as JSON and as text.
+        """
         name = _plain(key)
         if isinstance(value, (dict, list)) or value in ("", None) or "\n" in str(value):
             return self.hold(value) and name in self._text
         said = _plain(value if isinstance(value, str) else json.dumps(value))
-        return f"{name}:{said}" in self._text
+        return bool(re.search(re.escape(name) + _BETWEEN + re.escape(said), self._text))
+
+    def name_called(self, tool: str) -> bool:
+        """Whether a tool is named outside the definitions and lists of those that are offered."""
+        return any(_named(key, said, tool) for key, said in self._pairs)
 
     def hold_text(self, text: str) -> bool:
         """Whether what a model wrote is there: an object that it wrote as text has to be there as that text."""
@@ -114,6 +127,18 @@ class Bytes:
             re.search(r"(?i)agent.*(name|role)|functionid$|graph\.node\.id", key) and name in value.lower()
             for key, value in self._pairs
         )
+
+
+def _named(key: str, value: Any, tool: str) -> bool:
+    """Whether a value names a tool where it is not offered."""
+    value = opened(value)
+    if isinstance(value, dict):
+        if "name" in value and any(map(_DEFINES.match, value)):
+            return False
+        return any(_named(inner_key, inner, tool) for inner_key, inner in value.items())
+    if isinstance(value, list):
+        return any(_named(key, inner, tool) for inner in value)
+    return not _OF_OFFERS.search(key) and tool in str(value)
 
 
 def _said(recording: Recording) -> Iterator[tuple[str, str]]:

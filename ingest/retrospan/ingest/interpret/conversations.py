@@ -28,11 +28,14 @@ class Conversations:
     store: Store
     tenant: str
     _here: dict[str, dict[str, Past]] = field(default_factory=dict)
+    _told: dict[str, dict[str, Past]] = field(default_factory=dict)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def note(self, conversation: str, past: Past) -> None:
-        """Remember a run of this batch; its rows are not written yet."""
-        self._here.setdefault(conversation, {})[past.run_id] = past
+    def note(self, conversation: str, past: Past, *, is_kept: bool) -> None:
+        """Remember a run of this batch, whose rows are not written yet. `is_kept` says that its API keeps the history."""
+        self._told.setdefault(conversation, {})[past.run_id] = past
+        if is_kept:
+            self._here.setdefault(conversation, {})[past.run_id] = past
 
     def note_start(self, conversation: str, run_id: str, started_at: int) -> None:
         """Remember when a run of this batch began, whatever its API keeps."""
@@ -49,12 +52,12 @@ class Conversations:
         earlier += [(cast(int, began), cast(str, other)) for other, began in rows if other not in here]
         return max(earlier)[1] if earlier else None
 
-    def previous(self, conversation: str, run_id: str, started_at: int) -> Past | None:
-        """Return the latest other run of the conversation that started before."""
-        here = self._here.get(conversation, {})
+    def previous(self, conversation: str, run_id: str, started_at: int, *, is_kept: bool) -> Past | None:
+        """Return the latest other run of the conversation that started before: of those whose API keeps the history, or of all."""
+        here = (self._here if is_kept else self._told).get(conversation, {})
         earlier = [past for past in here.values() if past.run_id != run_id and past.started_at < started_at]
         newest = max(earlier, key=lambda past: (past.started_at, past.run_id), default=None)
-        found = self._stored(conversation, run_id, started_at)
+        found = self._stored("previous_run" if is_kept else "told_before", conversation, run_id, started_at)
         if found is not None and found[0] not in here:
             stored_id, began, generation, numbers = found
             if newest is None or (began, stored_id) > (newest.started_at, newest.run_id):
@@ -62,10 +65,10 @@ class Conversations:
         return newest
 
     def _stored(
-        self, conversation: str, run_id: str, started_at: int
+        self, question: str, conversation: str, run_id: str, started_at: int
     ) -> tuple[str, int, int, list[int]] | None:
         rows = self.store.rows(
-            load("previous_run"),
+            load(question),
             {"tenant": self.tenant, "conversation": conversation, "before": started_at, "run_id": run_id},
         )
         return cast(tuple[str, int, int, list[int]], tuple(rows[0])) if rows else None

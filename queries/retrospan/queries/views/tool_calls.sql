@@ -8,7 +8,7 @@
 --   span_id Nullable(String): span that describes the execution
 --   asked_by Nullable(UInt32): ordinal of the model call that asked for it
 --   agent_name Nullable(String): agent that called
---   tool_name String: the tool
+--   tool_name String: the tool; '' where nothing says which
 --   tool_call_id Nullable(String): id the model gave the call
 --   arguments Nullable(String): JSON of the arguments
 --   result Nullable(String): what the tool returned, JSON or text

@@ -1,13 +1,17 @@
 /** OpenAI's client, asked for responses in a loop of one's own, with OpenTelemetry's instrumentation for Node. */
 import { register } from "node:module";
 import { SpanKind, trace } from "@opentelemetry/api";
+import { logs } from "@opentelemetry/api-logs";
 import { OpenAIInstrumentation } from "@opentelemetry/instrumentation-openai";
 import { NodeSDK } from "@opentelemetry/sdk-node";
 import { INSTRUCTIONS, MODEL, MODEL_URL, TOOLS, TURNS } from "./shop.mjs";
 
 register("@opentelemetry/instrumentation/hook.mjs", import.meta.url);
-const sdk = new NodeSDK({ instrumentations: [new OpenAIInstrumentation()] });
+const instrumentation = new OpenAIInstrumentation();
+const sdk = new NodeSDK({ instrumentations: [instrumentation] });
 sdk.start();
+// The instrumentation may have a copy of the API of logs for itself, which does not know the SDK's provider.
+instrumentation.setLoggerProvider(logs.getLoggerProvider());
 const { default: OpenAI } = await import("openai");
 
 const client = new OpenAI({ apiKey: "none", baseURL: `${MODEL_URL}/v1`, maxRetries: 0 });

@@ -74,7 +74,7 @@ def ids_of_executions(run: AssembledRun) -> Iterator[ParseIssue]:
     for tool in run.calls.tools:
         if tool.span is not None and tool.asked is not None:
             own, asked = tool.span.tool_call_id, tool.asked.call_id
-            if own and asked and own != asked:
+            if own and asked and own != asked and tool.call_id == own:
                 reason = f"the execution has this id, and the call that seems to have asked for it {asked}"
                 yield issue(tool.span.sent.span_id, "tool_call_id", own, reason)
 

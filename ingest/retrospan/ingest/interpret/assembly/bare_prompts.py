@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.left_out_calls import infer_left_out, result_of
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
@@ -35,11 +36,12 @@ NEAR = 8
 Told = list[tuple[ModelCall, list[Message]]]
 
 
-def complete_prompts(calls: Sequence[ModelCall], tree: Tree) -> None:
+def complete_prompts(calls: Sequence[ModelCall], tree: Tree, history: History) -> None:
     """Give prompts the calls and the results that they leave out, in place."""
     own: dict[str | None, Told] = {}
     for call in calls:
         own.setdefault(call.span.agent_name, []).append((call, call.input))
+    history.complete_first(calls, is_stated=any(span.conversation for span in tree.spans))
     tools: _Tools | None = None
     for told in own.values():
         for place, ((before, given), (call, said)) in enumerate(pairwise(told)):

@@ -14,7 +14,7 @@ def handed_back(
     tree: Tree, models: Sequence[ModelCall], executed: Sequence[ToolCall]
 ) -> set[tuple[int, str]]:
     """Return the calls, by the model call that asked and id, that an agent ended by returning, though its executions of
-    that tool have spans.
+    that tool have spans; `executed` are those.
 
     A framework that allows only so many calls ends an agent so. A handover, or a tool whose call is the answer, has no
     span at any time: of those nothing is ruled out.
@@ -26,7 +26,7 @@ def handed_back(
     own = {
         (agents.get(models[tool.asked.by - 1].span), tool.asked.name)
         for tool in executed
-        if tool.span is not None and tool.asked is not None
+        if tool.asked is not None
     }
     return {
         (call.ordinal, call_id)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.call_ids import CallIds
+from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.earlier_turns import complete_earlier_turns, leaves_out_calls
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
@@ -39,6 +41,15 @@ class History:
         self._remembered: set[int] = set()
         self.used_previous_run = False
         self.wants_previous_run = False
+
+    def complete_first(self, calls: Sequence[ModelCall], *, is_stated: bool) -> None:
+        """Complete the first prompt of a run that leaves out the calls of earlier turns, in place, where its conversation
+        is stated: so it is known which run is the one before."""
+        if not calls or not is_stated or not leaves_out_calls(calls[0].input):
+            return
+        self.wants_previous_run = True
+        if self._previous_run and complete_earlier_turns(calls[0], self._previous_run):
+            self.used_previous_run = True
 
     def rebuild(self, call: NormalizedSpan) -> tuple[list[Message], str]:
         """Return the full input of the next call and how it is known: full, rebuilt, inferred or none."""

@@ -19,10 +19,12 @@ from retrospan.ingest.interpret.assembly.dedup import single_executions, single_
 from retrospan.ingest.interpret.assembly.executions import find_executions
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
+from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
 from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.untold_calls import find_untold_calls
 from retrospan.ingest.interpret.assembly.untold_prompts import infer_prompts
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -48,7 +50,8 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
-    complete_prompts(calls.models, tree)
+    complete_prompts(calls.models, tree, history)
+    split_joined_results(calls.models, tree)
     retelling = Retelling(calls.models)
     retelling.complete_answers()
     asked = [
@@ -78,6 +81,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
             if tool.status == "unknown" and (call.by, call.call_id) in returned:
                 tool.status = "not_executed"
             calls.tools.append(tool)
+    calls.tools += find_untold_calls(calls, retelling)
     calls.tools += _run_by_providers(calls.models)
     calls.tools.sort(key=lambda tool: _order(tool, calls.models))
     infer_prompts(tree, calls)
@@ -211,6 +215,8 @@ def _execution(
     if asked and (is_same_tool(tool.name, asked.name) or not by_id):
         tool.name = asked.name
     tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
+    if asked and not by_id and asked.call_id in results and tool.call_id not in results:
+        tool.call_id = asked.call_id  # no message knows the id that the span has; this one was answered
     tool.arguments, tool.has_arguments = span.arguments, span.has_arguments
     if asked and (not tool.has_arguments or same_arguments(tool.arguments, asked.arguments)):
         tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None

@@ -51,6 +51,14 @@ class Retelling:
         is_same = [_act(part) for part in _calls(retold)] == [_act(part) for part in asked]
         return [*said] if is_same and len(said) == len(asked) else [None for _ in asked]
 
+    def unasked(self, place: int) -> list[Part]:
+        """Return the results that the next prompt holds right after an answer, where neither of them tells a call."""
+        call = self._calls[place]
+        if call.span.failed or _calls(call.span.output):
+            return []
+        retold, results = _told(self._after(place) or ())
+        return [] if _calls(retold) else results
+
     def retold_calls(self, place: int) -> list[str] | None:
         """Return the names of all calls that the next prompt holds after what a call was given; None where none fits."""
         after = self._after(place)

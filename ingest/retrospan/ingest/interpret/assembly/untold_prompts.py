@@ -25,24 +25,47 @@ def infer_prompts(tree: Tree, calls: Calls) -> None:
         if tool.asked is not None:
             tools.setdefault(tool.asked.by, []).append(tool)
     for call in untold:
-        before = _before(call, calls.models, agents)
-        if before is None:
+        before = _before(call, calls.models)
+        ran = tools.get(before.ordinal, []) if before is not None else []
+        if before is None or not _is_one_agent(before, call, ran, agents, tree):
             continue
-        results = _results(before, call, tools.get(before.ordinal, []))
+        results = _results(before, call, ran)
         if results:
             call.input, call.history = [*before.input, *before.span.output, *results], "inferred"
             call.span.system = call.span.system or before.span.system
 
 
-def _before(call: ModelCall, models: list[ModelCall], agents: Nearest) -> ModelCall | None:
-    """Return the call right before one, if the same agent made it, and it was told and answered."""
+def _before(call: ModelCall, models: list[ModelCall]) -> ModelCall | None:
+    """Return the call right before one, if it was told and answered by then."""
     before = models[call.ordinal - 2] if call.ordinal > 1 else None
     if before is None or before.span.failed or not before.input or not before.span.output:
         return None
-    is_own = before.span.agent_name == call.span.agent_name and agents.get(before.span) is agents.get(
-        call.span
+    return before if before.span.sent.done_at <= call.span.sent.started_at else None
+
+
+def _is_one_agent(
+    before: ModelCall, call: ModelCall, ran: list[ToolCall], agents: Nearest, tree: Tree
+) -> bool:
+    """Tell whether one agent made both calls: in one span, or in spans of one name side by side, between which the tools ran
+    that the first had asked for."""
+    if before.span.agent_name != call.span.agent_name:
+        return False
+    first, second = agents.get(before.span), agents.get(call.span)
+    if first is second:
+        return True
+    if first is None or second is None or first.sent.name != second.sent.name:
+        return False
+    above = tree.parent(first)
+    return (
+        above is not None
+        and above is tree.parent(second)
+        and all(
+            tool.span is not None
+            and tree.parent(tool.span) is above
+            and first.sent.done_at <= tool.span.sent.started_at <= second.sent.started_at
+            for tool in ran
+        )
     )
-    return before if is_own and before.span.sent.done_at <= call.span.sent.started_at else None
 
 
 def _results(before: ModelCall, call: ModelCall, tools: list[ToolCall]) -> list[Message]:

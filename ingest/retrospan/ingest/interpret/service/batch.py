@@ -258,24 +258,27 @@ def _interpret_run(
     started_at = min(span.sent.started_at for span in spans)
     if conversations is not None and run.conversation:
         conversations.note_start(run.conversation, run_id, started_at)
-    if not (run.stores_history or run.resumes) or not run.conversation:
+    leans = run.stores_history or run.wants_previous_run
+    if not (leans or run.resumes) or not run.conversation:
+        if conversations is not None and run.conversation:
+            own = Past(run_id, started_at, run.final_history)
+            conversations.note(run.conversation, own, is_kept=False)
         return run, None
     if conversations is None:
         batch.needs_warehouse = True
         return run, None
     if run.resumes:
         run.resumed_run_id = conversations.run_before(run.conversation, run_id, started_at)
-    if not run.stores_history:
-        return run, None
-    history_run_id = ""
+    history_run_id = "" if leans else None
     if run.wants_previous_run:
-        past = conversations.previous(run.conversation, run_id, started_at)
+        past = conversations.previous(run.conversation, run_id, started_at, is_kept=run.stores_history)
         if past is not None and past.history:
             history_run_id = past.run_id
             resumed_run_id = run.resumed_run_id
             run = interpret(run_id, spans, problems, past.history, batch.rules)
             run.resumed_run_id = resumed_run_id
-    conversations.note(run.conversation or "", Past(run_id, started_at, run.final_history))
+    own = Past(run_id, started_at, run.final_history)
+    conversations.note(run.conversation or "", own, is_kept=run.stores_history)
     return run, history_run_id
 
 

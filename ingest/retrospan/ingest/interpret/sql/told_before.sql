@@ -1,0 +1,19 @@
+-- title: the latest run of a conversation before a time, with what it had come to
+-- params: tenant String, conversation String, before Int64 (Unix ns), run_id String (the run that asks)
+-- returns: run_id, started_at (Unix ns), generation, final_history
+SELECT
+    run_id,
+    toUnixTimestamp64Nano(started_at) AS began,
+    generation,
+    final_history
+FROM canon_runs
+FINAL
+WHERE tenant = {tenant:String}
+    AND conversation_id = {conversation:String}
+    AND run_id != {run_id:String}
+    AND NOT deleted
+    AND started_at < fromUnixTimestamp64Nano({before:Int64}, 'UTC')
+ORDER BY
+    began DESC,
+    run_id DESC
+LIMIT 1
