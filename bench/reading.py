@@ -44,6 +44,13 @@ FIRST = {
     ),
     "of spans": "SELECT toUnixTimestamp64Micro(nowInBlock64(6, 'UTC')) AS made, * FROM spans FORMAT TSV",
 }
+#: One place, to see when it is free; and answers that are larger than the 512 MiB of the default.
+LIMITS = """\
+[limits]
+queries = 1
+query_seconds = 600
+query_result_bytes = 4_000_000_000
+"""
 #: Runs until it is stopped: one that says nothing until its end, and one whose answer is never read.
 ENDLESS = {
     "counts": "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1",
@@ -74,7 +81,7 @@ def main() -> int:
     found = Found()
     with tempfile.TemporaryDirectory() as directory:
         top = Path(directory)
-        (top / "collector.toml").write_text("[limits]\nqueries = 1\nquery_seconds = 600\nquery_result_bytes = 4_000_000_000\n", encoding="utf-8")
+        (top / "collector.toml").write_text(LIMITS, encoding="utf-8")
         options = ("--config", str(top / "collector.toml"))
         with Served(top / "data", top / "stderr.txt", *options) as served:
             _load(served, arguments.spans, found)
@@ -117,7 +124,7 @@ def _load(served: Served, number: int, found: Found) -> None:
                     break
                 except grpc.RpcError as error:
                     # A sender is asked to wait while the log is read.
-                    if error.code() not in (  # type: ignore[attr-defined]
+                    if error.code() not in (
                         grpc.StatusCode.UNAVAILABLE,
                         grpc.StatusCode.RESOURCE_EXHAUSTED,
                     ):
@@ -325,7 +332,7 @@ def render(found: Found, number: int, machine: Mapping[str, str]) -> tuple[str, 
         "its processes together, looked at fifty times a second. The first byte is measured against the engine's clock in",
         "its first row (`nowInBlock64`); the engine gathers what it writes into pieces of 1 MiB, so that a few rows before a",
         "long pause come with the rows after it. There is one place (`limits.queries`): it is free when `SELECT 1` is",
-        "answered.",
+        "answered. `limits.query_result_bytes`, 512 MiB by default, is raised.",
         "",
     ]
     return "\n".join(lines), all(met for *_, met in marks)
