@@ -63,6 +63,11 @@ READING = [
     "EXPLAIN (SELECT 1)",
     "SELECT sum(a) OVER (PARTITION BY b ORDER BY c) FROM runs",
     "SELECT insert FROM runs",
+    "WITH insert AS (SELECT 13 AS n) SELECT * FROM insert",
+    "WITH 13 AS insert SELECT insert",
+    "WITH rows(a, `b`) AS (SELECT 1, 2), sleep(c) AS (SELECT 3) SELECT a, b, c FROM rows, sleep",
+    "WITH RECURSIVE rows(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM rows WHERE n < 3) SELECT n FROM rows",
+    "SELECT {$x:Int32}, {$y$:String}, {a$z$b:String}, {13_:Int32}",
 ]
 
 
@@ -96,6 +101,13 @@ FORBIDDEN = [
     ("SELECT 1 INTO OUTFILE '/tmp/x' AND STDOUT FORMAT CSV", "INTO OUTFILE is refused"),
     ("WITH x AS (SELECT 1) INSERT INTO runs SELECT * FROM x", "read-only"),
     ("WITH 1 AS x INSERT runs SELECT x", "INSERT is refused"),
+    ("WITH insert AS (SELECT 1) INSERT runs SELECT * FROM insert", "INSERT is refused"),
+    ("WITH 1 AS x, 2 AS y INSERT INTO runs SELECT x", "INSERT is refused"),
+    ("WITH rows(a) AS (SELECT sleep(3)) SELECT a FROM rows", "sleep() is refused"),
+    ("WITH rows(sleep(3)) AS (SELECT 1) SELECT 1", "no function or view rows()"),
+    ("WITH sleep(a) AS x SELECT 1", "sleep() is refused"),
+    ("SELECT sleep(a) AS (SELECT 1)", "sleep() is refused"),
+    ("SELECT {$x$:String}, file('/etc/passwd'), {y:String}", "file() is refused"),
     ("EXPLAIN AST WITH x AS (SELECT 1) INSERT runs SELECT * FROM x", "INSERT is refused"),
     ("EXPLAIN SELECT * FROM run_diff(a = 'r', b = 's')", "its plan cannot be printed"),
     (

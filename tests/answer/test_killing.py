@@ -52,7 +52,9 @@ def until_known(port: Port, query_id: str, **headers: str) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("more", ["", "ASYNC", "sync ;", "FORMAT JSONEachRow"])
+@pytest.mark.parametrize(
+    "more", ["", "ASYNC", "sync ;", "FORMAT JSONEachRow", "-- mine\n SYNC /* all of it */"]
+)
 def test_ones_own_query_is_stopped_by_its_id(port: Port, more: str) -> None:
     endless = Asked(port, "mine")
     until_known(port, "mine")
@@ -98,6 +100,8 @@ def test_of_a_long_statement_the_beginning_is_told(port: Port) -> None:
         "KILL QUERY WHERE user = 'default'",
         "KILL QUERY WHERE query_id = 'a' OR 1",
         "KILL QUERY WHERE query_id = 'a\\' OR 1 --'",
+        "KILL QUERY WHERE query_id = 'a' -- '\n OR 1",
+        "/* mine */ KILL QUERY WHERE 1",
         "KILL MUTATION WHERE 1",
         "KILL QUERY WHERE query_id = 'a'; DROP TABLE answer_sample",
         "KILL QUERY WHERE query_id = 'a' FORMAT JSON SETTINGS readonly = 0",

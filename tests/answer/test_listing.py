@@ -82,6 +82,7 @@ def test_only_the_views_are_listed_however_one_asks(listing: Port) -> None:
     assert names(listing, "SELECT count() FROM system.one") == {"1"}
     # What is not listed is there all the same for who knows its name.
     assert names(listing, "EXISTS raw_spans") == {"1"}
+    assert names(listing, "EXISTS TABLE system.columns") == {"1"}
 
 
 def test_internals_are_listed_on_request_for_whoever_may_administer(

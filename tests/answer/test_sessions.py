@@ -144,6 +144,19 @@ def test_only_names_of_tables_are_qualified(query: str, written: str) -> None:
 
 def test_a_dollar_in_a_parameter_is_what_it_is_in_clickhouse(port: Port) -> None:
     assert port.sql("SELECT {a$b:String}", **{"param_a$b": "it's"})[1] == b"it\\'s\n"
+    assert (
+        port.sql(
+            "SELECT {foo$x$bar:UInt8}, {$x$:UInt8}, {$1:UInt8}, {13_:UInt8}",
+            **{
+                "param_foo$x$bar": "1",
+                "param_$x$": "2",
+                "param_$1": "3",
+                "param_13_": "4",
+            },
+        )[1]
+        == b"1\t2\t3\t4\n"
+    )
+    assert port.sql("SELECT {$x$:String}, $x$file('/etc/passwd')$x$", **{"param_$x$": "a"})[0] >= 400
     assert port.sql("SELECT 1 AS a$b$ FORMAT TSVWithNames")[1] == b"a$b$\n1\n"
     assert port.sql("SELECT $x$file('/etc/passwd')$x$")[1] == b"file(\\'/etc/passwd\\')\n"
     for query in (
@@ -152,7 +165,8 @@ def test_a_dollar_in_a_parameter_is_what_it_is_in_clickhouse(port: Port) -> None
         "SELECT a$$file('/etc/passwd')$$",
     ):
         assert port.sql(query)[0] >= 400, query
-    assert b"not a parameter name" in port.sql("SELECT 1", **{"param_$": "x"})[1]
+    for name in ("$", "13", "a-b"):
+        assert b"not a parameter name" in port.sql("SELECT 1", **{f"param_{name}": "x"})[1]
 
 
 def test_clickhouse_connect_may_give_settings(port: Port) -> None:

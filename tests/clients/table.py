@@ -338,10 +338,16 @@ OTHERS = (
         "Grafana itself is not run",
     ),
     Other(
-        "Jaeger's UI, Grafana's Jaeger data source",
+        "Jaeger's UI",
+        "2.20.0",
+        "retrospan serve --jaeger 127.0.0.1:16686",
+        "every route that it calls ([jaeger.md](jaeger.md)), by Jaeger's JSON model and OTLP's own classes; the UI "
+        "itself was built and used by hand: searching, traces, comparing",
+    ),
+    Other(
+        "Grafana's Jaeger data source",
         "",
         "retrospan serve --jaeger 127.0.0.1:16686",
-        "every route that they call ([jaeger.md](jaeger.md)), by Jaeger's JSON model and OTLP's own classes; the "
-        "programs themselves are not run",
+        "every route that it calls, likewise; Grafana itself is not run",
     ),
 )

@@ -96,11 +96,11 @@ LOWERED = word_set(
 )
 HARMLESS = word_set(
     """
-    bool_false_representation bool_true_representation cast_keep_nullable
-    date_time_output_format do_not_merge_across_partitions_select_final extremes final
+    bool_false_representation bool_true_representation cast_keep_nullable count_distinct_implementation
+    date_time_input_format date_time_output_format do_not_merge_across_partitions_select_final extremes final
     format_csv_delimiter group_by_use_nulls interval_output_format join_use_nulls limit
     offset optimize_read_in_order prefer_column_name_to_alias result_overflow_mode
-    session_timezone transform_null_in union_default_mode use_variant_as_common_type
+    session_timezone transform_null_in union_default_mode use_skip_indexes use_variant_as_common_type
     """
 )
 #: Settings that a subquery may carry, as our views do: they say what a value means, and bound nothing.

@@ -85,6 +85,8 @@ class Guard:
                 raise _refusal(f"{token.text}( is refused: a string is not a function", token, text)
             if token.kind not in ("word", "name", "number"):
                 continue
+            if _names_subquery(found, index):
+                continue
             qualified = index > 0 and found[index - 1].is_mark(".")
             if token.value in self.allowlist.views:
                 self._view_call(found, index, text)
@@ -179,6 +181,23 @@ class Guard:
             )
 
 
+def _names_subquery(found: Sequence[Token], index: int) -> bool:
+    """Return whether this is `name(a, b) AS (…)` of a WITH: the name of a subquery and of its columns, no call."""
+    if index == 0 or not (found[index - 1].is_word("with", "recursive") or found[index - 1].is_mark(",")):
+        return False
+    at = index + 2
+    while at + 1 < len(found) and found[at].kind in ("word", "name") and found[at + 1].is_mark(","):
+        at += 2
+    follows = found[at : at + 4]
+    return (
+        len(follows) == 4
+        and follows[0].kind in ("word", "name")
+        and follows[1].is_mark(")")
+        and follows[2].is_word("as")
+        and follows[3].is_mark("(")
+    )
+
+
 def _refusal(rule: str, token: Token, text: str, code: int = ACCESS_DENIED) -> SqlError:
     return SqlError(f"{rule} ({where(text, token.position)}).", code=code)
 
@@ -255,10 +274,10 @@ def _explained(rest: Sequence[Token]) -> None:
 def _sequences(found: Sequence[Token]) -> None:
     """Words that make a reading statement write or run something else."""
     depth, selected = 0, False
-    for first, second in pairwise(found):
+    for index, (first, second) in enumerate(pairwise(found)):
         depth += first.is_mark("(") - first.is_mark(")")
         selected = selected or (depth == 0 and first.is_word("select"))
-        if first.is_word("insert") and depth == 0 and not selected:
+        if first.is_word("insert") and depth == 0 and not selected and not _is_name(found, index):
             # WITH … INSERT … SELECT: the head alone does not tell.
             raise SqlError(f"8123 is read-only: INSERT is refused. {_REMEDY}.", code=READONLY)
         if first.is_word("into") and second.kind in ("word", "string", "name"):
@@ -273,6 +292,16 @@ def _sequences(found: Sequence[Token]) -> None:
             raise SqlError(
                 f"{first.text[:60]} is a string, not a name. Write names as they are or in `…`.", code=62
             )
+
+
+def _is_name(found: Sequence[Token], index: int) -> bool:
+    """Return whether a word in a WITH is what something is called there: `WITH 1 AS word`, `WITH word AS (…)`."""
+    before = found[index - 1]
+    begins = before.is_word("with", "recursive") or before.is_mark(",")
+    follows = found[index + 1 : index + 3]
+    return before.is_word("as") or (
+        begins and len(follows) == 2 and follows[0].is_word("as") and follows[1].is_mark("(")
+    )
 
 
 def _system_table(table: Token, token: Token, text: str) -> None:

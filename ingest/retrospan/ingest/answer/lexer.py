@@ -22,6 +22,8 @@ _BLANKS = re.compile(r"\s+")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _NUMBER = re.compile(r"[0-9][A-Za-z0-9_]*")
 _HEREDOC = re.compile(r"\$[A-Za-z0-9_]*\$")
+#: What names a parameter, `{$x:String}`, may begin so, where it begins no heredoc that is closed.
+_DOLLAR_WORD = re.compile(r"\$[A-Za-z0-9_$]+")
 _MARKS = frozenset("()[]{},.:;+-*/%=<>!|?^&@~")
 _LINE_COMMENTS = ("--", "//", "# ", "#!")
 
@@ -106,17 +108,27 @@ def _next(text: str, start: int) -> tuple[Token, int]:
         return _quotation(text, start)
     if heredoc := _HEREDOC.match(text, start):
         end = text.find(heredoc[0], heredoc.end())
+        if end < 0 and (named := _named_after_brace(text, start)):
+            return named
         if end < 0:
             raise SqlError(f"SQL, {where(text, start)}: {heredoc[0]} is not closed.", code=SYNTAX_ERROR)
         value = _without_nul(text, heredoc.end(), end)
         return Token("string", quoted(value), value, start), end + len(heredoc[0])
     if char in _MARKS:
         return _plain("mark", char, start), start + 1
+    if named := _named_after_brace(text, start):
+        return named
     raise SqlError(
         f"SQL, {where(text, start)}: {char!r} has no meaning outside quotes. "
         "Write strings in '…' and unusual names in `…`.",
         code=SYNTAX_ERROR,
     )
+
+
+def _named_after_brace(text: str, start: int) -> tuple[Token, int] | None:
+    """Return the name of a parameter that begins with `$`; None where no parameter is named."""
+    word = _DOLLAR_WORD.match(text, start) if text[start - 1 : start] == "{" else None
+    return (_plain("word", word[0], start), word.end()) if word else None
 
 
 def _plain(kind: Kind, text: str, position: int) -> Token:

@@ -49,6 +49,8 @@ def listed(sql: str, views: Collection[str]) -> str:
         return _shown_tables(found, words, views) or sql
     if head.is_word("describe", "desc"):
         return _described([found[place] for place in words[1:]]) or sql
+    if head.is_word("exists"):  # it takes the name of a table, and nothing in its place
+        return sql
     return _of_catalogue(found, words, views)
 
 

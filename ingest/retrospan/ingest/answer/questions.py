@@ -32,7 +32,8 @@ from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import QUERY_TOO_LARGE, SqlError
 from retrospan.schemas.store import Escaped, Parameters, Settings, Store
 
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,119}")
+#: As in ClickHouse: a word, which may begin with a digit or a `$` too. One of digits alone is a number there.
+_PARAMETER = re.compile(r"(?![0-9]+$)(?!\$$)[A-Za-z0-9_$]{1,120}")
 
 
 #: Settings under which what a question needs is looked up.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.answer.guard import ACCESS_DENIED
+from retrospan.ingest.answer.lexer import tokens, written
 from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.http.messages import Request
 from retrospan.schemas.errors import SqlError
@@ -20,6 +21,8 @@ _KILL = re.compile(
     r"\s*(?:SYNC|(ASYNC)|(TEST))?\s*(FORMAT\s+\w+)?\s*;?\s*",
     re.IGNORECASE,
 )
+#: Perhaps behind a comment, which some clients put first.
+_BEGINS_KILL = re.compile(r"\s*(?:KILL\b|--|/\*|#)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,11 @@ def kill_of(request: Request) -> Kill | None:
     text = (
         asked if asked.strip() else request.body.decode(errors="replace") if len(request.body) < 1000 else ""
     )
-    found = _KILL.fullmatch(text)
+    try:
+        # Without its comments, as the lexer blanks them.
+        found = _KILL.fullmatch(written(tokens(text))) if _BEGINS_KILL.match(text) else None
+    except SqlError:
+        return None  # the guard says what is wrong with it
     return None if found is None else Kill(found[1], bool(found[3]), found[4] or "")
 
 
