@@ -72,30 +72,30 @@ def test_sessions_are_bounded_in_number_age_and_size_and_belong_to_a_token() -> 
         sessions.told(asked("SELECT 1", session_id="x" * 201), "one")
 
 
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
-        ("SET readonly = 0", "readonly cannot be set"),
-        ("SET allow_ddl = 1", "allow_ddl cannot be set"),
-        ("SET allow_introspection_functions = 1", "cannot be set"),
-        ("SET output_format_schema = 'x'", "output_format_schema cannot be set"),
-        ("SET final = 1, readonly = 0", "readonly cannot be set"),
-        ("SET session_timezone = '/etc/passwd'", "not a valid value"),
-        ("SET final = '\\x31'", "backslash"),
-        ("SET final", "a list of"),
-        ("SET final = 1 SELECT 1", "a list of"),
-        ("SET final = (SELECT 1)", "a list of"),
-        ("SET", "a list of"),
-        ("SET ROLE admin", "a list of"),
-        ("USE", "one database"),
-        ("USE retrospan; DROP TABLE answer_sample", "one database"),
-        ("USE secrets", "no database secrets"),
-    ],
-)
-def test_what_may_not_be_said_in_an_address_may_not_be_set(port: Port, statement: str, said: str) -> None:
-    status, body, _ = port.sql(statement, session_id="attack")
-    assert status >= 400 and said in body.decode()
-    assert port.sql("SELECT count() FROM answer_sample", session_id="attack")[1] == b"10\n"
+REFUSED = [
+    ("SET readonly = 0", "readonly cannot be set"),
+    ("SET allow_ddl = 1", "allow_ddl cannot be set"),
+    ("SET allow_introspection_functions = 1", "cannot be set"),
+    ("SET output_format_schema = 'x'", "output_format_schema cannot be set"),
+    ("SET final = 1, readonly = 0", "readonly cannot be set"),
+    ("SET session_timezone = '/etc/passwd'", "not a valid value"),
+    ("SET final = '\\x31'", "backslash"),
+    ("SET final", "a list of"),
+    ("SET final = 1 SELECT 1", "a list of"),
+    ("SET final = (SELECT 1)", "a list of"),
+    ("SET", "a list of"),
+    ("SET ROLE admin", "a list of"),
+    ("USE", "one database"),
+    ("USE retrospan; DROP TABLE answer_sample", "one database"),
+    ("USE secrets", "no database secrets"),
+]
+
+
+def test_what_may_not_be_said_in_an_address_may_not_be_set(port: Port) -> None:
+    for statement, said in REFUSED:
+        status, body, _ = port.sql(statement, session_id="attack")
+        assert status >= 400 and said in body.decode(), statement
+        assert port.sql("SELECT count() FROM answer_sample", session_id="attack")[1] == b"10\n", statement
 
 
 def test_a_limit_is_lowered_by_a_session_and_never_raised(port: Port) -> None:

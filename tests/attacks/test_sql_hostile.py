@@ -59,12 +59,12 @@ def held_to() -> str:
 
 
 def test_some_hostile_statements_do_no_harm(start: Start) -> None:
-    hold(start(False), range(100))
+    hold(start(False), range(60))
 
 
 @pytest.mark.long
 def test_more_hostile_statements_do_no_harm(start: Start) -> None:
-    hold(start(False), range(100, 200))
+    hold(start(False), range(60, 200))
 
 
 @pytest.mark.soak

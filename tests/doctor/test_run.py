@@ -109,6 +109,7 @@ def test_content_that_is_switched_off_is_missed_by_the_switch_of_its_instrumenta
     assert LEFT_OUT[name] in found["todo"]
 
 
+@pytest.mark.long
 def test_the_state_of_a_graph_is_there_and_of_a_loop_is_not(
     told: Callable[[str], dict[str, dict[str, str]]],
 ) -> None:

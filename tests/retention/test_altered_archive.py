@@ -50,6 +50,7 @@ def apply(
     return [line for line in lines if "wrong" in line], summary.told()
 
 
+@pytest.mark.long
 def test_an_altered_segment_is_not_rewritten(keeper: Keeper) -> None:
     forged = forge(keeper, b"question keep-9", b"question EVIL-9")
     before = forged.path.read_bytes()

@@ -145,6 +145,7 @@ def test_a_readers_settings_and_limits_are_those_of_the_answer_alone(port: Port)
     assert status >= 400 and b"Limit for result exceeded" in body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [

@@ -95,23 +95,25 @@ def test_records_of_a_run_have_its_steps_and_stand_in_order(told: EmbeddedStore,
     assert ask("SELECT trace_id, step FROM logs WHERE run_id = ''") == [{"trace_id": "s", "step": None}]
 
 
-@pytest.mark.parametrize(
-    ("number", "text", "severity"),
-    [
-        *((number, "x", name) for number, name in ((1, "TRACE"), (4, "TRACE"), (5, "DEBUG"), (8, "DEBUG"))),
-        *((number, "", name) for number, name in ((12, "INFO"), (13, "WARN"), (20, "ERROR"), (21, "FATAL"))),
-        (24, "INFO", "FATAL"),
-        (0, "warning", "WARN"),
-        (0, "critical", "FATAL"),
-        (0, "chatty", None),
-        (0, "", None),
-        (25, "", None),
-        (-1, "", None),
-    ],
-)
-def test_severity_has_six_words(told: EmbeddedStore, ask: Ask, number: int, text: str, severity: str) -> None:
-    store_logs(told, log("r", severity_number=number, severity_text=text))
-    assert ask("SELECT severity, severity_text FROM logs") == [{"severity": severity, "severity_text": text}]
+SEVERITIES = [
+    *((number, "x", name) for number, name in ((1, "TRACE"), (4, "TRACE"), (5, "DEBUG"), (8, "DEBUG"))),
+    *((number, "", name) for number, name in ((12, "INFO"), (13, "WARN"), (20, "ERROR"), (21, "FATAL"))),
+    (24, "INFO", "FATAL"),
+    (0, "warning", "WARN"),
+    (0, "critical", "FATAL"),
+    (0, "chatty", None),
+    (0, "", None),
+    (25, "", None),
+    (-1, "", None),
+]
+
+
+def test_severity_has_six_words(told: EmbeddedStore, ask: Ask) -> None:
+    for at, (number, words, _) in enumerate(SEVERITIES):
+        store_logs(told, log("r", at=at + 1, severity_number=number, severity_text=words))
+    assert ask("SELECT severity, severity_text FROM logs ORDER BY at") == [
+        {"severity": severity, "severity_text": words} for _, words, severity in SEVERITIES
+    ]
 
 
 @pytest.mark.parametrize(

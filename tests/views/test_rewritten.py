@@ -202,7 +202,13 @@ def _answer(store: EmbeddedStore, sql: str) -> str | None:
         return None
 
 
-@pytest.mark.parametrize(("sql", "is_rewritten"), STATEMENTS, ids=[sql for sql, _ in STATEMENTS])
+@pytest.mark.parametrize(
+    ("sql", "is_rewritten"),
+    [
+        pytest.param(*each, id=each[0], marks=[pytest.mark.long] if place % 4 else [])
+        for place, each in enumerate(STATEMENTS)
+    ],
+)
 def test_what_the_port_writes_says_the_same(told: EmbeddedStore, sql: str, is_rewritten: bool) -> None:
     with_places, of_views = placed(lean(sql), COMPUTED)
     assert (_port_writes(sql) != sql) == is_rewritten
