@@ -21,7 +21,7 @@ quick: $(BIN)/.ready  ## run the tests that need no engine: interpretation, log,
 	@$(BIN)/pytest -q -n 2 -m "not long and not soak and not engine" $(addprefix tests/,$(QUICK))
 
 test: $(BIN)/.ready  ## run the tests (six minutes on two cores)
-	@$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
+	@$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 test-long: $(BIN)/.ready  ## also run the long tests (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
@@ -29,7 +29,7 @@ test-long: $(BIN)/.ready  ## also run the long tests (half an hour): kill -9 und
 test-elsewhere: $(BIN)/.ready  ## run the tests in an environment whose Python has nothing that only Linux has
 	@UV_PROJECT_ENVIRONMENT=.venv-elsewhere $(UV) sync --quiet --frozen --extra embedded --extra frames --python $(PYTHON)
 	@cp tests/elsewhere/without_linux.py tests/elsewhere/without_linux.pth .venv-elsewhere/lib/python3*/site-packages/
-	@.venv-elsewhere/bin/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
+	@.venv-elsewhere/bin/pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 soak: $(BIN)/.ready  ## run the heaviest tests: two runs of 50,000 spans in bounded memory, building the image
 	@$(BIN)/pytest -q -m soak
