@@ -56,6 +56,7 @@ def test_the_engine_gets_what_the_limit_leaves() -> None:
 
 
 @pytest.mark.requirement("R32")
+@pytest.mark.linux
 def test_with_256_mb_it_does_not_start_and_says_why(tmp_path: Path) -> None:
     with memory_group(256 * MIB) as group:
         done = subprocess.run(
