@@ -154,6 +154,18 @@ class Served:
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def family(pid: int) -> Iterator[int]:
+    """A process and all below it that live."""
+    yield pid
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = file.read_text().split()
+        except OSError:
+            continue
+        for child in children:
+            yield from family(int(child))
+
+
 def memory_of(pid: int, key: str) -> int:
     """A line of /proc/PID/status in bytes."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

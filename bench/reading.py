@@ -29,7 +29,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from bench.agents import set_attribute
 from bench.long_run import requests_of
 from bench.machine import describe
-from bench.processes import BenchError, Served, memory_of
+from bench.processes import BenchError, Served, family, memory_of
 
 HERE = Path(__file__).resolve().parent
 _EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
@@ -228,18 +228,9 @@ def _url(served: Served, query: str) -> str:
     return f"http://{served.ports['sql']}/?query={quote(query)}"
 
 
-def _processes(pid: int) -> list[int]:
-    """The process and all that descend from it."""
-    found = [pid]
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += [each for word in file.read_text().split() for each in _processes(int(word))]
-    return found
-
-
 def _resident(served: Served) -> int:
     total = 0
-    for pid in _processes(served.process.pid):
+    for pid in family(served.process.pid):
         with contextlib.suppress(OSError, BenchError):
             total += memory_of(pid, "VmRSS")
     return total

@@ -6,11 +6,11 @@ import math
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.processes import BenchError, Served
+from bench.processes import BenchError, Served, family
 from bench.scale_questions import Facts, Question, filled
 from bench.table import table
 
@@ -113,24 +113,13 @@ def _kind(said: str) -> str:
 def busy_seconds(pid: int) -> float:
     """Processor time of a process and of all below it that live."""
     total = 0.0
-    for one in _family(pid):
+    for one in family(pid):
         try:
             fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
         total += (int(fields[11]) + int(fields[12])) / _TICKS
     return total
-
-
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = file.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield from _family(int(child))
 
 
 def _idle_share(served: Served) -> float:

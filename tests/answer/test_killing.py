@@ -102,6 +102,7 @@ def test_of_a_long_statement_the_beginning_is_told(port: Port) -> None:
         "KILL QUERY WHERE query_id = 'a\\' OR 1 --'",
         "KILL QUERY WHERE query_id = 'a' -- '\n OR 1",
         "/* mine */ KILL QUERY WHERE 1",
+        f"/* {'x' * 1000} */ KILL QUERY WHERE query_id = 'a'",
         "KILL MUTATION WHERE 1",
         "KILL QUERY WHERE query_id = 'a'; DROP TABLE answer_sample",
         "KILL QUERY WHERE query_id = 'a' FORMAT JSON SETTINGS readonly = 0",

@@ -182,7 +182,7 @@ class Guard:
 
 
 def _names_subquery(found: Sequence[Token], index: int) -> bool:
-    """Return whether this is `name(a, b) AS (…)` of a WITH: the name of a subquery and of its columns, no call."""
+    """Return whether this is `name(a, b) AS (…)` of a WITH: what a subquery and its columns are called, which is not a call."""
     if index == 0 or not (found[index - 1].is_word("with", "recursive") or found[index - 1].is_mark(",")):
         return False
     at = index + 2

@@ -28,7 +28,7 @@ READERS: Settings = {
 
 #: What makes answers cheaper and changes none, for engines that know it: what a join looks for is looked up in the key of
 #: the table, so that the log records of one run are found without reading where those of all runs are.
-#: Formatted by several threads, 300 MB of wide rows took 650 MB of memory, by one 60 MB and less time.
+#: Formatted by several threads, 300 MB of wide rows took 650 MB of memory; by one thread they take 60 MB, and less time.
 HELPFUL: Settings = {
     "enable_join_runtime_filters_index_analysis": 1,
     "output_format_parallel_formatting": 0,

@@ -21,6 +21,8 @@ _KILL = re.compile(
     r"\s*(?:SYNC|(ASYNC)|(TEST))?\s*(FORMAT\s+\w+)?\s*;?\s*",
     re.IGNORECASE,
 )
+#: What is longer is not looked at: this is read where all requests wait.
+_MOST_CHARACTERS = 1000
 #: Perhaps behind a comment, which some clients put first.
 _BEGINS_KILL = re.compile(r"\s*(?:KILL\b|--|/\*|#)", re.IGNORECASE)
 
@@ -90,12 +92,12 @@ class RunningQueries:
 def kill_of(request: Request) -> Kill | None:
     """Return the KILL QUERY that a request asks for; None for anything else."""
     asked = request.query.get("query", "")
-    text = (
-        asked if asked.strip() else request.body.decode(errors="replace") if len(request.body) < 1000 else ""
-    )
+    text = asked if asked.strip() else request.body[:_MOST_CHARACTERS].decode(errors="replace")
+    if len(text) >= _MOST_CHARACTERS or not _BEGINS_KILL.match(text):
+        return None
     try:
         # Without its comments, as the lexer blanks them.
-        found = _KILL.fullmatch(written(tokens(text))) if _BEGINS_KILL.match(text) else None
+        found = _KILL.fullmatch(written(tokens(text)))
     except SqlError:
         return None  # the guard says what is wrong with it
     return None if found is None else Kill(found[1], bool(found[3]), found[4] or "")

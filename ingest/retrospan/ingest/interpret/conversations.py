@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeAlias, cast
 
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.store import Store
+
+#: Run id, start (Unix ns), generation, numbers of the messages it had come to.
+_Stored: TypeAlias = tuple[str, int, int, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,51 +30,56 @@ class Conversations:
 
     store: Store
     tenant: str
-    _here: dict[str, dict[str, Past]] = field(default_factory=dict)
-    _told: dict[str, dict[str, Past]] = field(default_factory=dict)
-    _starts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _runs: dict[str, dict[str, Past]] = field(default_factory=dict)
+    _kept: set[str] = field(default_factory=set)
 
     def note(self, conversation: str, past: Past, *, is_kept: bool) -> None:
         """Remember a run of this batch, whose rows are not written yet. `is_kept` says that its API keeps the history."""
-        self._told.setdefault(conversation, {})[past.run_id] = past
+        self._runs.setdefault(conversation, {})[past.run_id] = past
         if is_kept:
-            self._here.setdefault(conversation, {})[past.run_id] = past
-
-    def note_start(self, conversation: str, run_id: str, started_at: int) -> None:
-        """Remember when a run of this batch began, whatever its API keeps."""
-        self._starts.setdefault(conversation, {})[run_id] = started_at
+            self._kept.add(past.run_id)
 
     def run_before(self, conversation: str, run_id: str, started_at: int) -> str | None:
         """Return the latest other run of the conversation that started before, of whatever kind."""
-        here = self._starts.get(conversation, {})
-        earlier = [(began, other) for other, began in here.items() if other != run_id and began < started_at]
-        rows = self.store.rows(
-            load("run_before"),
-            {"tenant": self.tenant, "conversation": conversation, "before": started_at, "run_id": run_id},
-        )
-        earlier += [(cast(int, began), cast(str, other)) for other, began in rows if other not in here]
-        return max(earlier)[1] if earlier else None
+        newest, stored = self._latest(conversation, run_id, started_at, kept_only=False)
+        if stored is not None:
+            return stored[0]
+        return newest.run_id if newest else None
 
-    def previous(self, conversation: str, run_id: str, started_at: int, *, is_kept: bool) -> Past | None:
+    def previous(self, conversation: str, run_id: str, started_at: int, *, kept_only: bool) -> Past | None:
         """Return the latest other run of the conversation that started before: of those whose API keeps the history, or of all."""
-        here = (self._here if is_kept else self._told).get(conversation, {})
+        newest, stored = self._latest(conversation, run_id, started_at, kept_only=kept_only)
+        if stored is None:
+            return newest
+        stored_id, began, generation, numbers = stored
+        return Past(stored_id, began, self._messages(stored_id, generation, numbers))
+
+    def _latest(
+        self, conversation: str, run_id: str, started_at: int, *, kept_only: bool
+    ) -> tuple[Past | None, _Stored | None]:
+        """Return the latest run of this batch, and that of the warehouse where it is later and not in this batch."""
+        here = {
+            past.run_id: past
+            for past in self._runs.get(conversation, {}).values()
+            if not kept_only or past.run_id in self._kept
+        }
         earlier = [past for past in here.values() if past.run_id != run_id and past.started_at < started_at]
         newest = max(earlier, key=lambda past: (past.started_at, past.run_id), default=None)
-        found = self._stored("previous_run" if is_kept else "told_before", conversation, run_id, started_at)
-        if found is not None and found[0] not in here:
-            stored_id, began, generation, numbers = found
-            if newest is None or (began, stored_id) > (newest.started_at, newest.run_id):
-                return Past(stored_id, began, self._messages(stored_id, generation, numbers))
-        return newest
-
-    def _stored(
-        self, question: str, conversation: str, run_id: str, started_at: int
-    ) -> tuple[str, int, int, list[int]] | None:
         rows = self.store.rows(
-            load(question),
-            {"tenant": self.tenant, "conversation": conversation, "before": started_at, "run_id": run_id},
+            load("previous_run"),
+            {
+                "tenant": self.tenant,
+                "conversation": conversation,
+                "before": started_at,
+                "run_id": run_id,
+                "kept_only": int(kept_only),
+            },
         )
-        return cast(tuple[str, int, int, list[int]], tuple(rows[0])) if rows else None
+        stored = cast(_Stored, tuple(rows[0])) if rows else None
+        if stored is None or stored[0] in here:
+            return newest, None
+        is_later = newest is None or (stored[1], stored[0]) > (newest.started_at, newest.run_id)
+        return newest, stored if is_later else None
 
     def _messages(self, run_id: str, generation: int, numbers: list[int]) -> list[Message]:
         if not numbers:

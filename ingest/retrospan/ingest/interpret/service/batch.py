@@ -255,23 +255,18 @@ def _interpret_run(
 ) -> tuple[InterpretedRun, str | None]:
     """Return the run and the run its history leans on: '' when there is none, None when its API keeps no history."""
     run = interpret(run_id, spans, problems, None, batch.rules)
-    started_at = min(span.sent.started_at for span in spans)
-    if conversations is not None and run.conversation:
-        conversations.note_start(run.conversation, run_id, started_at)
+    if not run.conversation:
+        return run, None
     leans = run.stores_history or run.wants_previous_run
-    if not (leans or run.resumes) or not run.conversation:
-        if conversations is not None and run.conversation:
-            own = Past(run_id, started_at, run.final_history)
-            conversations.note(run.conversation, own, is_kept=False)
-        return run, None
     if conversations is None:
-        batch.needs_warehouse = True
+        batch.needs_warehouse = batch.needs_warehouse or leans or run.resumes
         return run, None
+    started_at = min(span.sent.started_at for span in spans)
     if run.resumes:
         run.resumed_run_id = conversations.run_before(run.conversation, run_id, started_at)
     history_run_id = "" if leans else None
     if run.wants_previous_run:
-        past = conversations.previous(run.conversation, run_id, started_at, is_kept=run.stores_history)
+        past = conversations.previous(run.conversation, run_id, started_at, kept_only=run.stores_history)
         if past is not None and past.history:
             history_run_id = past.run_id
             resumed_run_id = run.resumed_run_id

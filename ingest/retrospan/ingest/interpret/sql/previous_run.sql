@@ -1,5 +1,6 @@
--- title: the latest run of a conversation before a time, among those whose API keeps the history
--- params: tenant String, conversation String, before Int64 (Unix ns), run_id String (the run that asks)
+-- title: the latest run of a conversation before a time, with what it had come to
+-- params: tenant String, conversation String, before Int64 (Unix ns), run_id String (the run that asks),
+--   kept_only UInt8 (1: among those whose API keeps the history)
 -- returns: run_id, started_at (Unix ns), generation, final_history
 SELECT
     run_id,
@@ -12,7 +13,7 @@ WHERE tenant = {tenant:String}
     AND conversation_id = {conversation:String}
     AND run_id != {run_id:String}
     AND NOT deleted
-    AND history_run_id IS NOT NULL
+    AND ({kept_only:UInt8} = 0 OR history_run_id IS NOT NULL)
     AND started_at < fromUnixTimestamp64Nano({before:Int64}, 'UTC')
 ORDER BY
     began DESC,
