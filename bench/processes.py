@@ -150,8 +150,7 @@ class Served:
 
     def cpu_seconds(self) -> float:
         """CPU time of all its threads."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return _cpu_seconds_of(self.process.pid)
 
 
 def family(pid: int) -> Iterator[int]:
@@ -164,6 +163,16 @@ def family(pid: int) -> Iterator[int]:
             continue
         for child in children:
             yield from family(int(child))
+
+
+def cpu_seconds_of_family(pid: int) -> float:
+    """CPU time of a process and of all below it that live."""
+    return sum(map(_cpu_seconds_of, family(pid)))
+
+
+def _cpu_seconds_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def memory_of(pid: int, key: str) -> int:

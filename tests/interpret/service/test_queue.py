@@ -75,3 +75,65 @@ def test_traces_beyond_what_memory_is_meant_for_are_left_out_and_counted() -> No
     assert (len(queue), queue.left_out) == (1, 1)
     queue.touch(B, 1, (4,), now=0.0, urgent=True)
     assert queue.take(1.0, 10) == [(A, (3,)), (B, (4,))]
+
+
+def read_once(queue: RunQueue, trace: tuple[str, str], now: float, effort: float) -> None:
+    """Have a trace come and be read at once, for this much effort."""
+    queue.touch(trace, 100, (1,), now=now, urgent=True)
+    assert trace in dict(queue.take(now, 1000))
+    queue.done(trace, effort=effort)
+
+
+def test_traces_that_grow_together_take_a_fifth_of_the_time() -> None:
+    queue = RunQueue(1.0)
+    growing = [("default", f"run {number}") for number in range(50)]
+    now = 0.0
+    for trace in growing:
+        read_once(queue, trace, now, effort=0.2)
+    began, spent = now + 60.0, 0.0
+    while now < 660.0:
+        now += 2.0
+        for trace in growing:
+            queue.touch(trace, 1, (2,), now=now)
+        now += 1.5
+        for trace, _ in queue.take(now, 1000):
+            queue.done(trace, effort=0.2)
+            spent += 0.2 if now > began else 0.0
+    assert 0.0 < spent <= 0.25 * (now - began)
+
+
+def test_a_trace_that_has_ended_is_not_kept_waiting_by_those_that_grow() -> None:
+    queue = RunQueue(1.0)
+    for number in range(50):
+        read_once(queue, ("default", f"run {number}"), 0.0, effort=0.2)
+        queue.touch(("default", f"run {number}"), 1, (2,), now=0.5)
+    read_once(queue, A, 1.0, effort=0.2)
+    assert queue.waits_its_turn(A)
+    queue.touch(A, 1, (9,), now=1.5, ended=True)
+    assert [trace for trace, _ in queue.take(3.0, 1000)] == [A]
+    queue.touch(B, 1, (9,), now=3.0)
+    assert not queue.waits_its_turn(B)
+    assert [trace for trace, _ in queue.take(4.0, 1000)] == [B]
+
+
+def test_a_trace_that_stopped_growing_takes_no_turns_of_others() -> None:
+    queue = RunQueue(1.0)
+    for number in range(50):
+        read_once(queue, ("default", f"run {number}"), 0.0, effort=0.2)
+        queue.touch(("default", f"run {number}"), 1, (2,), now=0.5)
+    assert queue.take(39.0, 1000) == []
+    assert len(queue.take(40.5, 1000)) == 50
+    read_once(queue, A, 70.0, effort=0.2)
+    queue.touch(A, 1, (3,), now=71.0)
+    assert [trace for trace, _ in queue.take(72.0, 1000)] == [A]
+
+
+def test_what_waits_for_its_turn_is_not_behind_until_then() -> None:
+    queue = RunQueue(1.0)
+    for number in range(50):
+        read_once(queue, ("default", f"run {number}"), 0.0, effort=0.2)
+        queue.touch(("default", f"run {number}"), 1, (2,), now=0.5)
+    assert queue.lag(39.0) == 0.0
+    assert queue.lag(50.0) == 10.0
+    queue.touch(A, 1, (1,), now=35.0)
+    assert queue.lag(39.0) == 4.0

@@ -91,10 +91,9 @@ class Backlog:
 
     @property
     def lag_seconds(self) -> float:
-        """How long the longest waiting trace has waited."""
+        """How long the longest waiting trace has waited; one that grows waits from when it has its turn."""
         with self._changed:
-            oldest = self._queue.oldest()
-        return max(0.0, time.monotonic() - oldest) if oldest is not None else 0.0
+            return self._queue.lag(time.monotonic())
 
     @property
     def wants_unread(self) -> bool:
@@ -115,6 +114,11 @@ class Backlog:
             self._touch(unread, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
+
+    def waiting_their_turn(self, rows: Iterable[Touched]) -> list[TraceKey]:
+        """Return the traces among these that would be read sooner if they had ended."""
+        with self._changed:
+            return [row.trace for row in rows if self._queue.waits_its_turn(row.trace)]
 
     def take_noticed(self) -> list[tuple[int, int]]:
         """Take the records that were noticed; until `take` they count as work."""
@@ -184,6 +188,8 @@ class Backlog:
         for row in rows:
             if self.owns(row.tenant, row.home or row.trace_id):
                 # Passed on by another interpreter: it has waited long enough.
-                self._queue.touch(row.trace, row.records, tuple(row.newest), now, urgent or bool(row.home))
+                self._queue.touch(
+                    row.trace, row.records, tuple(row.newest), now, urgent or bool(row.home), row.ended
+                )
                 touched[row.trace] = row
         return touched

@@ -258,8 +258,20 @@ class Interpreter(Service):
             if gains != self._backlog.gains_read:
                 self._begin(store)
                 self._backlog.gains_read = gains
-            return self._arrivals.fresh(store, at_once=bool(noticed))
+            return self._with_ends(store, self._arrivals.fresh(store, at_once=bool(noticed)))
         rows: list[Touched] = []
         for first, last in noticed:
             rows += typed_rows(store, Touched, load("traces_touched"), {"first": first, "last": last})
-        return rows
+        return self._with_ends(store, rows)
+
+    def _with_ends(self, store: Store, rows: list[Touched]) -> list[Touched]:
+        """Say which traces have ended, of those for which it makes a difference."""
+        traces = self._backlog.waiting_their_turn(rows)
+        if not traces:
+            return rows
+        asked = {
+            "tenants": [tenant for tenant, _ in traces],
+            "trace_ids": [trace_id for _, trace_id in traces],
+        }
+        ended = {*typed_rows(store, tuple[str, str], load("traces_ended"), asked)}
+        return [row._replace(ended=row.trace in ended) for row in rows]

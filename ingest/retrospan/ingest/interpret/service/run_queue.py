@@ -13,13 +13,17 @@ TraceKey = tuple[str, str]
 
 
 class Touched(NamedTuple):
-    """A trace with `records` new records, the `newest` of each log among them; `home`: who passed it on, or ''."""
+    """A trace with `records` new records, the `newest` of each log among them; `home`: who passed it on, or ''.
+
+    `ended`: its root span has come, so that little will follow.
+    """
 
     tenant: str
     trace_id: str
     records: int = 0
     newest: Sequence[int] = ()
     home: str = ""
+    ended: bool = False
 
     @property
     def trace(self) -> TraceKey:
@@ -29,6 +33,11 @@ class Touched(NamedTuple):
 
 #: A trace that never falls quiet is read again after this long, once half as many records have come as it had.
 PATIENCE_SECONDS = 2.0
+#: Traces that still grow are each read again after so many times what one reading of all of them costs: together they
+#: take no more than a fifth of the time, however many they are.
+GROWING_PAUSE = 4.0
+#: A trace that was read before and of which nothing came for so long does not grow any more.
+GROWING_SECONDS = 60.0
 #: Of so many traces is known what reading them cost.
 REMEMBERED = 100_000
 #: So many traces wait in memory, about 25 MB. The warehouse knows the rest.
@@ -42,21 +51,25 @@ class _Waiting:
     records: int
     newest: Newest
     urgent: bool
+    ended: bool
 
 
 @dataclass(slots=True)
 class _Read:
-    """What a trace held when it was last read, in records, and what that cost in seconds."""
+    """What a trace held when it was last read, in records, what that cost in seconds, and when it was."""
 
     records: int = 0
     effort: float = 0.0
+    at: float = 0.0
 
 
 class RunQueue:
     """Traces with new records. Times are seconds of any one monotonic clock.
 
     A trace is due when it has been quiet for max(`quiet_seconds`, four times its last effort), or when its records grew by
-    half: the total work for a growing run stays within three times the last reading of it.
+    half: by the latter alone the total work for a growing run stays within three times the last reading of it. One that was
+    read before and whose root span has not ended will be read again in any case. It waits for its turn among all that
+    grow (`GROWING_PAUSE`), so that those which have ended are not kept waiting by those which go on.
     """
 
     def __init__(self, quiet_seconds: float, most: int = MOST_WAITING) -> None:
@@ -68,21 +81,37 @@ class RunQueue:
         # In the order of `since`: a trace that was taken and comes back is a new one.
         self._waiting: dict[TraceKey, _Waiting] = {}
         self._read: dict[TraceKey, _Read] = {}
+        self._growing: dict[TraceKey, float] = {}  # when each was last touched, in that order
+        self._growing_effort = 0.0
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def touch(self, trace: TraceKey, records: int, newest: Newest, now: float, urgent: bool = False) -> None:
+    def touch(
+        self,
+        trace: TraceKey,
+        records: int,
+        newest: Newest,
+        now: float,
+        urgent: bool = False,
+        ended: bool = False,
+    ) -> None:
         """Note new records of a trace, the newest of each log among them. What is urgent does not wait for quiet."""
+        self._note_growth(trace, now, ended)
         held = self._waiting.get(trace)
         if held is None:
             if len(self._waiting) >= self._most and not urgent:
                 self.left_out += 1
                 return
-            self._waiting[trace] = _Waiting(now, now, records, newest, urgent)
+            self._waiting[trace] = _Waiting(now, now, records, newest, urgent, ended)
         else:
             held.touched, held.records = now, held.records + records
             held.newest, held.urgent = newest_of((*held.newest, *newest)), held.urgent or urgent
+            held.ended = held.ended or ended
+
+    def waits_its_turn(self, trace: TraceKey) -> bool:
+        """Whether it makes a difference to a trace that its root span has ended: it was read, and others grow as well."""
+        return trace in self._read and self._turn > self._quiet
 
     def looked(self, found: int) -> None:
         """Note that the caller looked for up to `most` traces that are not here, and found so many."""
@@ -97,26 +126,60 @@ class RunQueue:
             taken.append((trace, held.newest))
             read = self._read.pop(trace, None) or _Read()
             read.records += held.records
+            read.at = now
             self._read[trace] = read
         while len(self._read) > REMEMBERED:
-            self._read.pop(next(iter(self._read)))
+            forgotten = next(iter(self._read))
+            self._stop_growing(forgotten)
+            self._read.pop(forgotten)
         return taken
 
     def done(self, trace: TraceKey, effort: float) -> None:
         """Note what the reading of a trace cost, for traces that keep growing."""
         if trace in self._read:
+            if trace in self._growing:
+                self._growing_effort += effort - self._read[trace].effort
             self._read[trace].effort = effort
 
     def oldest(self) -> float | None:
         """Return since when the longest waiting trace waits."""
         return next((held.since for held in self._waiting.values()), None)
 
+    def lag(self, now: float) -> float:
+        """Return how long the longest waiting trace has waited; one that grows waits from when it has its turn."""
+        for trace, held in self._waiting.items():
+            if trace not in self._growing or held.urgent:
+                return max(0.0, now - held.since)
+            if (over := now - max(held.since, self._read[trace].at + self._turn)) > 0.0:
+                return over
+        return 0.0
+
     def _is_due(self, trace: TraceKey, held: _Waiting, now: float) -> bool:
         if held.urgent:
             return True
         read = self._read.get(trace)
         effort = read.effort if read else 0.0
-        if now - held.touched >= max(self._quiet, 4 * effort):
+        is_quiet = now - held.touched >= max(self._quiet, 4 * effort)
+        if is_quiet and (read is None or held.ended or now - read.at >= self._turn):
             return True
         grown = held.records >= (read.records if read else 0) / 2
         return grown and now - held.since >= max(PATIENCE_SECONDS, self._quiet, 2 * effort)
+
+    @property
+    def _turn(self) -> float:
+        """After how many seconds a trace that grows has its turn again."""
+        return GROWING_PAUSE * self._growing_effort
+
+    def _note_growth(self, trace: TraceKey, now: float, ended: bool) -> None:
+        read = self._read.get(trace)
+        self._stop_growing(trace)
+        if read is not None and not ended:
+            self._growing[trace] = now
+            self._growing_effort += read.effort
+        while self._growing and now - (oldest := next(iter(self._growing.items())))[1] > GROWING_SECONDS:
+            self._stop_growing(oldest[0])
+
+    def _stop_growing(self, trace: TraceKey) -> None:
+        if self._growing.pop(trace, None) is not None:
+            left = self._growing_effort - self._read[trace].effort
+            self._growing_effort = max(0.0, left) if self._growing else 0.0
