@@ -1,13 +1,14 @@
-"""Statements over the view `spans` written so that the engine reads less, with the same rows.
+"""Statements over the views `spans` and `messages` written so that the engine reads less, with the same rows.
 
-Three things no view can do by itself. A list of whole rows is read by their keys (`first_rows`). A condition on one
-attribute, run or span also names the traces that may fulfil it, which indexes find. And a statement that names no column
-that interpretation gave needs no interpreted rows. Whatever is not surely the same is left as it was: this reads tokens,
-not meanings.
+Four things no view can do by itself. A list of whole spans is read by their keys (`first_rows`). A condition on one
+attribute, run or span also names the traces that may fulfil it, which indexes find; one on the text of messages the runs.
+And a statement that names no column that interpretation gave needs no interpreted rows. Whatever is not surely the same is
+left as it was: this reads tokens, not meanings.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ from retrospan.ingest.answer.lean_views import array_joins, in_selects
 from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.schemas.errors import SqlError
 
-_VIEW, _AS_SENT = "spans", "spans_as_sent"
+_VIEW, _AS_SENT, _MESSAGES = "spans", "spans_as_sent", "messages"
 #: Columns of `spans` that interpretation gives, or that show what it rendered.
 _INTERPRETED = word_set("run_id operation dialect attributes resource")
 #: What brings columns into a statement that it does not name, or another table under the view's name.
@@ -35,6 +36,10 @@ _NOT_OPERANDS = word_set(
     "select distinct all where prewhere having qualify by and or not xor on in like ilike is then when else case end "
     "between div mod partition using interval over as"
 )
+#: By what columns conditions are joined, or what they are about.
+_OF_SPANS, _OF_MESSAGES = word_set("trace_id span_id run_id attributes"), word_set("run_id content")
+#: Letters and digits that stand together in a pattern, and of how many such parts the index is asked.
+_PARTS_OF_TEXTS, _MOST_PARTS = re.compile(r"[0-9A-Za-z]{3,}"), 8
 #: The longest value that the index tells from others: it holds this much of each, in bytes.
 _INDEXED_BYTES = 200
 #: How numbers that JSON does not have, and missing values, are shown; in the table they are written otherwise.
@@ -43,7 +48,7 @@ _WORDS = frozenset({"NaN", "Infinity", "-Infinity", "null"})
 
 def narrowed(sql: str, parameters: Mapping[str, str] | None = None) -> str:
     """Return the statement as it reads less, or as it is. `sql` is one that the guard let through."""
-    if _VIEW not in sql:
+    if _VIEW not in sql and _MESSAGES not in sql:
         return sql
     found = tokens(sql)
     words = [token for token in found if token.kind != "blank"]
@@ -53,7 +58,7 @@ def narrowed(sql: str, parameters: Mapping[str, str] | None = None) -> str:
         if (of_keys := keys_first(sql)) is not None:
             before, keys, after = of_keys
             return written(tokens(f"{before}{narrowed(keys, parameters)}{after}"))
-        return written(_by_traces(_as_sent(found), parameters or {}))
+        return written(_by_index(_as_sent(found), parameters or {}))
     except SqlError:
         return sql  # tokens that touch: the statement is good as it is
 
@@ -116,17 +121,21 @@ def _is_view(found: Sequence[Token], words: Sequence[int], at: int, names: Conta
     return before.is_word("from", "join")
 
 
-def _by_traces(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Token]:
-    """Join conditions on one attribute, run or span with the traces that may fulfil them."""
+def _by_index(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Token]:
+    """Join conditions on one attribute, run, span or text with the traces or runs that may fulfil them."""
     words = [place for place, token in enumerate(found) if token.kind != "blank"]
     kept = [found[place] for place in words]
     if any(sum(token.is_word(part) for token in kept) != 1 for part in ("select", "from")):
         return list(found)
     if any(token.is_word(*_SEVERAL) for token in kept):
         return list(found)
-    views = [at for at in range(len(words)) if _is_view(found, words, at, (_VIEW, _AS_SENT))]
-    if len(views) != 1 or _goes_on(kept, views[0]) or _renames(kept):
+    views = [at for at in range(len(words)) if _is_view(found, words, at, (_VIEW, _AS_SENT, _MESSAGES))]
+    if len(views) != 1 or _goes_on(kept, views[0]):
         return list(found)
+    of_messages = kept[views[0]].value == _MESSAGES
+    if _renames(kept, _OF_MESSAGES if of_messages else _OF_SPANS):
+        return list(found)
+    added = _runs_of_text if of_messages else _traces
     pieces: list[Token] = []
     end = 0
     part = ""
@@ -135,13 +144,13 @@ def _by_traces(found: Sequence[Token], parameters: Mapping[str, str]) -> list[To
             follows = part in ("from", "prewhere") or not kept[at].is_word("where", "prewhere")
             part = kept[at].folded if follows else ""
         chooses = part in ("where", "prewhere") and words[at] >= end
-        condition = _condition(kept, at, parameters) if chooses else None
+        condition = added(kept, at, parameters) if chooses and _may_begin(kept, at) else None
         if condition is None:
             continue
-        size, traces = condition
+        size, also = condition
         begin, last = words[at], words[at + size - 1]
         pieces += [*found[end:begin], *tokens("(")]
-        pieces += [*found[begin : last + 1], *tokens(f" AND trace_id IN ({traces}))")]
+        pieces += [*found[begin : last + 1], *tokens(f" AND {also})")]
         end = last + 1
     return [*pieces, *found[end:]]
 
@@ -156,9 +165,8 @@ def _goes_on(kept: Sequence[Token], view: int) -> bool:
     return False
 
 
-def _renames(kept: Sequence[Token]) -> bool:
+def _renames(kept: Sequence[Token], used: Container[str]) -> bool:
     """Return whether a column that conditions are joined by might be something else here: an alias, or a variable."""
-    used = word_set("trace_id span_id run_id attributes")
     for token, after in pairwise(kept):
         if token.is_mark("-") and after.is_mark(">"):
             return True
@@ -170,10 +178,19 @@ def _renames(kept: Sequence[Token]) -> bool:
     return False
 
 
-def _condition(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return how many tokens a condition has that begins here, and the SELECT of the traces; None for no such."""
-    if not (kept[at - 1].is_word(*_BEFORE) or kept[at - 1].is_mark("(")):
-        return None
+def _may_begin(kept: Sequence[Token], at: int) -> bool:
+    """Return whether a condition may begin here."""
+    return kept[at - 1].is_word(*_BEFORE) or kept[at - 1].is_mark("(")
+
+
+def _ends(kept: Sequence[Token], place: int) -> bool:
+    """Return whether a condition has ended before this place."""
+    after = kept[place] if place < len(kept) else None
+    return after is None or after.is_mark(")") or after.is_word(*_AFTER)
+
+
+def _traces(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return how many tokens a condition has that begins here, and one on the traces that follows; None for no such."""
     column = kept[at].value if kept[at].kind in ("word", "name") else ""
     if column in ("run_id", "span_id"):
         place = at + 1
@@ -187,15 +204,36 @@ def _condition(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) ->
     if value is None:
         return None
     size, text, told = value
-    after = kept[place + 1 + size] if place + 1 + size < len(kept) else None
-    if not (after is None or after.is_mark(")") or after.is_word(*_AFTER)) or not told:
+    if not told or not _ends(kept, place + 1 + size):
         return None
     if column == "attributes":
         if told in _WORDS or told[0] in "[{" or len(told.encode()) > _INDEXED_BYTES or "\\" in told:
             return None
-        return place + 1 + size - at, _traces_of_attribute(kept[at + 2].text, text, told)
-    table = "canon_spans" if column == "run_id" else "raw_spans"
-    return place + 1 + size - at, f"SELECT trace_id FROM {DATABASE}.{table} WHERE {column} = {text}"
+        traces = _traces_of_attribute(kept[at + 2].text, text, told)
+    else:
+        table = "canon_spans" if column == "run_id" else "raw_spans"
+        traces = f"SELECT trace_id FROM {DATABASE}.{table} WHERE {column} = {text}"
+    return place + 1 + size - at, f"trace_id IN ({traces})"
+
+
+def _runs_of_text(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return the same of `content LIKE …`, and a condition on the runs, by the index `by_word` of canon_values."""
+    if kept[at].value != "content" or kept[at].kind not in ("word", "name") or at + 2 >= len(kept):
+        return None
+    if not kept[at + 1].is_word("like", "ilike"):
+        return None
+    value = _value(kept, at + 2, parameters)
+    if value is None or not _ends(kept, at + 2 + value[0]):
+        return None
+    size, text, told = value
+    like = kept[at + 1].folded.upper()
+    texts = [text]
+    if "\\" not in told:
+        # What has a word has its parts. The index knows words, and a text may begin and end in the middle of one.
+        parts = sorted({*_PARTS_OF_TEXTS.findall(told)}, key=len, reverse=True)
+        texts += [f"'%{part}%'" for part in parts[:_MOST_PARTS]]
+    found = " AND ".join(f"json {like} {one}" for one in texts)
+    return 2 + size, f"run_id IN (SELECT run_id FROM {DATABASE}.canon_values WHERE {found})"
 
 
 def _is_key(kept: Sequence[Token], at: int) -> bool:
