@@ -46,14 +46,17 @@ def test_what_interpretation_gave_is_left_out_where_nobody_names_it() -> None:
 
 
 def test_a_text_of_messages_names_its_runs_by_the_parts_that_an_index_knows() -> None:
-    assert narrowed("SELECT role FROM messages WHERE content LIKE '%und order 4711 at%' LIMIT 5") == (
-        "SELECT role FROM messages WHERE (content LIKE '%und order 4711 at%' AND run_id IN (SELECT run_id "
-        "FROM retrospan.canon_values WHERE json LIKE '%und order 4711 at%' AND json LIKE '%order%' "
-        "AND json LIKE '%4711%' AND json LIKE '%und%')) LIMIT 5"
+    assert narrowed("SELECT role FROM messages WHERE content LIKE '%und order of%' LIMIT 5") == (
+        "SELECT role FROM messages WHERE (content LIKE '%und order of%' AND run_id IN (SELECT run_id "
+        "FROM retrospan.canon_values WHERE json LIKE '%und order of%')) LIMIT 5"
     )
-    assert narrowed("SELECT role FROM messages WHERE content ILIKE {v:String}", {"v": "%50\\% off%"}).endswith(
-        "run_id IN (SELECT run_id FROM retrospan.canon_values WHERE json ILIKE {v:String}))"
+    assert narrowed("SELECT role FROM messages WHERE content LIKE '%fund wind%'") == (
+        "SELECT role FROM messages WHERE (content LIKE '%fund wind%' AND run_id IN (SELECT run_id "
+        "FROM retrospan.canon_values WHERE json LIKE '%fund wind%' AND json LIKE '%fund%' AND json LIKE '%wind%'))"
     )
+    assert narrowed(
+        "SELECT role FROM messages WHERE content ILIKE {v:String}", {"v": "%50\\% off%"}
+    ).endswith("run_id IN (SELECT run_id FROM retrospan.canon_values WHERE json ILIKE {v:String}))")
 
 
 def test_whole_rows_are_read_by_the_keys_of_those_that_come_first() -> None:

@@ -38,8 +38,9 @@ _NOT_OPERANDS = word_set(
 )
 #: By what columns conditions are joined, or what they are about.
 _OF_SPANS, _OF_MESSAGES = word_set("trace_id span_id run_id attributes"), word_set("run_id content")
-#: Letters and digits that stand together in a pattern, and of how many such parts the index is asked.
-_PARTS_OF_TEXTS, _MOST_PARTS = re.compile(r"[0-9A-Za-z]{3,}"), 8
+#: A word as the index `by_word` has it, whole in a pattern; and what may be a part of one, and how many are looked for.
+_WHOLE_WORD = re.compile(r"(?<=[^0-9A-Za-z%_])[0-9A-Za-z]+(?=[^0-9A-Za-z%_])")
+_PARTS_OF_WORDS, _MOST_PARTS = re.compile(r"[0-9A-Za-z]{3,}"), 2
 #: The longest value that the index tells from others: it holds this much of each, in bytes.
 _INDEXED_BYTES = 200
 #: How numbers that JSON does not have, and missing values, are shown; in the table they are written otherwise.
@@ -228,9 +229,9 @@ def _runs_of_text(kept: Sequence[Token], at: int, parameters: Mapping[str, str])
     size, text, told = value
     like = kept[at + 1].folded.upper()
     texts = [text]
-    if "\\" not in told:
-        # What has a word has its parts. The index knows words, and a text may begin and end in the middle of one.
-        parts = sorted({*_PARTS_OF_TEXTS.findall(told)}, key=len, reverse=True)
+    if "\\" not in told and _WHOLE_WORD.search(told) is None:
+        # What has a text has its parts. Of a pattern without a whole word the engine looks for one part only.
+        parts = sorted(sorted({*_PARTS_OF_WORDS.findall(told)}), key=len, reverse=True)
         texts += [f"'%{part}%'" for part in parts[:_MOST_PARTS]]
     found = " AND ".join(f"json {like} {one}" for one in texts)
     return 2 + size, f"run_id IN (SELECT run_id FROM {DATABASE}.canon_values WHERE {found})"
