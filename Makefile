@@ -27,7 +27,7 @@ test-long: $(BIN)/.ready  ## also run the long tests (half an hour): kill -9 und
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
 
 test-elsewhere: $(BIN)/.ready  ## run the tests in an environment whose Python has nothing that only Linux has
-	@UV_PROJECT_ENVIRONMENT=.venv-elsewhere $(UV) sync --quiet --frozen --extra embedded --extra frames --python $(PYTHON)
+	@UV_PROJECT_ENVIRONMENT=.venv-elsewhere $(UV) sync --quiet --frozen --extra embedded --extra frames --extra mcp --python $(PYTHON)
 	@cp tests/elsewhere/without_linux.py tests/elsewhere/without_linux.pth .venv-elsewhere/lib/python3*/site-packages/
 	@.venv-elsewhere/bin/pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
@@ -72,5 +72,5 @@ $(BIN)/.demo: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 
 $(BIN)/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 	@echo "installing into $(VENV) (once; about 475 MB to download, 1.5 GB on disk, most of it the embedded ClickHouse)"
-	@$(UV) sync --quiet --frozen --extra embedded --extra frames --python $(PYTHON)
+	@$(UV) sync --quiet --frozen --extra embedded --extra frames --extra mcp --python $(PYTHON)
 	@touch $@

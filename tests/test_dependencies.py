@@ -102,8 +102,17 @@ def test_the_exporter_needs_the_base_and_for_grpc_its_extra() -> None:
 
 def test_the_collector_needs_what_its_extras_declare() -> None:
     used = imports("ingest", "queries") - BASE
-    assert used - EXTRAS["embedded"] - EXTRAS["frames"] == EXTRAS["server"] - WITHOUT_IMPORT.keys()
+    of_assistants = EXTRAS["mcp"] - EXTRAS["server"]
+    others = EXTRAS["embedded"] | EXTRAS["frames"] | of_assistants
+    assert used - others == EXTRAS["server"] - WITHOUT_IMPORT.keys()
     assert EXTRAS["embedded"] - WITHOUT_IMPORT.keys() <= used
+    assert EXTRAS["mcp"] <= imports("ingest/retrospan/ingest/mcp")
+    users = [
+        file
+        for file in (TOP / "ingest").rglob("*.py")
+        if of_assistants & {*map(distribution_of, modules(file))}
+    ]
+    assert {file.parent.name for file in users} == {"mcp"}
 
 
 def test_only_the_python_interface_needs_what_frames_declare() -> None:

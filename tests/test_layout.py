@@ -124,6 +124,7 @@ FOLDERS = {
     "load": {"load/sql", "log", "otlp", "warehouse"},
     "load/sql": set[str](),
     "log": set[str](),
+    "mcp": {"cli", "cli/terminal"},
     "otlp": set[str](),
     "receive": {"access", "http", "log", "otlp", "redact"},
     "redact": {"otlp"},

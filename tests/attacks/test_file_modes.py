@@ -78,6 +78,7 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
         "diff": [["diff", run, other]],
         "loops": [["loops"]],
         "drift": [["drift", "--baseline", "2d..1d", "--candidate", "1d.."]],
+        "mcp": [["mcp"]],
         "spool": [["spool", "send", str(spool)]],
         "sql": [["sql", "SELECT count() FROM spans"]],
         "export": [["export", run, "--otlp", str(tmp_path / "run.pb")]],
@@ -97,6 +98,7 @@ def ask(url: str, words: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *words],
         env={**os.environ, "RETROSPAN_URL": url},
+        stdin=subprocess.DEVNULL,
         umask=0,
         capture_output=True,
         text=True,

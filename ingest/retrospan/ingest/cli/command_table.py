@@ -32,6 +32,7 @@ COMMANDS = {
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),
     "drift": Command(ASK, "whether runs behave differently from earlier ones"),
     "sql": Command(ASK, "any read-only SQL over the views"),
+    "mcp": Command(ASK, "the same questions as tools for an assistant (Model Context Protocol)"),
     "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
     "flag": Command(MEND, "mark a run as worth keeping"),
     "hold": Command(MEND, "forbid deleting a run, forever or until a time"),
@@ -48,7 +49,11 @@ COMMANDS = {
 
 
 #: Modules of commands that are not in `cli/commands`. The last is a distribution of its own.
-_ELSEWHERE = {"demo": "retrospan.ingest.demo.command", "torture": "retrospan.torture.command"}
+_ELSEWHERE = {
+    "demo": "retrospan.ingest.demo.command",
+    "mcp": "retrospan.ingest.mcp.command",
+    "torture": "retrospan.torture.command",
+}
 
 
 class Module(Protocol):

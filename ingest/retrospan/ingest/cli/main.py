@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
-from retrospan.ingest.cli.terminal.arguments import UsageError
+from retrospan.ingest.cli.terminal.arguments import UsageError, before_dashes
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.text import nearest
 from retrospan.schemas.errors import MissingExtra, RetrospanError
@@ -23,7 +23,7 @@ JOB = "What AI agents did, what they knew, where an answer came from, and why tw
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; return its exit code. Never raises for what the user or the world did."""
     words = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in words
+    debug = "--debug" in before_dashes(words)
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -56,6 +56,8 @@ def _extra_of(module: str, words: Sequence[str]) -> str:
     """Return the extra that brings a module: with a server named, ClickHouse need not be brought along."""
     if module in ("polars", "pandas", "pyarrow"):
         return "frames"
+    if words[:1] == ["mcp"]:
+        return "mcp"
     named = (
         any(word.partition("=")[0] == "--warehouse" for word in words) or "RETROSPAN_WAREHOUSE" in os.environ
     )

@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the parsed words. Raises UsageError."""
-        if any(word in ("-h", "--help") for word in _before_dashes(words)):
+        if any(word in ("-h", "--help") for word in before_dashes(words)):
             return argparse.Namespace(help=True, debug=False)
         try:
             parsed, unknown = self.parse_known_args(list(words))
@@ -125,7 +125,7 @@ class Parser(argparse.ArgumentParser):
         return "\n".join(parts) + "\n"
 
 
-def _before_dashes(words: Sequence[str]) -> Sequence[str]:
+def before_dashes(words: Sequence[str]) -> Sequence[str]:
     return words[: words.index("--")] if "--" in words else words
 
 

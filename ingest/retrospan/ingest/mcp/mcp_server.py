@@ -1,0 +1,120 @@
+"""The server: tools listed and called, over standard input and output or over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from mcp import types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from retrospan.ingest.mcp.answer_text import answer_text, remarks
+from retrospan.ingest.mcp.command_runs import SECONDS, CommandRuns
+from retrospan.ingest.mcp.tools import BY_NAME, CHARACTERS, INSTRUCTIONS, TOOLS, Tool
+
+#: What requests over HTTP may be addressed to, beside what is asked for.
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_Context = ServerRequestContext[Any, Any]
+
+
+class McpServer:
+    """Answers with what the commands print. Every right is that of the token with which the SQL port is asked."""
+
+    def __init__(self, runs: CommandRuns, version: str) -> None:
+        self._runs = runs
+        self.server: Server[Any] = Server(
+            "retrospan",
+            version=version,
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
+
+    async def serve_stdio(self) -> None:
+        """Serve one client on standard input and output, until it hangs up."""
+        async with stdio_server() as (read, write):
+            await self.server.run(read, write, self.server.create_initialization_options())
+
+    def http_app(self, names: Sequence[str]) -> Starlette:
+        """Return the application that serves any number of clients at `/mcp`.
+
+        Only requests addressed to this machine or to `names` are taken: a page in a browser cannot reach it under
+        another name. Each request brings its own token; that of this process is not used.
+        """
+        hosts = [*_LOOPBACK, *names]
+        return self.server.streamable_http_app(
+            json_response=True,
+            stateless_http=True,
+            transport_security=TransportSecuritySettings(
+                enable_dns_rebinding_protection=True,
+                allowed_hosts=[allowed for host in hosts for allowed in (host, f"{host}:*")],
+                allowed_origins=[
+                    f"{scheme}://{allowed}"
+                    for host in hosts
+                    for scheme in ("http", "https")
+                    for allowed in (host, f"{host}:*")
+                ],
+            ),
+        )
+
+    async def _list(
+        self, context: _Context, parameters: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        del context, parameters
+        return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
+
+    async def _call(self, context: _Context, parameters: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = BY_NAME.get(parameters.name)
+        if tool is None:
+            return _failed(f"There is no tool {parameters.name!r}. Tools: {', '.join(BY_NAME)}.")
+        given = parameters.arguments or {}
+        wrong = [*Draft202012Validator(tool.schema).iter_errors(given)]
+        if wrong:
+            return _failed(f"{tool.name}: {_worded(tool, wrong[0].message, [*wrong[0].absolute_path])}")
+        try:
+            run = await self._runs.run(tool.words(given), _token(context))
+        except TimeoutError:
+            return _failed(f"{tool.name}: no answer after {SECONDS:.0f} s. Ask for less.")
+        if run.code != 0:
+            return _failed("\n".join(remarks(run.explained) or [f"{tool.name} ended with {run.code}."]))
+        text = answer_text(
+            tool.name,
+            given,
+            run.output,
+            run.explained,
+            is_whole=run.is_whole,
+            most=given.get("max_characters", CHARACTERS),
+        )
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+
+def _listed(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        description=tool.job,
+        input_schema=tool.schema,
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
+
+
+def _failed(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+def _worded(tool: Tool, message: str, path: Sequence[str | int]) -> str:
+    place = f"{'.'.join(map(str, path))}: " if path else ""
+    return f"{place}{message[:500]}. Arguments: {', '.join(tool.schema['properties'])}."
+
+
+def _token(context: _Context) -> str | None:
+    """Return the token of a request over HTTP, '' if it has none; None for what comes over standard input."""
+    request = context.request
+    if request is None:
+        return None
+    scheme, _, token = str(request.headers.get("authorization", "")).partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""

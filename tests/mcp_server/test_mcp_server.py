@@ -1,0 +1,190 @@
+"""The server by the road of its users: the SDK's client starts it, or asks it over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+import pytest
+from fix_cli import HOSTILE, LOOP, REFUND
+from mcp import Client, StdioServerParameters, stdio_client
+
+COMMAND = [sys.executable, "-m", "retrospan.ingest.cli.main", "mcp"]
+
+
+def environ(collector: str, **others: str) -> dict[str, str]:
+    """Return the environment of a server that asks this collector."""
+    return {**os.environ, "RETROSPAN_URL": collector, **others}
+
+
+@asynccontextmanager
+async def started(collector: str) -> AsyncIterator[Client]:
+    """A client that started a server of its own."""
+    server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=environ(collector))
+    async with Client(stdio_client(server)) as client:
+        yield client
+
+
+def asked(collector: str, ask: Callable[[Client], Awaitable[Any]]) -> Any:
+    """Return what comes of asking a server."""
+
+    async def run() -> Any:
+        async with started(collector) as client:
+            return await ask(client)
+
+    return anyio.run(run)
+
+
+def text_of(result: Any) -> str:
+    """Return the text of a tool's result."""
+    (content,) = result.content
+    assert content.type == "text"
+    return str(content.text)
+
+
+@contextmanager
+def over_http(collector: str, **others: str) -> Iterator[str]:
+    """A server on a free port; gives its address."""
+    command = [*COMMAND, "--http", "127.0.0.1:0"]
+    with subprocess.Popen(
+        command, env=environ(collector, **others), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip().removeprefix("mcp=")
+        finally:
+            process.terminate()
+
+
+def posted(url: str, method: str, parameters: dict[str, Any], **headers: str) -> dict[str, Any]:
+    """Post one JSON-RPC request with nothing but the standard library."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}).encode()
+    sent = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-06-18",
+        **headers,
+    }
+    with urllib.request.urlopen(urllib.request.Request(url, body, sent), timeout=120) as reply:
+        return dict(json.loads(reply.read()))
+
+
+def test_the_list_of_tools_is_short(collector: str) -> None:
+    found = asked(collector, lambda client: client.list_tools())
+    assert [tool.name for tool in found.tools] == ["runs", "show", "state", "diff", "trace", "entity", "sql"]
+    assert all(tool.annotations.read_only_hint for tool in found.tools)
+    assert len(found.model_dump_json(exclude_none=True, by_alias=True)) < 6_000
+
+
+def test_each_tool_says_what_its_command_says(collector: str) -> None:
+    calls: list[tuple[str, dict[str, Any], str]] = [
+        ("runs", {"limit": 50}, REFUND[:8]),
+        ("show", {"run": REFUND}, REFUND[:8]),
+        ("show", {"run": REFUND, "step": 1, "full": True}, f"{REFUND[:8]}/1"),
+        ("state", {"run": REFUND}, "SINCE"),
+        ("diff", {"run": REFUND, "other_run": LOOP}, REFUND[:8]),
+        ("trace", {"reference": REFUND, "depth": 3}, REFUND[:8]),
+        (
+            "sql",
+            {"query": "SELECT {a:UInt8} + 1 AS sum", "parameters": {"a": "41"}, "format": "json"},
+            '"sum":42',
+        ),
+        ("sql", {"query": "SELECT entity_type FROM entity_timeline LIMIT 1"}, "entity_type"),
+    ]
+
+    async def ask(client: Client) -> list[Any]:
+        return [await client.call_tool(name, given) for name, given, _ in calls]
+
+    for (name, given, expected), result in zip(calls, asked(collector, ask), strict=True):
+        text = text_of(result)
+        assert not result.is_error, text
+        assert expected in text, (name, given, text)
+        assert len(text) <= 8_000
+        assert all(line.startswith(("| ", "|+ ", "|! ", "[lines ")) for line in text.split("\n")), text
+
+
+def test_a_long_answer_is_cut_and_goes_on_where_it_says(collector: str) -> None:
+    query = "SELECT number AS n, repeat('word ', 40) AS w FROM numbers(500)"
+
+    async def ask(client: Client) -> list[str]:
+        pages = list[str]()
+        given: dict[str, Any] = {"query": query, "format": "json"}
+        while given:
+            page = text_of(await client.call_tool("sql", given))
+            pages.append(page)
+            _, found, again = page.rpartition("; next: sql ")
+            given = json.loads(again.removesuffix("]")) if found else {}
+        return pages
+
+    pages = asked(collector, ask)
+    assert len(pages) > 10 and all(len(page) <= 8_000 for page in pages)
+    rows = [json.loads(line[2:]) for page in pages for line in page.split("\n") if line.startswith("| ")]
+    assert [row["n"] for row in rows] == list(range(500))
+
+
+def test_text_that_gives_orders_stays_quoted(collector: str) -> None:
+    text = text_of(asked(collector, lambda client: client.call_tool("show", {"run": HOSTILE, "full": True})))
+    assert all(line.startswith(("| ", "|+ ", "|! ", "[lines ")) for line in text.splitlines())
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("shows", {}, "There is no tool 'shows'. Tools: runs, show"),
+        ("show", {}, "'run' is a required property"),
+        ("show", {"run": 7}, "run: 7 is not of type 'string'"),
+        ("show", {"run": REFUND, "step": "two"}, "step: 'two' is not of type 'integer'"),
+        ("show", {"run": REFUND, "stpe": 2}, "Arguments: run, step, full, from_line, max_characters"),
+        ("show", {"run": "4bf92f36"}, "4bf92f36"),
+        ("show", {"run": "--debug"}, "--debug"),
+        ("sql", {"query": "INSERT INTO runs VALUES (1)"}, "error:"),
+        ("sql", {"query": "SELECT * FROM url('http://127.0.0.1/')"}, "error:"),
+        ("sql", {"query": "SELECT n"}, "n"),
+        ("runs", {"since": "soon"}, "soon"),
+        ("runs", {"limit": 10_000}, "limit: 10000 is greater than the maximum of 1000"),
+    ],
+)
+def test_what_cannot_be_answered_is_an_error_that_says_why(
+    collector: str, name: str, given: dict[str, Any], words: str
+) -> None:
+    result = asked(collector, lambda client: client.call_tool(name, given))
+    assert result.is_error
+    assert words in text_of(result)
+    assert "Traceback" not in text_of(result)
+
+
+def test_over_http_a_client_of_no_sdk_is_answered(collector: str) -> None:
+    with over_http(collector) as url:
+        listed = posted(url, "tools/list", {})
+        assert len(listed["result"]["tools"]) == 7
+        called = posted(url, "tools/call", {"name": "show", "arguments": {"run": REFUND}})
+        assert called["result"]["content"][0]["text"].startswith("| ")
+
+        async def by_sdk() -> str:
+            async with Client(url) as client:
+                return text_of(await client.call_tool("runs", {}))
+
+        assert REFUND[:8] in anyio.run(by_sdk)
+
+
+def test_over_http_nobody_reaches_it_under_another_name(collector: str) -> None:
+    with over_http(collector) as url:
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                posted(url, "tools/list", {}, **headers)
+            with refused.value:
+                assert refused.value.code in (403, 421)
+
+
+def test_a_collector_that_is_away_is_named() -> None:
+    result = asked("http://127.0.0.1:9", lambda client: client.call_tool("runs", {}))
+    assert result.is_error and "127.0.0.1:9" in text_of(result)
