@@ -52,15 +52,15 @@ def java_program() -> Words:
     return [_tool("java"), "-cp", f"{place}/jars/*:{place}", "Reads"]
 
 
-def node_program() -> Words:
-    """The command of the program for Node, with the packages of its lock."""
+def node_program(program: str = "reads.mjs") -> Words:
+    """The command of a program for Node, with the packages of the lock beside it."""
     node, npm = _tool("node"), _tool("npm")
     _require(node, "20", "--version")
 
     def make(place: Path) -> None:
         _fetch(place, npm, "ci", "--silent", "--ignore-scripts")
 
-    return [node, _made_of("node", [], make) / "reads.mjs"]
+    return [node, _made_of("node", [], make) / program]
 
 
 def go_program() -> Words:
