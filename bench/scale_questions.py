@@ -200,6 +200,16 @@ _LISTS = (
         _ATTRIBUTE,
     ),
     Question(
+        "texts: a rare text",
+        "SELECT run_id, kind, step FROM texts WHERE text ILIKE '%{order}%' ORDER BY at DESC LIMIT 20",
+        _ATTRIBUTE,
+    ),
+    Question(
+        "texts: a phrase nowhere",
+        "SELECT run_id, kind, step FROM texts WHERE text ILIKE '%no such words {number}%' ORDER BY at DESC LIMIT 20",
+        _ATTRIBUTE,
+    ),
+    Question(
         "tools: a text in results",
         "SELECT run_id, tool_name FROM tool_calls WHERE result LIKE '%no such words {number}%' LIMIT 20",
         _LIST,

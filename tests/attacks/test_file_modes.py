@@ -76,6 +76,7 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
         "entity": [["entity", "config/none"]],
         "trace": [["trace", run]],
         "diff": [["diff", run, other]],
+        "find": [["find", "anything"]],
         "loops": [["loops"]],
         "drift": [["drift", "--baseline", "2d..1d", "--candidate", "1d.."]],
         "mcp": [["mcp"]],

@@ -22,6 +22,7 @@ ASKS_THE_COLLECTOR: Mapping[str, list[str]] = {
     "entity": ["record/C-1042"],
     "trace": [REFUND],
     "diff": [REFUND, HELD],
+    "find": ["refund"],
     "loops": [],
     "drift": ["--baseline", "2000-01-01..2000-01-02", "--candidate", "2000-01-02..2100-01-01"],
     "sql": ["SELECT count() FROM runs"],

@@ -82,6 +82,12 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT 'x' AS run_id FROM messages WHERE content LIKE '%done%' ORDER BY ALL", False),
     ("SELECT m.content FROM messages AS m INNER JOIN runs USING (run_id) WHERE content LIKE '%done%' ORDER BY ALL", False),
     ("SELECT content FROM (SELECT role AS content FROM messages) WHERE content LIKE '%user%' ORDER BY ALL", False),
+    ("SELECT run_id, kind, role, tool_name, step, text FROM texts WHERE text LIKE '%done b%' ORDER BY ALL", True),
+    ("SELECT run_id, kind, text FROM texts WHERE text ILIKE '%\"Q\"%' OR kind = 'result' ORDER BY ALL", True),
+    ("SELECT count() FROM texts WHERE NOT text LIKE {v:String}", True),
+    ("SELECT count() FROM texts WHERE text NOT LIKE '%a%'", False),
+    ("SELECT text AS said FROM texts WHERE said LIKE '%a%' ORDER BY ALL", False),
+    ("SELECT kind AS text FROM texts WHERE text LIKE '%message%' ORDER BY ALL", False),
     # Whole rows by their keys.
     ("SELECT * FROM spans ORDER BY started_at DESC, trace_id, span_id LIMIT 2", True),
     ("SELECT * FROM spans ORDER BY trace_id DESC, span_id LIMIT 2 OFFSET 1", True),

@@ -1,33 +1,32 @@
-"""Statements over the views `spans` and `messages` written so that the engine reads less, with the same rows.
+"""Statements over the views `spans`, `messages` and `texts` written so that the engine reads less, with the same rows.
 
 Four things no view can do by itself. A list of whole spans is read by their keys (`first_rows`). A condition on one
-attribute, run or span also names the traces that may fulfil it, which indexes find; one on the text of messages the runs.
+attribute, run or span also names the traces that may fulfil it, which indexes find; one on a text the runs.
 And a statement that names no column that interpretation gave needs no interpreted rows. Whatever is not surely the same is
 left as it was: this reads tokens, not meanings.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.answer.allowlist import DATABASE, word_set
 from retrospan.ingest.answer.first_rows import keys_first
+from retrospan.ingest.answer.index_conditions import AFTER, runs_of_message, runs_of_text, traces_of
 from retrospan.ingest.answer.lean_views import array_joins, in_selects
 from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.schemas.errors import SqlError
 
-_VIEW, _AS_SENT, _MESSAGES = "spans", "spans_as_sent", "messages"
+_VIEW, _AS_SENT, _MESSAGES, _TEXTS = "spans", "spans_as_sent", "messages", "texts"
 #: Columns of `spans` that interpretation gives, or that show what it rendered.
 _INTERPRETED = word_set("run_id operation dialect attributes resource")
 #: What brings columns into a statement that it does not name, or another table under the view's name.
 _UNNAMED = word_set("columns apply except replace natural identifier with")
 #: What makes it unsure which table a column belongs to.
 _SEVERAL = word_set("join with union intersect except array global using between")
-#: What may stand before a condition, and what after it.
+#: What may stand before a condition.
 _BEFORE = word_set("where prewhere and or not")
-_AFTER = word_set("and or group order limit offset settings format having union window qualify")
 #: What begins a part of a statement. Conditions are joined in one part alone, where rows are chosen: elsewhere they
 #: give columns their names, or may not name a trace.
 _PARTS = word_set("select from where prewhere group having order limit offset settings window qualify")
@@ -37,19 +36,13 @@ _NOT_OPERANDS = word_set(
     "between div mod partition using interval over as"
 )
 #: By what columns conditions are joined, or what they are about.
-_OF_SPANS, _OF_MESSAGES = word_set("trace_id span_id run_id attributes"), word_set("run_id content")
-#: A word as the index `by_word` has it, whole in a pattern; and what may be a part of one, and how many are looked for.
-_WHOLE_WORD = re.compile(r"(?<=[^0-9A-Za-z%_])[0-9A-Za-z]+(?=[^0-9A-Za-z%_])")
-_PARTS_OF_WORDS, _MOST_PARTS = re.compile(r"[0-9A-Za-z]{3,}"), 2
-#: The longest value that the index tells from others: it holds this much of each, in bytes.
-_INDEXED_BYTES = 200
-#: How numbers that JSON does not have, and missing values, are shown; in the table they are written otherwise.
-_WORDS = frozenset({"NaN", "Infinity", "-Infinity", "null"})
+_OF_SPANS = word_set("trace_id span_id run_id attributes")
+_OF_TEXTS = {_MESSAGES: word_set("run_id content"), _TEXTS: word_set("run_id text")}
 
 
 def narrowed(sql: str, parameters: Mapping[str, str] | None = None) -> str:
     """Return the statement as it reads less, or as it is. `sql` is one that the guard let through."""
-    if _VIEW not in sql and _MESSAGES not in sql:
+    if not any(view in sql for view in (_VIEW, _MESSAGES, _TEXTS)):
         return sql
     found = tokens(sql)
     words = [token for token in found if token.kind != "blank"]
@@ -105,7 +98,7 @@ def _is_inside_a_name(found: Sequence[Token], words: Sequence[int], at: int) -> 
 
 def _is_alias(token: Token) -> bool:
     """Return whether a word after a table is a name for it. What may be either is taken for one: nothing is lost."""
-    return token.kind == "word" and token.folded not in _AFTER | word_set(
+    return token.kind == "word" and token.folded not in AFTER | word_set(
         "where prewhere final sample join inner left right full cross any all semi anti asof on array global except "
         "intersect"
     )
@@ -130,13 +123,14 @@ def _by_index(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Tok
         return list(found)
     if any(token.is_word(*_SEVERAL) for token in kept):
         return list(found)
-    views = [at for at in range(len(words)) if _is_view(found, words, at, (_VIEW, _AS_SENT, _MESSAGES))]
+    named = (_VIEW, _AS_SENT, _MESSAGES, _TEXTS)
+    views = [at for at in range(len(words)) if _is_view(found, words, at, named)]
     if len(views) != 1 or _goes_on(kept, views[0]):
         return list(found)
-    of_messages = kept[views[0]].value == _MESSAGES
-    if _renames(kept, _OF_MESSAGES if of_messages else _OF_SPANS):
+    view = kept[views[0]].value
+    if _renames(kept, _OF_TEXTS.get(view, _OF_SPANS)):
         return list(found)
-    added = _runs_of_text if of_messages else _traces
+    added = {_MESSAGES: runs_of_message, _TEXTS: runs_of_text}.get(view, traces_of)
     pieces: list[Token] = []
     end = 0
     part = ""
@@ -182,84 +176,3 @@ def _renames(kept: Sequence[Token], used: Container[str]) -> bool:
 def _may_begin(kept: Sequence[Token], at: int) -> bool:
     """Return whether a condition may begin here."""
     return kept[at - 1].is_word(*_BEFORE) or kept[at - 1].is_mark("(")
-
-
-def _ends(kept: Sequence[Token], place: int) -> bool:
-    """Return whether a condition has ended before this place."""
-    after = kept[place] if place < len(kept) else None
-    return after is None or after.is_mark(")") or after.is_word(*_AFTER)
-
-
-def _traces(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return how many tokens a condition has that begins here, and one on the traces that follows; None for no such."""
-    column = kept[at].value if kept[at].kind in ("word", "name") else ""
-    if column in ("run_id", "span_id"):
-        place = at + 1
-    elif column == "attributes" and _is_key(kept, at):
-        place = at + 4
-    else:
-        return None
-    if place + 1 >= len(kept) or not kept[place].is_mark("="):
-        return None
-    value = _value(kept, place + 1, parameters)
-    if value is None:
-        return None
-    size, text, told = value
-    if not told or not _ends(kept, place + 1 + size):
-        return None
-    if column == "attributes":
-        if told in _WORDS or told[0] in "[{" or len(told.encode()) > _INDEXED_BYTES or "\\" in told:
-            return None
-        traces = _traces_of_attribute(kept[at + 2].text, text, told)
-    else:
-        table = "canon_spans" if column == "run_id" else "raw_spans"
-        traces = f"SELECT trace_id FROM {DATABASE}.{table} WHERE {column} = {text}"
-    return place + 1 + size - at, f"trace_id IN ({traces})"
-
-
-def _runs_of_text(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return the same of `content LIKE …`, and a condition on the runs, by the index `by_word` of canon_values."""
-    if kept[at].value != "content" or kept[at].kind not in ("word", "name") or at + 2 >= len(kept):
-        return None
-    if not kept[at + 1].is_word("like", "ilike"):
-        return None
-    value = _value(kept, at + 2, parameters)
-    if value is None or not _ends(kept, at + 2 + value[0]):
-        return None
-    size, text, told = value
-    like = kept[at + 1].folded.upper()
-    texts = [text]
-    if "\\" not in told and _WHOLE_WORD.search(told) is None:
-        # What has a text has its parts. Of a pattern without a whole word the engine looks for one part only.
-        parts = sorted(sorted({*_PARTS_OF_WORDS.findall(told)}), key=len, reverse=True)
-        texts += [f"'%{part}%'" for part in parts[:_MOST_PARTS]]
-    found = " AND ".join(f"json {like} {one}" for one in texts)
-    return 2 + size, f"run_id IN (SELECT run_id FROM {DATABASE}.canon_values WHERE {found})"
-
-
-def _is_key(kept: Sequence[Token], at: int) -> bool:
-    key = kept[at + 1 : at + 4]
-    return len(key) == 3 and key[0].is_mark("[") and key[1].kind == "string" and key[2].is_mark("]")
-
-
-def _value(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str, str] | None:
-    """Return the number of tokens, their text and what it says; None when it is not one text."""
-    if kept[at].kind == "string":
-        return 1, kept[at].text, kept[at].value
-    mark = kept[at : at + 5]
-    if len(mark) == 5 and mark[0].is_mark("{") and mark[2].is_mark(":") and mark[4].is_mark("}"):
-        told = parameters.get(mark[1].value)
-        if told is not None and mark[3].value == "String":
-            return 5, "".join(token.text for token in mark), told
-    return None
-
-
-def _traces_of_attribute(key: str, value: str, told: str) -> str:
-    """Return the SELECT of the traces that may hold the attribute, by the index `by_attribute` of raw_spans."""
-    texts = [value]
-    if told.endswith(".0"):
-        # A double that is a whole number has its point only where it is shown.
-        texts.append(f"substring({value}, 1, {len(told.encode()) - 2})")
-    hashes = "arrayMap((k, v) -> sipHash64(k, substring(v, 1, 200)), attributes.key, attributes.value)"
-    found = " OR ".join(f"has({hashes}, sipHash64({key}, {text}))" for text in texts)
-    return f"SELECT trace_id FROM {DATABASE}.raw_spans WHERE {found}"

@@ -29,6 +29,7 @@ COMMANDS = {
     "entity": Command(ASK, "what changed on an entity and who changed it, or its state at a time"),
     "trace": Command(ASK, "where an answer, a step or a value came from"),
     "diff": Command(ASK, "where two runs diverge, and why"),
+    "find": Command(ASK, "where something was said: in messages, arguments, results and errors"),
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),
     "drift": Command(ASK, "whether runs behave differently from earlier ones"),
     "sql": Command(ASK, "any read-only SQL over the views"),

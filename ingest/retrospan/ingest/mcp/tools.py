@@ -177,7 +177,7 @@ TOOLS = (
     ),
     Tool(
         "sql",
-        "One read-only ClickHouse SELECT over the views: runs, steps, model_calls, tool_calls, messages, failures, "
+        "One read-only ClickHouse SELECT over the views: runs, steps, model_calls, tool_calls, messages, texts, failures, "
         "loops, retries, spans, drift(…) and others. SHOW TABLES lists them, DESCRIBE TABLE x its columns with their "
         "meaning. Use LIMIT, and {name:Type} for values.",
         {

@@ -1,0 +1,53 @@
+-- title: Texts that hold words: messages, arguments, results and errors, newest first
+-- params: pattern String (what ILIKE finds, and more), words Array(String) (all must be there), escaped Array(String) (the same as JSON writes them), exact UInt8 (1: case matters), since DateTime64(9, 'UTC'), run_id String, agent String, kind String, role String, tool String ('' = any), whole UInt8 (1: texts uncut), most UInt32 (rows)
+-- returns: one row per text, the columns of the view texts; `shown` is the text around the first word, or the whole text
+SELECT
+    run_id,
+    kind,
+    role,
+    agent_name,
+    tool_name,
+    step,
+    model_call,
+    tool_call,
+    at,
+    if(
+        {whole:UInt8} = 1,
+        text,
+        substringUTF8(
+            text,
+            greatest(
+                1,
+                toInt64(
+                    greatest(
+                        positionCaseInsensitiveUTF8(text, {words:Array(String)}[1]),
+                        positionCaseInsensitiveUTF8(text, {escaped:Array(String)}[1])
+                    )
+                ) - 60
+            ),
+            400
+        )
+    ) AS shown,
+    lengthUTF8(text) AS characters
+FROM texts
+WHERE text ILIKE {pattern:String}
+    AND if(
+        {exact:UInt8} = 1,
+        arrayMin(multiSearchAllPositions(text, {words:Array(String)})) > 0
+            OR arrayMin(multiSearchAllPositions(text, {escaped:Array(String)})) > 0,
+        arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {words:Array(String)})) > 0
+            OR arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {escaped:Array(String)})) > 0
+    )
+    AND ifNull(at >= {since:DateTime64(9, 'UTC')}, true)
+    AND ({run_id:String} = '' OR run_id = {run_id:String})
+    AND ({agent:String} = '' OR agent_name = {agent:String})
+    AND ({kind:String} = '' OR kind = {kind:String})
+    AND ({role:String} = '' OR role = {role:String})
+    AND ({tool:String} = '' OR tool_name = {tool:String})
+ORDER BY
+    at DESC,
+    run_id,
+    step,
+    kind,
+    text
+LIMIT {most:UInt32}

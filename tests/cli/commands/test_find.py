@@ -1,0 +1,129 @@
+"""`retrospan find`: where something was said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fix_cli import HELD, HOSTILE, LOOP, REFUND, Ask
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrospan.ingest.cli.client.collector_client import CollectorClient
+from retrospan.ingest.cli.commands.find import pattern_of
+
+
+def found(ask: Ask, *words: str) -> list[dict[str, object]]:
+    """Return the rows of an answer."""
+    said = ask("find", *words, "--json")
+    assert said.code == 0
+    return [json.loads(line) for line in said.lines]
+
+
+def test_a_phrase_is_found_wherever_it_was_said(ask: Ask) -> None:
+    rows = found(ask, "refund policy")
+    assert {(row["kind"], row["role"], row["tool_name"]) for row in rows} >= {
+        ("message", "assistant", None),
+        ("arguments", None, "search_docs"),
+    }
+    assert REFUND in {row["run_id"] for row in rows}
+    assert all("refund policy" in str(row["text"]) for row in rows)
+
+
+def test_a_message_that_prompts_repeat_is_found_once(ask: Ask) -> None:
+    asked = found(ask, "Find the warranty.")
+    assert [(row["run_id"], row["role"], row["step"]) for row in asked] == [(LOOP, "user", 1)]
+
+
+def test_case_matters_only_when_asked_for(ask: Ask) -> None:
+    assert found(ask, "REFUNDS ARE possible")
+    assert not found(ask, "REFUNDS ARE possible", "--case")
+    assert found(ask, "Refunds are possible", "--case")
+
+
+def test_words_are_found_apart(ask: Ask) -> None:
+    assert not found(ask, "days returned")
+    rows = found(ask, "--words", "days", "returned")
+    assert {row["kind"] for row in rows} == {"result", "message"}
+
+
+def test_conditions_narrow(ask: Ask) -> None:
+    everything = found(ask, "O-77", "-n", "500")
+    for flag, column, value in (
+        ("--kind", "kind", "arguments"),
+        ("--role", "role", "user"),
+        ("--tool", "tool_name", "update_record"),
+        ("--run", "run_id", HELD),
+    ):
+        narrowed = found(ask, "O-77", flag, value, "-n", "500")
+        assert narrowed == [row for row in everything if row[column] == value], flag
+        assert 0 < len(narrowed) < len(everything)
+    assert not found(ask, "O-77", "--since", "2100-01-01T00:00:00Z")
+    assert not found(ask, "O-77", "--agent", "nobody")
+
+
+def test_an_error_is_found_with_its_tool(ask: Ask) -> None:
+    errors = found(ask, "--kind", "error", "owned")
+    assert {row["run_id"] for row in errors} == {HOSTILE}
+    assert any(row["tool_call"] for row in errors) and any(row["model_call"] for row in errors)
+
+
+def test_the_answer_shows_the_text_around_the_word(ask: Ask) -> None:
+    said = ask("find", "within 30 days", "-n", "50")
+    assert said.code == 0
+    assert said.lines[0].split() == ["STEP", "AT", "AGENT", "WHAT", "TEXT"]
+    assert any(
+        "4bf92f35/2" in line and "search_docs" in line and "within 30 days" in line for line in said.lines
+    )
+    assert "1 run" in said.err and "times" in said.err
+
+
+def test_nothing_found_says_what_was_looked_for(ask: Ask) -> None:
+    said = ask("find", "no such words", "--exit-code", "--kind", "result")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith(
+        "Nothing says 'no such words' in 8 runs. Try without --kind. --words finds them apart."
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["'; DROP TABLE runs; --", "%", "_", "\\", '"', "{a:String}", "\x1b[2J", "日本語", "'"]
+)
+def test_text_that_means_something_elsewhere_is_only_text(ask: Ask, text: str) -> None:
+    rows = found(ask, text, "-n", "500")
+    escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+    told = {json.dumps(row["text"], ensure_ascii=False) + str(row["text"]) for row in rows}
+    assert all(text in one or escaped in one for one in told)
+
+
+def test_a_text_is_asked_for(ask: Ask) -> None:
+    assert ask("find").code == 2
+    said = ask("find", "  ")
+    assert said.code == 2 and "TEXT is empty" in said.err
+    assert "at most 100" in ask("find", "--words", *["a"] * 101).err
+
+
+def test_the_sql_is_what_the_command_asks(ask: Ask) -> None:
+    printed = ask("find", "O-77", "--sql").out
+    rows = [json.loads(line) for line in ask("sql", printed, "--json").lines]
+    assert len(rows) == len(found(ask, "O-77"))
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    pairs=st.lists(
+        st.tuples(st.text(max_size=6), st.text(min_size=1, max_size=8), st.text(max_size=6)), min_size=1
+    )
+)
+def test_the_pattern_fits_whatever_holds_the_text(collector: str, pairs: list[tuple[str, str, str]]) -> None:
+    texts = [
+        (before + word + after, word) for before, word, after in pairs if "\x00" not in before + word + after
+    ]
+    texts += [(json.dumps(text, ensure_ascii=False), word) for text, word in texts]
+    if texts:
+        answer = CollectorClient(collector, "from a test").ask(
+            "SELECT text FROM (SELECT arrayJoin(arrayZip({texts:Array(String)}, {patterns:Array(String)})) AS pair, "
+            "pair.1 AS text, pair.2 AS pattern) WHERE NOT text ILIKE pattern",
+            {"texts": [text for text, _ in texts], "patterns": [pattern_of(word) for _, word in texts]},
+        )
+        assert answer.rows == []
