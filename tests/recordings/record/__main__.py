@@ -28,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--percent-only", action="store_true", help="say nothing about the facts that are missed"
     )
+    parser.add_argument("--no-score", action="store_true", help="record only: compare nothing, print no score")
     options = parser.parse_args(arguments)
     framework = FRAMEWORKS[options.framework]
     for scenario in options.scenarios:
@@ -51,7 +52,8 @@ def main(arguments: Sequence[str]) -> int:
         keep(take, name, versions, options.to)
         kept.append(f"{name}/{scenario}")
         print(f"{name}/{scenario}: {calls} model calls" + "".join(f"; {d}" for d in take.deviations()))
-    print_scores(options.to, kept, percent_only=options.percent_only)
+    if not options.no_score:
+        print_scores(options.to, kept, percent_only=options.percent_only)
     return int(failed)
 
 

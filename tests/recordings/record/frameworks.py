@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 _OTEL = ("opentelemetry-sdk", "opentelemetry-exporter-otlp")
 _COMMON = ("normal", "loop", "tool_error", "parallel", "multiturn", "llm_error")
 _WITH_HANDOFF = (*_COMMON, "handoff")
+_WITH_BIG = (*_COMMON, "big")
+_EVERY = (*_COMMON, "big", "handoff")
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,13 @@ FRAMEWORKS: dict[str, Framework] = {
         ("azure-ai-inference", "azure-core-tracing-opentelemetry", *_OTEL), "azure_inference.py"
     ),
     "beeai-openinference": Framework(_openinference("beeai", "beeai-framework", "mcp"), "beeai.py"),
+    "claude-agent-sdk": Framework(
+        ("claude-agent-sdk",),
+        "claude_telemetry.py",
+        _WITH_BIG,
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
     "claude-agent-sdk-openinference": Framework(
         _openinference("claude-agent-sdk", "claude-agent-sdk"),
         "claude.py",
@@ -282,6 +291,19 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *_OTEL), "openai_agents_mlflow.py", _WITH_HANDOFF
     ),
+    "openai-agents-js-openinference": Framework(
+        (
+            "@openai/agents",
+            "@arizeai/openinference-instrumentation-openai-agents",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-base",
+            "@opentelemetry/sdk-trace-node",
+            "zod@^4",
+        ),
+        "openai_agents_openinference.mjs",
+        _EVERY,
+    ),
     "openai-js-otel": Framework(
         (
             "@opentelemetry/instrumentation-openai",
@@ -325,6 +347,20 @@ FRAMEWORKS: dict[str, Framework] = {
     "strands": Framework(("strands-agents[openai,otel]>=1", *_OTEL), "strands_agent.py", protocol="grpc"),
     "strands-openinference": Framework(
         _openinference("strands-agents", "strands-agents[openai,otel]>=1"), "strands_openinference.py"
+    ),
+    "vercel-ai-langfuse": Framework(
+        (
+            "ai@^7",
+            "@langfuse/vercel-ai-sdk@^5",
+            "@langfuse/otel@^5",
+            "@langfuse/tracing@^5",
+            "@ai-sdk/openai@^4",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-node",
+        ),
+        "vercel_langfuse.mjs",
+        _WITH_BIG,
+        settings=_NO_MACHINE,
     ),
     "vercel-ai-openinference": Framework(
         (
