@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from recordings.record.environments import Environment
+from recordings.record.environments import environment as made_for
 from recordings.record.frameworks import FRAMEWORKS
 from recordings.record.scenarios import SCENARIOS
 from recordings.record.score import print_scores
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     for scenario in options.scenarios:
         if scenario not in SCENARIOS:
             parser.error(f"{scenario} is not a scenario: {', '.join(SCENARIOS)}")
-    environment = Environment(options.framework, framework, options.at)
+    environment = made_for(options.framework, framework, options.at)
     if not (options.keep_environment and environment.folder.exists()):
         environment.install()
     versions = environment.versions()

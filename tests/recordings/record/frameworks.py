@@ -16,9 +16,12 @@ class Framework:
     """One instrumentation of one framework."""
 
     packages: tuple[str, ...]
-    """What to install, the framework itself first: `--at` pins that one. Floors where a resolver would go back."""
+    """What to install, the framework itself first: `--at` pins that one. Floors where a resolver would go back.
+
+    A `pom.xml` says itself what to install; these are the packages whose versions a manifest names.
+    """
     driver: str
-    """File in drivers/."""
+    """File in drivers/: a script for Python or Node, or the `pom.xml` of a project in Java."""
     scenarios: tuple[str, ...] = _COMMON
     request_model: str = "gpt-4o-mini"
     response_model: str = "gpt-4o-mini-2024-07-18"
@@ -28,11 +31,6 @@ class Framework:
 
     answers_apart: bool = False
     """Whether it asks for the answer in one more request, after the loop of tool calls."""
-
-    @property
-    def runs_on_node(self) -> bool:
-        """Whether the driver is JavaScript."""
-        return self.driver.endswith(".mjs")
 
 
 def _openinference(name: str, *packages: str) -> tuple[str, ...]:
@@ -344,6 +342,16 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "smolagents": Framework(_openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
     "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *_OTEL), "smol_mlflow.py"),
+    "spring-ai-langfuse": Framework(
+        (
+            "org.springframework.ai:spring-ai-starter-model-openai",
+            "org.springframework.boot:spring-boot-starter-opentelemetry",
+            "io.micrometer:micrometer-tracing-bridge-otel",
+            "io.opentelemetry:opentelemetry-sdk",
+        ),
+        "spring_ai_langfuse/pom.xml",
+        _WITH_BIG,
+    ),
     "strands": Framework(("strands-agents[openai,otel]>=1", *_OTEL), "strands_agent.py", protocol="grpc"),
     "strands-openinference": Framework(
         _openinference("strands-agents", "strands-agents[openai,otel]>=1"), "strands_openinference.py"
