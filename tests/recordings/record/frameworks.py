@@ -46,6 +46,7 @@ _GENAI = {
     "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_only",
 }
+_LANGSMITH = {"LANGSMITH_TRACING": "true", "LANGSMITH_TRACING_MODE": "otel", "LANGSMITH_API_KEY": "none"}
 #: For Node's SDK, which else says which machine it is.
 _NO_MACHINE = {"OTEL_NODE_RESOURCE_DETECTORS": "env"}
 #: For what calls home beside the spans: it finds nobody there.
@@ -59,7 +60,7 @@ FRAMEWORKS: dict[str, Framework] = {
         "anthropic_langsmith.py",
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
-        settings={"LANGSMITH_TRACING": "true", "LANGSMITH_TRACING_MODE": "otel", "LANGSMITH_API_KEY": "none"},
+        settings=_LANGSMITH,
     ),
     "anthropic-logfire": Framework(
         ("logfire", "anthropic", *_OTEL),
@@ -282,6 +283,12 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "openai-agents-agentops": Framework(
         ("agentops", "openai-agents", *_OTEL), "openai_agents_agentops.py", _WITH_HANDOFF
+    ),
+    "openai-agents-langsmith": Framework(
+        ("langsmith[otel,openai-agents]", "openai-agents", *_OTEL),
+        "openai_agents_langsmith.py",
+        _EVERY,
+        settings=_LANGSMITH,
     ),
     "openai-agents-logfire": Framework(
         ("logfire", "openai-agents", *_OTEL), "openai_agents_logfire.py", _WITH_HANDOFF
