@@ -28,7 +28,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--percent-only", action="store_true", help="say nothing about the facts that are missed"
     )
-    parser.add_argument("--no-score", action="store_true", help="record only: compare nothing, print no score")
+    parser.add_argument(
+        "--no-score", action="store_true", help="record only: compare nothing, print no score"
+    )
     options = parser.parse_args(arguments)
     framework = FRAMEWORKS[options.framework]
     for scenario in options.scenarios:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from recordings.record.environments import DRIVERS, Environment
+from recordings.record.environments import Environment
 from recordings.record.frameworks import Framework
 from recordings.record.model_server import ModelServer
 from recordings.record.scenarios import Scenario, expected_of
