@@ -16,12 +16,19 @@ import grpc
 import pytest
 from fix_recordings import Recording, read_recording
 from recordings.record import said
+from recordings.record.environments import (
+    DRIVERS,
+    MavenEnvironment,
+    NodeEnvironment,
+    PythonEnvironment,
+    environment,
+)
 from recordings.record.frameworks import FRAMEWORKS
 from recordings.record.model_server import ModelServer
 from recordings.record.scenarios import SCENARIOS
 from recordings.record.score import scores
 from recordings.record.sink import Sink
-from recordings.record.takes import DRIVERS, Take, keep, play_command
+from recordings.record.takes import Take, keep, play_command
 
 PLAIN = FRAMEWORKS["plain-http"]
 TOOL = {"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}
@@ -163,6 +170,17 @@ def test_the_sink_keeps_requests_byte_for_byte() -> None:
     }
     assert refused.value.code == 415
     refused.value.close()
+
+
+def test_every_framework_has_a_driver_and_the_environment_that_runs_it() -> None:
+    missing = [name for name, each in FRAMEWORKS.items() if not (DRIVERS / each.driver).is_file()]
+    assert not missing
+    kinds = {
+        "plain-http": PythonEnvironment,
+        "genkit": NodeEnvironment,
+        "spring-ai-langfuse": MavenEnvironment,
+    }
+    assert {name: type(environment(name, FRAMEWORKS[name], None)) for name in kinds} == kinds
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from recordings.record.environments import Environment
+from recordings.record.environments import environment as made_for
 from recordings.record.frameworks import FRAMEWORKS
 from recordings.record.scenarios import SCENARIOS
 from recordings.record.score import print_scores
@@ -28,12 +28,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--percent-only", action="store_true", help="say nothing about the facts that are missed"
     )
+    parser.add_argument(
+        "--no-score", action="store_true", help="record only: compare nothing, print no score"
+    )
     options = parser.parse_args(arguments)
     framework = FRAMEWORKS[options.framework]
     for scenario in options.scenarios:
         if scenario not in SCENARIOS:
             parser.error(f"{scenario} is not a scenario: {', '.join(SCENARIOS)}")
-    environment = Environment(options.framework, framework, options.at)
+    environment = made_for(options.framework, framework, options.at)
     if not (options.keep_environment and environment.folder.exists()):
         environment.install()
     versions = environment.versions()
@@ -51,7 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         keep(take, name, versions, options.to)
         kept.append(f"{name}/{scenario}")
         print(f"{name}/{scenario}: {calls} model calls" + "".join(f"; {d}" for d in take.deviations()))
-    print_scores(options.to, kept, percent_only=options.percent_only)
+    if not options.no_score:
+        print_scores(options.to, kept, percent_only=options.percent_only)
     return int(failed)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 _OTEL = ("opentelemetry-sdk", "opentelemetry-exporter-otlp")
 _COMMON = ("normal", "loop", "tool_error", "parallel", "multiturn", "llm_error")
 _WITH_HANDOFF = (*_COMMON, "handoff")
+_WITH_BIG = (*_COMMON, "big")
+_EVERY = (*_COMMON, "big", "handoff")
 
 
 @dataclass(frozen=True)
@@ -14,9 +16,12 @@ class Framework:
     """One instrumentation of one framework."""
 
     packages: tuple[str, ...]
-    """What to install, the framework itself first: `--at` pins that one. Floors where a resolver would go back."""
+    """What to install, the framework itself first: `--at` pins that one. Floors where a resolver would go back.
+
+    A `pom.xml` says itself what to install; these are the packages whose versions a manifest names.
+    """
     driver: str
-    """File in drivers/."""
+    """File in drivers/: a script for Python or Node, or the `pom.xml` of a project in Java."""
     scenarios: tuple[str, ...] = _COMMON
     request_model: str = "gpt-4o-mini"
     response_model: str = "gpt-4o-mini-2024-07-18"
@@ -26,11 +31,6 @@ class Framework:
 
     answers_apart: bool = False
     """Whether it asks for the answer in one more request, after the loop of tool calls."""
-
-    @property
-    def runs_on_node(self) -> bool:
-        """Whether the driver is JavaScript."""
-        return self.driver.endswith(".mjs")
 
 
 def _openinference(name: str, *packages: str) -> tuple[str, ...]:
@@ -46,6 +46,7 @@ _GENAI = {
     "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_only",
 }
+_LANGSMITH = {"LANGSMITH_TRACING": "true", "LANGSMITH_TRACING_MODE": "otel", "LANGSMITH_API_KEY": "none"}
 #: For Node's SDK, which else says which machine it is.
 _NO_MACHINE = {"OTEL_NODE_RESOURCE_DETECTORS": "env"}
 #: For what calls home beside the spans: it finds nobody there.
@@ -59,7 +60,7 @@ FRAMEWORKS: dict[str, Framework] = {
         "anthropic_langsmith.py",
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
-        settings={"LANGSMITH_TRACING": "true", "LANGSMITH_TRACING_MODE": "otel", "LANGSMITH_API_KEY": "none"},
+        settings=_LANGSMITH,
     ),
     "anthropic-logfire": Framework(
         ("logfire", "anthropic", *_OTEL),
@@ -90,6 +91,13 @@ FRAMEWORKS: dict[str, Framework] = {
         ("azure-ai-inference", "azure-core-tracing-opentelemetry", *_OTEL), "azure_inference.py"
     ),
     "beeai-openinference": Framework(_openinference("beeai", "beeai-framework", "mcp"), "beeai.py"),
+    "claude-agent-sdk": Framework(
+        ("claude-agent-sdk",),
+        "claude_telemetry.py",
+        _WITH_BIG,
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
     "claude-agent-sdk-openinference": Framework(
         _openinference("claude-agent-sdk", "claude-agent-sdk"),
         "claude.py",
@@ -276,11 +284,30 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-agentops": Framework(
         ("agentops", "openai-agents", *_OTEL), "openai_agents_agentops.py", _WITH_HANDOFF
     ),
+    "openai-agents-langsmith": Framework(
+        ("langsmith[otel,openai-agents]", "openai-agents", *_OTEL),
+        "openai_agents_langsmith.py",
+        _EVERY,
+        settings=_LANGSMITH,
+    ),
     "openai-agents-logfire": Framework(
         ("logfire", "openai-agents", *_OTEL), "openai_agents_logfire.py", _WITH_HANDOFF
     ),
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *_OTEL), "openai_agents_mlflow.py", _WITH_HANDOFF
+    ),
+    "openai-agents-js-openinference": Framework(
+        (
+            "@openai/agents",
+            "@arizeai/openinference-instrumentation-openai-agents",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-base",
+            "@opentelemetry/sdk-trace-node",
+            "zod@^4",
+        ),
+        "openai_agents_openinference.mjs",
+        _EVERY,
     ),
     "openai-js-otel": Framework(
         (
@@ -322,9 +349,33 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "smolagents": Framework(_openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
     "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *_OTEL), "smol_mlflow.py"),
+    "spring-ai-langfuse": Framework(
+        (
+            "org.springframework.ai:spring-ai-starter-model-openai",
+            "org.springframework.boot:spring-boot-starter-opentelemetry",
+            "io.micrometer:micrometer-tracing-bridge-otel",
+            "io.opentelemetry:opentelemetry-sdk",
+        ),
+        "spring_ai_langfuse/pom.xml",
+        _WITH_BIG,
+    ),
     "strands": Framework(("strands-agents[openai,otel]>=1", *_OTEL), "strands_agent.py", protocol="grpc"),
     "strands-openinference": Framework(
         _openinference("strands-agents", "strands-agents[openai,otel]>=1"), "strands_openinference.py"
+    ),
+    "vercel-ai-langfuse": Framework(
+        (
+            "ai@^7",
+            "@langfuse/vercel-ai-sdk@^5",
+            "@langfuse/otel@^5",
+            "@langfuse/tracing@^5",
+            "@ai-sdk/openai@^4",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-node",
+        ),
+        "vercel_langfuse.mjs",
+        _WITH_BIG,
+        settings=_NO_MACHINE,
     ),
     "vercel-ai-openinference": Framework(
         (

@@ -17,7 +17,6 @@ from recordings.record.model_server import ModelServer
 from recordings.record.scenarios import Scenario, expected_of
 from recordings.record.sink import Sink, length_delimited
 
-DRIVERS = Path(__file__).parent / "drivers"
 #: As in the recordings that came first; every take is of the same service.
 _RESOURCE = (
     "service.name=orla-support,service.version=1.4.2,service.namespace=fjordkraft,"
@@ -52,7 +51,7 @@ class Take:
 
 def play(scenario: Scenario, framework: Framework, environment: Environment, seconds: float = 180) -> Take:
     """Run the framework's driver on a scenario and return what came of it."""
-    return play_command(scenario, framework, environment.command(DRIVERS / framework.driver), seconds)
+    return play_command(scenario, framework, environment.command(), seconds)
 
 
 def play_command(scenario: Scenario, framework: Framework, command: list[str], seconds: float) -> Take:

@@ -5,6 +5,8 @@ import { randomUUID } from "node:crypto";
 export const INSTRUCTIONS =
   "You are Orla, the support agent of Fjordkraft Outdoors. Use the tools; never guess. " +
   "Answer in one or two sentences.";
+export const TRIAGE =
+  "You are the triage agent. Hand over to orla for anything about the weather.";
 export const MODEL = process.env.KIT_MODEL;
 export const MODEL_URL = process.env.KIT_MODEL_URL;
 export const SCENARIO = process.env.KIT_SCENARIO;
@@ -30,6 +32,14 @@ const DOCS = {
   ],
   "shipping rules": [
     { doc_id: "kb-30", title: "Shipping", score: 0.7, text: "Parcels are held in snow." },
+  ],
+  "full manual": [
+    {
+      doc_id: "kb-99",
+      title: "Manual",
+      score: 0.5,
+      text: `BIGSTART ${Array.from({ length: 2855 }, (_, n) => `w${String(n).padStart(5, "0")}`).join(" ")} BIGEND`,
+    },
   ],
 };
 const WEATHER = {
