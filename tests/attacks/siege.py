@@ -134,7 +134,7 @@ def besiege(collector: Besieged, numbers: Sequence[int], threads: int = 6) -> Ta
         while (at := next(waiting)) < len(numbers):
             asked = attempt(numbers[at], collector.bait)
             try:
-                status, answer = _ask(connection, asked)
+                status, answer = ask(connection, asked)
             except _DIED:
                 connection.close()
                 status, answer = 0, b""
@@ -149,7 +149,23 @@ def besiege(collector: Besieged, numbers: Sequence[int], threads: int = 6) -> Ta
     return tally
 
 
-def _ask(connection: http.client.HTTPConnection, asked: Attempt) -> tuple[int, bytes]:
+def ask(connection: http.client.HTTPConnection, asked: Attempt) -> tuple[int, bytes]:
+    """Return the status and the answer. Raises what http.client does, where there is none.
+
+    The port closes a kept connection on which nothing was asked for ten seconds, as when this process gets no
+    processor for so long. The statement is then sent again, on a new one, as every client does.
+    """
+    kept = connection.sock is not None
+    try:
+        return _answer(connection, asked)
+    except ConnectionError:
+        connection.close()
+        if not kept:
+            raise
+    return _answer(connection, asked)
+
+
+def _answer(connection: http.client.HTTPConnection, asked: Attempt) -> tuple[int, bytes]:
     words = {**asked.words, **({"query": asked.text} if asked.in_address else {})}
     target = "/?" + urlencode(words, errors="surrogateescape")
     if len(target) > 8000:

@@ -5,12 +5,17 @@ A few hundred always, some thousands watched by strace in the long tests, 100,00
 
 from __future__ import annotations
 
+import http.client
+import socket
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from attacks import watching
-from attacks.siege import Besieged, besiege, can_watch
+from attacks.hostile import Attempt
+from attacks.siege import Besieged, ask, besiege, can_watch
 from attacks.watching import Touched
 
 from retrospan.ingest import supervisor
@@ -77,6 +82,47 @@ def test_thousands_touch_nothing_outside(start: Start) -> None:
 @pytest.mark.skipif(not can_watch(), reason="strace is not installed")
 def test_a_hundred_thousand_touch_nothing_outside(start: Start) -> None:
     hold(start(True), range(10_000, 110_000))
+
+
+class _Forgetful(BaseHTTPRequestHandler):
+    """Answers once on a connection that is kept, and closes it."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"1\n")
+        self.close_connection = True
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def test_a_statement_is_sent_again_where_its_kept_connection_was_closed() -> None:
+    asked = Attempt("SELECT 1", {}, in_address=False)
+    with HTTPServer(("127.0.0.1", 0), _Forgetful) as server:
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+        try:
+            assert [ask(connection, asked) for _ in range(3)] == [(200, b"1\n")] * 3
+        finally:
+            connection.close()
+            server.shutdown()
+            serving.join()
+
+
+def test_a_statement_that_is_answered_with_nothing_is_sent_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.getsockname()[1], timeout=30)
+        hanging_up = threading.Thread(target=lambda: server.accept()[0].close())
+        hanging_up.start()
+        with pytest.raises(ConnectionError):
+            ask(connection, Attempt("SELECT 1", {}, in_address=False))
+        hanging_up.join()
 
 
 TRACE = """\

@@ -19,7 +19,7 @@ from retrospan.queries import catalogue
 _VIEW = "spans"
 _KEY = "tenant, trace_id, span_id"
 #: What is large in a span. Without any of it the engine has nothing to spare.
-_PAYLOAD = word_set("attributes resource events links")
+PAYLOAD = word_set("attributes resource events links")
 #: What makes something else of the rows or of a name.
 _REFUSED = word_set(
     "as select with union intersect except join array group having qualify window over settings distinct prewhere final "
@@ -35,15 +35,12 @@ def keys_first(sql: str) -> tuple[str, str, str] | None:
 
     `sql` is one that the guard let through.
     """
-    if _VIEW not in sql:
+    found = parts(sql)
+    if found is None:
         return None
-    kept = [token for token in tokens(sql) if token.kind != "blank"]
-    parts = _parts(kept)
-    if parts is None:
-        return None
-    columns, where, order, limit = parts
+    columns, where, order, limit = found
     most = _most(limit)
-    if not _are_columns(columns) or not _is_order(order) or most is None:
+    if not are_columns(columns) or not _is_order(order) or most is None:
         return None
     view = f"{DATABASE}.{_VIEW}"
     condition = f" WHERE {_text(where)}" if where else ""
@@ -56,8 +53,11 @@ def keys_first(sql: str) -> tuple[str, str, str] | None:
     )
 
 
-def _parts(kept: Sequence[Token]) -> tuple[Sequence[Token], ...] | None:
+def parts(sql: str) -> tuple[Sequence[Token], ...] | None:
     """Return the tokens of SELECT, WHERE, ORDER BY and LIMIT; None unless they and the view are all there is."""
+    if _VIEW not in sql:
+        return None
+    kept = [token for token in tokens(sql) if token.kind != "blank"]
     source = next((place for place, token in enumerate(kept) if token.is_word("from")), 0)
     if not source or not kept[0].is_word("select"):
         return None
@@ -96,14 +96,14 @@ def _is_marked(kept: Sequence[Token], name: str, mark: str = "") -> bool:
     return named and (not mark or (len(kept) == 2 and kept[1].is_mark(mark)))
 
 
-def _are_columns(kept: Sequence[Token]) -> bool:
+def are_columns(kept: Sequence[Token]) -> bool:
     """Return whether these are columns and nothing but columns, one of them large, or all of them."""
     named = kept[::2]
     if len(kept) % 2 == 0 or not all(token.is_mark(",") for token in kept[1::2]):
         return False
     if len(named) == 1 and named[0].is_mark("*"):
         return True
-    return all(_is_column(token) for token in named) and any(token.value in _PAYLOAD for token in named)
+    return all(_is_column(token) for token in named) and any(token.value in PAYLOAD for token in named)
 
 
 def _is_order(kept: Sequence[Token]) -> bool:

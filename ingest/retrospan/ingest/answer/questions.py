@@ -24,13 +24,14 @@ from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions,
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.listing import listed, require_parameters
+from retrospan.ingest.answer.long_lists import LONG_LIST, reading
 from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.answer.readers import HELPFUL, READERS, bounded, bounds
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import QUERY_TOO_LARGE, SqlError
-from retrospan.schemas.store import Escaped, Parameters, Settings, Store
+from retrospan.schemas.store import Escaped, Parameters, Store
 
 #: As in ClickHouse: a word, which may begin with a digit or a `$` too. One of digits alone is a number there.
 _PARAMETER = re.compile(r"(?![0-9]+$)(?!\$$)[A-Za-z0-9_$]{1,120}")
@@ -69,7 +70,7 @@ class Understanding:
         self._limits = limits
         self._refused = refused
         self._guard: Guard | None = None
-        self._helpful: Settings = {}
+        self._known: frozenset[str] = frozenset()
         self._learning = threading.Lock()
         self.version = ""
         """The engine's."""
@@ -83,9 +84,10 @@ class Understanding:
         with closing(self._warehouse.connect()) as store:
             version = str(store.rows("SELECT version()")[0][0])
             known = store.rows(
-                "SELECT name FROM system.settings WHERE name IN {names:Array(String)}", {"names": [*HELPFUL]}
+                "SELECT name FROM system.settings WHERE name IN {names:Array(String)}",
+                {"names": [*HELPFUL, *LONG_LIST]},
             )
-            self._helpful = {str(name): HELPFUL[str(name)] for (name,) in known}
+            self._known = frozenset(str(name) for (name,) in known)
             self._guard, self.version = Guard(Allowlist.read(store)), version
 
     def prepare(self) -> None:
@@ -182,11 +184,11 @@ class Understanding:
             raise
 
     def _settings(self, statement: CheckedStatement, url: Mapping[str, str]) -> dict[str, str | int]:
-        """Return the reader's harmless settings, then our limits or lower ones, then readonly."""
+        """Return what helps or the reader's harmless settings, then our limits or lower ones, then readonly."""
         most = bounds(self._limits)
-        asked: dict[str, str] = {
-            name: value for name, value in url.items() if harmless(name) or name in LOWERED
-        }
+        helpful = {**HELPFUL, **reading(statement.sql)}
+        asked = {name: str(value) for name, value in helpful.items() if name in self._known}
+        asked |= {name: value for name, value in url.items() if harmless(name) or name in LOWERED}
         asked |= {name: str(value) for name, value in statement.settings.items()}
         chosen: dict[str, str | int] = {}
         for name, value in asked.items():
@@ -196,7 +198,7 @@ class Understanding:
             elif value.isdecimal() and int(value) > 0:
                 # 0 means without limit in ClickHouse: it lifts nothing here.
                 most[name] = min(int(value), most.get(name, int(value)))
-        return {**self._helpful, **chosen, **bounded(most)}
+        return {**chosen, **bounded(most)}
 
 
 def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
