@@ -29,6 +29,7 @@ from retrospan.schemas.store import Settings, Store
 #: How long /health waits for a server that says nothing.
 PROBE_SECONDS = 2.0
 _CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
+_DROPPED = re.compile(r"^DROP TABLE IF EXISTS (\w+)", re.MULTILINE)
 _REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE|ADD COLUMN IF NOT EXISTS")
 
 
@@ -190,7 +191,9 @@ def _prepare(warehouse: Warehouse) -> None:
 def _restore(store: Store, form: Form) -> None:
     """Recreate dropped tables: they are filled from the log, so nothing is lost."""
     statements = [statement for _, _, statement in shipped()]
-    wanted = {name for statement in statements for name in _CREATED.findall(statement)}
+    wanted: set[str] = set()
+    for statement in statements:
+        wanted = wanted.union(_CREATED.findall(statement)).difference(_DROPPED.findall(statement))
     there = {
         str(row[0])
         for row in store.rows(

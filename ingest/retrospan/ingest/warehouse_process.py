@@ -120,7 +120,9 @@ class WarehouseProcess:
         from retrospan.ingest.open_warehouse import open_warehouse
 
         channel, directory = self._channel, config.data / "log"
-        log = LogFollower(directory, segments_of(segments, directory), self._append, self._moved)
+        log = LogFollower(
+            directory, segments_of(segments, directory), self._append, self._moved, self._seal
+        )
         with self._growing:
             self._log = log
             for grown in self._grown:
@@ -156,6 +158,9 @@ class WarehouseProcess:
     def _append(self, *, tenant: str, notes: Sequence[Note] = ()) -> int:
         said = [{"kind": note.kind, "body": note.body.hex()} for note in notes]
         return cast(int, self._channel.call("append", {"tenant": tenant, "notes": said}))
+
+    def _seal(self, last_sequence: int) -> bool:
+        return cast(bool, self._channel.call("seal", {"last": last_sequence}))
 
     def _moved(self, segment: Segment, there: bool) -> None:
         directory = cast(Path, self._log.directory)
