@@ -22,6 +22,7 @@ from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
+from retrospan.ingest.load.merging import Merging
 from retrospan.ingest.load.migrating import migrate
 from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.follower import LogFollower
@@ -158,6 +159,10 @@ class Following:
         rechecking = Rechecking(self._log, opened.connect, self._loader.chains, opened.log_number)
         rechecking.start()
         stack.callback(rechecking.stop)
+        if not opened.shared:
+            merging = Merging(opened.connect, self._activity)
+            merging.start()
+            stack.callback(merging.stop)
         self._retain(stack, retention, admin)
         self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)
@@ -234,6 +239,12 @@ class Following:
         )
         schedule.start()
         stack.callback(schedule.stop)
+
+    def _activity(self) -> tuple[int, int] | None:
+        """Return how much was done so far; None while there is something to do."""
+        if self._loader.lag_records or self._interpreter.lag_traces:
+            return None
+        return self._loader.counters.batches, self._interpreter.counters.runs
 
     def _archive_may_wait(self) -> bool:
         return self._loader.is_flooded and self._log.disk_bytes * 2 < self._config.limits.log_bytes
