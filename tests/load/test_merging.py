@@ -135,13 +135,16 @@ def test_a_small_part_beside_a_large_one_stays_until_there_is_more(
         assert parts(scattered) == expected
 
 
-def test_what_is_too_large_is_left_to_the_engine(
+@pytest.mark.parametrize(("limit", "most"), [("_MOST_BYTES", 500_000), ("_MOST_PARTS", 2)])
+def test_what_is_too_much_at_once_is_left_to_the_engine(
     warehouse: EmbeddedWarehouse,
     scattered: EmbeddedStore,
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    most: int,
 ) -> None:
-    monkeypatch.setattr(merging_module, "_MOST_BYTES", 500_000)
+    monkeypatch.setattr(merging_module, limit, most)
     merging = Merging(warehouse.connect, lambda: 1)
     merging.run_once()
     clock.now += merging_module._QUIET_SECONDS
@@ -152,26 +155,28 @@ def test_what_is_too_large_is_left_to_the_engine(
 def test_what_the_engine_does_not_merge_is_not_tried_for_ever(
     warehouse: EmbeddedWarehouse, scattered: EmbeddedStore, clock: Clock
 ) -> None:
-    scattered.command("ALTER TABLE scattered MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1000")
     asked: list[str] = []
-
-    class Noting(EmbeddedStore):
-        def command(self, statement: str, *arguments: Any, **named: Any) -> None:
-            asked.append(statement)
-            store.command(statement, *arguments, **named)
-
-        def rows(self, *arguments: Any, **named: Any) -> list[list[object]]:
-            return store.rows(*arguments, **named)
-
-        def close(self) -> None:
-            """It is closed by the test."""
-
-    store = warehouse.connect()
-    merging = Merging(lambda: Noting(None, None, lambda: None), lambda: 1)
+    merging = Merging(lambda: Unmoved(warehouse, asked), lambda: 1)
     merging.run_once()
     for _ in range(3):
         clock.now += merging_module._QUIET_SECONDS
         merging.run_once()
     assert parts(scattered) == [3, 3]
     assert len(asked) == 2, "each partition once"
-    store.close()
+
+
+class Unmoved(EmbeddedStore):
+    """A connection whose commands do nothing."""
+
+    def __init__(self, warehouse: EmbeddedWarehouse, asked: list[str]) -> None:
+        self._store = warehouse.connect()
+        self._asked = asked
+
+    def command(self, statement: str, *arguments: Any, **named: Any) -> None:
+        self._asked.append(statement)
+
+    def rows(self, *arguments: Any, **named: Any) -> list[list[object]]:
+        return self._store.rows(*arguments, **named)
+
+    def close(self) -> None:
+        self._store.close()

@@ -14,7 +14,7 @@ from retrospan.ingest.load.sql import load
 from retrospan.ingest.priority import ARCHIVING
 from retrospan.ingest.service import Service
 from retrospan.schemas.migrate import DATABASE
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Store
 from retrospan.schemas.typed_rows import typed_rows
 
 _LOOK_SECONDS = 5.0
@@ -24,6 +24,8 @@ _QUIET_SECONDS = 150.0
 _MOST_BYTES = 64 << 20
 #: So much has to lie outside the largest part, and an eighth of that: no row is written anew more than a few times.
 _LEAST_BYTES = 128 << 10
+#: More parts at once would take too much memory, 10 MB each; the engine makes fewer of so many by itself.
+_MOST_PARTS = 16
 
 Scattered = tuple[str, str, list[str]]
 """A table, a partition of it, and the parts there."""
@@ -71,7 +73,12 @@ class Merging(Service):
 
     def _next(self, store: Store) -> Scattered | None:
         """Return what is worth merging most; what the engine left as it was is not tried again."""
-        asked = {"database": DATABASE, "most_bytes": _MOST_BYTES, "least_bytes": _LEAST_BYTES}
+        asked: Parameters = {
+            "database": DATABASE,
+            "most_bytes": _MOST_BYTES,
+            "least_bytes": _LEAST_BYTES,
+            "most_parts": _MOST_PARTS,
+        }
         for found in typed_rows(store, Scattered, load("list_scattered"), asked):
             if (found[0], found[1], *found[2]) not in self._tried:
                 return found

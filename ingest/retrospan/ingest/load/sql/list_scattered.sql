@@ -1,5 +1,5 @@
 -- title: where rows lie in several parts that are worth merging into one, the most worth it first
--- params: database String, most_bytes UInt64, least_bytes UInt64
+-- params: database String, most_bytes UInt64, least_bytes UInt64, most_parts UInt64
 -- returns: table String, partition_id String, names Array(String)
 SELECT
     table,
@@ -11,7 +11,7 @@ GROUP BY
     table,
     partition_id
 HAVING
-    count() > 1
+    count() BETWEEN 2 AND {most_parts:UInt64}
     AND sum(bytes_on_disk) <= {most_bytes:UInt64}
     AND sum(bytes_on_disk) - max(bytes_on_disk) >= greatest({least_bytes:UInt64}, intDiv(max(bytes_on_disk), 8))
 ORDER BY

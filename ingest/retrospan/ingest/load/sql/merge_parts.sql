@@ -1,3 +1,3 @@
--- title: merge parts of a partition, whatever the engine's own plan; as many at once as the table's setting allows
+-- title: merge all parts of a partition into one
 -- params: table Identifier, partition_id String
 OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition_id:String}
