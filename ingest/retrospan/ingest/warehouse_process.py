@@ -115,7 +115,6 @@ class WarehouseProcess:
     ) -> None:
         # Imported here: that this process lives and has read its orders is reported before the engine is loaded.
         from retrospan.ingest.access.remote import RemoteGate
-        from retrospan.ingest.following import Following
         from retrospan.ingest.log.follower import LogFollower
         from retrospan.ingest.open_warehouse import open_warehouse
 
@@ -130,6 +129,10 @@ class WarehouseProcess:
         config = _reading_settings_over(channel, config)
         guarded = config.tokens is not None
         opened = open_warehouse(config, engine_bytes, guarded=guarded)
+        opened.begin()
+        # While the engine is loaded and the tables are made.
+        from retrospan.ingest.following import Following
+
         following = Following(
             config,
             opened,
