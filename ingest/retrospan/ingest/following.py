@@ -38,6 +38,7 @@ from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.warehouse_status import WarehouseParts, WarehouseStatus
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.rechecking import Rechecking
+from retrospan.ingest.warehouse.resting import Resting
 from retrospan.schemas.errors import WarehouseUnavailable
 
 #: How long answers that are under way have to end.
@@ -159,11 +160,9 @@ class Following:
         rechecking = Rechecking(self._log, opened.connect, self._loader.chains, opened.log_number)
         rechecking.start()
         stack.callback(rechecking.stop)
-        if not opened.shared:
-            merging = Merging(opened.connect, self._activity)
-            merging.start()
-            stack.callback(merging.stop)
         self._retain(stack, retention, admin)
+        if not opened.shared:
+            self._rest(stack)
         self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
@@ -239,6 +238,15 @@ class Following:
         )
         schedule.start()
         stack.callback(schedule.stop)
+
+    def _rest(self, stack: ExitStack) -> None:
+        """What an embedded engine does when nobody wants anything of it."""
+        merging = Merging(self._opened.connect, self._activity)
+        merging.start()
+        stack.callback(merging.stop)
+        resting = Resting(lambda: (self._activity(), self._port.counters.queries))
+        resting.start()
+        stack.callback(resting.stop)
 
     def _activity(self) -> tuple[int, int] | None:
         """Return how much was done so far; None while there is something to do."""
