@@ -104,17 +104,41 @@ class Started:
         return ticks / _TICKS
 
 
-def proportional(pid: int) -> dict[str, int]:
-    """Return the bytes of memory of a process and of all below it, by module: what several share counts in parts."""
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of memory of a collector. `proportional` is by process, and counts in parts what other programs map as well;
+    `alone` is what it would be if none did: here others may run the same engine."""
+
+    proportional: dict[str, int]
+    alone: int
+
+
+def memory_of_all(pid: int) -> Memory:
+    """Return the memory of a process and of all below it."""
     found: dict[str, int] = {}
+    own, files = 0, dict[tuple[str, str], int]()
     for each in family(pid):
-        with contextlib.suppress(OSError):
+        try:
             words = Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
-            name = words[2].decode() if len(words) > 2 else str(each)
-            for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    found[name] = found.get(name, 0) + int(line.split()[1]) * 1024
-    return found
+            mappings = Path(f"/proc/{each}/smaps").read_text().splitlines()
+        except OSError:
+            continue
+        name = words[2].decode() if len(words) > 2 else str(each)
+        place, resident = ("", ""), 0
+        for line in mappings:
+            key, *values = line.split()
+            if not key.endswith(":"):
+                place = (values[4], values[1]) if len(values) > 4 else ("", "")
+            elif key == "Rss:":
+                resident = int(values[0]) * 1024
+            elif key == "Pss:":
+                found[name] = found.get(name, 0) + int(values[0]) * 1024
+            elif key == "Anonymous:":
+                anonymous = int(values[0]) * 1024
+                own += anonymous
+                # What several of them have of a file is in memory once.
+                files[place] = max(files.get(place, 0), resident - anonymous)
+    return Memory(found, own + sum(files.values()))
 
 
 def _ask(port: int, path: str, body: bytes) -> tuple[int, bytes]:

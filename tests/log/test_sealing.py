@@ -141,9 +141,10 @@ def test_the_archivist_seals_what_rests_and_leaves_what_is_small_or_not_loaded(
     monkeypatch.setattr(archivist_module, "_QUIET_SECONDS", 0.0)
     log = filled(tmp_path)
     size = log.growing()[1]
-    loaded = 39
+    loaded = 0
     archivist = Archivist(log, lambda: loaded)
-    for worth, loaded, sealed in ((size, 39, False), (size + 1, 40, False), (size, 40, True)):
+    for worth, up_to, sealed in ((size, 39, False), (size + 1, 40, False), (size, 40, True)):
+        loaded = up_to
         monkeypatch.setattr(archivist_module, "_WORTH_BYTES", worth)
         for _ in range(3):
             archivist.run_once()

@@ -36,7 +36,9 @@ def test_a_library_that_is_not_there_has_no_code() -> None:
     assert forget_code("no such library") == 0
 
 
-def test_it_waits_until_nothing_happens_any_more_and_looks_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_waits_until_nothing_happens_any_more_and_looks_again_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Clock:
         now = 0.0
 

@@ -240,7 +240,7 @@ class Following:
         stack.callback(schedule.stop)
 
     def _rest(self, stack: ExitStack) -> None:
-        """What an embedded engine does when nobody wants anything of it."""
+        """Begin what an embedded engine does when nobody wants anything of it."""
         merging = Merging(self._opened.connect, self._activity)
         merging.start()
         stack.callback(merging.stop)

@@ -171,7 +171,7 @@ class _Server:
         return self._warehouse.connect(limits)
 
     def begin(self) -> None:
-        """It may be away, and is asked later."""
+        """Do nothing: it may be away, and is asked later."""
 
     def prepare(self) -> None:
         with self._preparing:

@@ -119,9 +119,7 @@ class WarehouseProcess:
         from retrospan.ingest.open_warehouse import open_warehouse
 
         channel, directory = self._channel, config.data / "log"
-        log = LogFollower(
-            directory, segments_of(segments, directory), self._append, self._moved, self._seal
-        )
+        log = LogFollower(directory, segments_of(segments, directory), self._append, self._moved, self._seal)
         with self._growing:
             self._log = log
             for grown in self._grown:

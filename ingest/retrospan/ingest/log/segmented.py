@@ -85,7 +85,9 @@ class SegmentedLog:
         """Return the last record of a segment that still grows, and the segment's size; (0, 0) when none does."""
         with self._lock:
             newest = self._segments[-1] if self._segments else None
-            return (0, 0) if newest is None or newest.is_sealed or newest.packed else (newest.last, newest.size)
+            return (
+                (0, 0) if newest is None or newest.is_sealed or newest.packed else (newest.last, newest.size)
+            )
 
     def archive_next(self, loaded_sequence: int) -> bool:
         """Compress the oldest sealed segment whose records are all loaded; whether there was one.
