@@ -27,8 +27,8 @@ _LEAST_BYTES = 128 << 10
 #: More parts at once would take too much memory, 10 MB each; the engine makes fewer of so many by itself.
 _MOST_PARTS = 16
 
+#: A table, a partition of it, and the parts there.
 Scattered = tuple[str, str, list[str]]
-"""A table, a partition of it, and the parts there."""
 
 
 class Merging(Service):
