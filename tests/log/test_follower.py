@@ -170,3 +170,48 @@ def test_both_forms_of_a_segment_are_told_apart(log: WriteAheadLog, tmp_path: Pa
 def test_a_name_outside_the_log_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is not a segment of the log"):
         archived_path(name, tmp_path)
+
+
+def test_a_follower_seals_by_the_writer_and_both_go_on(tmp_path: Path) -> None:
+    log = WriteAheadLog.open(tmp_path / "log", segment_bytes=2_000, low_water_bytes=0)
+    fill(log, 20)
+    follower = follow(log)
+    follower._ask_to_seal = log.seal
+    fill(log, 1)
+    assert not follower.seal(20), "the writer has one more"
+    grow(follower, log)
+    assert follower.seal(21)
+    while follower.archive_next(21):
+        pass
+    assert not list(log.directory.glob("*.seg"))
+    assert sequences(follower) == sequences(log) == list(range(1, 22))
+    fill(log, 9)
+    grow(follower, log)
+    assert sequences(follower) == sequences(log) == list(range(1, 31))
+    assert log.bytes_used == sum(path.stat().st_size for path in log.directory.rglob("*.seg*"))
+    follower.close()
+    log.close()
+
+
+def test_a_follower_that_was_killed_while_it_archived_the_newest_loses_nothing(tmp_path: Path) -> None:
+    log = WriteAheadLog.open(tmp_path / "log", segment_bytes=2_000, low_water_bytes=0)
+    fill(log, 20)
+    silent = follow(log)
+
+    def say_nothing(segment: Segment, there: bool) -> None:
+        """Killed before it could tell."""
+
+    silent._moved = say_nothing
+    silent._ask_to_seal = log.seal
+    assert silent.seal(20)
+    while silent.archive_next(20):
+        pass
+    silent.close()
+    log.look_again()
+    follower = follow(log)
+    assert sequences(follower) == sequences(log) == list(range(1, 21))
+    fill(log, 5)
+    grow(follower, log)
+    assert sequences(follower) == sequences(log) == list(range(1, 26))
+    follower.close()
+    log.close()

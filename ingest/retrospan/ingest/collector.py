@@ -242,6 +242,7 @@ class Collector:
             hello=self._hello,
             answers={
                 "append": self._append,
+                "seal": lambda asked: self._log.seal(int(asked["last"])),
                 "admit": lambda asked: admitted(self._gate, asked),
                 "setting": lambda asked: read_setting(config, asked),
                 "health": lambda report: self._observed.health(report),

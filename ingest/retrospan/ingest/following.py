@@ -22,6 +22,7 @@ from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
+from retrospan.ingest.load.merging import Merging
 from retrospan.ingest.load.migrating import migrate
 from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.follower import LogFollower
@@ -37,6 +38,7 @@ from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.warehouse_status import WarehouseParts, WarehouseStatus
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.rechecking import Rechecking
+from retrospan.ingest.warehouse.resting import Resting
 from retrospan.schemas.errors import WarehouseUnavailable
 
 #: How long answers that are under way have to end.
@@ -159,6 +161,8 @@ class Following:
         rechecking.start()
         stack.callback(rechecking.stop)
         self._retain(stack, retention, admin)
+        if not opened.shared:
+            self._rest(stack)
         self._port.start()
         stack.callback(self._port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
@@ -234,6 +238,21 @@ class Following:
         )
         schedule.start()
         stack.callback(schedule.stop)
+
+    def _rest(self, stack: ExitStack) -> None:
+        """Begin what an embedded engine does when nobody wants anything of it."""
+        merging = Merging(self._opened.connect, self._activity)
+        merging.start()
+        stack.callback(merging.stop)
+        resting = Resting(lambda: (self._activity(), self._port.counters.queries))
+        resting.start()
+        stack.callback(resting.stop)
+
+    def _activity(self) -> tuple[int, int] | None:
+        """Return how much was done so far; None while there is something to do."""
+        if self._loader.lag_records or self._interpreter.lag_traces:
+            return None
+        return self._loader.counters.batches, self._interpreter.counters.runs
 
     def _archive_may_wait(self) -> bool:
         return self._loader.is_flooded and self._log.disk_bytes * 2 < self._config.limits.log_bytes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -23,12 +23,14 @@ from retrospan.ingest.warehouse.tenants import TenantReaders
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.engines import Form
+from retrospan.schemas.errors import RetrospanError
 from retrospan.schemas.migrate import DATABASE, Migrations, shipped
 from retrospan.schemas.store import Settings, Store
 
 #: How long /health waits for a server that says nothing.
 PROBE_SECONDS = 2.0
 _CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
+_DROPPED = re.compile(r"^DROP TABLE IF EXISTS (\w+)", re.MULTILINE)
 _REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE|ADD COLUMN IF NOT EXISTS")
 
 
@@ -53,6 +55,10 @@ class OpenWarehouse(Warehouse, Protocol):
     @property
     def probe(self) -> Warehouse:
         """The same warehouse for a look that must not wait long."""
+        ...
+
+    def begin(self) -> None:
+        """Begin to prepare, if that is possible before anything else is there, and return at once."""
         ...
 
     def prepare(self) -> None:
@@ -87,6 +93,8 @@ class _Embedded:
             memory_bytes=engine_bytes,
             query_memory_bytes=min(engine_bytes, config.loader.memory_bytes),
         )
+        self._ahead: threading.Thread | None = None
+        self._is_ready = False
 
     @property
     def form(self) -> Form:
@@ -99,15 +107,36 @@ class _Embedded:
     def connect(self, limits: Settings | None = None) -> Store:
         return self._warehouse.connect(limits)
 
+    def begin(self) -> None:
+        # The engine works outside of Python: meanwhile this process can load what will follow the log.
+        self._ahead = threading.Thread(target=self._prepare_ahead, name="retrospan-prepare", daemon=True)
+        self._ahead.start()
+
     def prepare(self) -> None:
+        self._await_ahead()
+        if self._is_ready:
+            self._is_ready = False  # whoever asks again has a reason
+            return
         # The engine ends with its last connection, and would load every table again for the next: this one stays.
         self._warehouse.connect()
         _prepare(self._warehouse)
+
+    def _prepare_ahead(self) -> None:
+        with suppress(RetrospanError):  # `prepare` tries again, and raises it
+            self._warehouse.connect()
+            _prepare(self._warehouse)
+            self._is_ready = True
+
+    def _await_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.join()
 
     def reader_of(self, tenant: str) -> Store:
         return self._warehouse.connect()
 
     def close(self) -> None:
+        self._await_ahead()
         self._warehouse.close()
 
 
@@ -140,6 +169,9 @@ class _Server:
             if not self._prepared:
                 self._prepare()
         return self._warehouse.connect(limits)
+
+    def begin(self) -> None:
+        """Do nothing: it may be away, and is asked later."""
 
     def prepare(self) -> None:
         with self._preparing:
@@ -190,7 +222,9 @@ def _prepare(warehouse: Warehouse) -> None:
 def _restore(store: Store, form: Form) -> None:
     """Recreate dropped tables: they are filled from the log, so nothing is lost."""
     statements = [statement for _, _, statement in shipped()]
-    wanted = {name for statement in statements for name in _CREATED.findall(statement)}
+    wanted: set[str] = set()
+    for statement in statements:
+        wanted = wanted.union(_CREATED.findall(statement)).difference(_DROPPED.findall(statement))
     there = {
         str(row[0])
         for row in store.rows(

@@ -32,6 +32,8 @@ ELSEWHERE = (
 _SET_PDEATHSIG, _SET_DUMPABLE = 1, 4
 #: How often a process looks whether its parent is still there, where the kernel does not tell.
 _LOOKING_SECONDS = 0.5
+#: Linux: what this process has mapped; and madvise's number for pages that are not needed soon.
+_MAPPINGS, _DONTNEED = Path("/proc/self/maps"), 4
 _LINUX_DESCRIPTORS, _DESCRIPTORS = Path("/proc/self/fd"), Path("/dev/fd")
 
 
@@ -110,6 +112,31 @@ def is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def forget_code(library: str) -> int:
+    """Give back the pages of a library's code and constants; return in bytes how much memory of code there may be.
+
+    `library` is how its file's name begins. The kernel has these pages in the file too, and maps those that are needed
+    again, in microseconds from its cache; it takes them from nobody by itself before memory is short. 0 where that cannot
+    be done.
+    """
+    try:
+        mappings = _MAPPINGS.read_text(encoding="utf-8", errors="replace").splitlines()
+        advise = ctypes.CDLL(None, use_errno=True).madvise
+    except (OSError, AttributeError):
+        return 0
+    advise.argtypes = (ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int)
+    size = 0
+    for mapping in mappings:
+        addresses, access, offset, _, _, *path = mapping.split(maxsplit=5)
+        # Nothing else: behind the code are addresses that the loader has put in, which no file has.
+        is_constant = access == "r-xp" or (access == "r--p" and int(offset, 16) == 0)
+        if is_constant and path and Path(path[0]).name.startswith(library):
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            if advise(start, end - start, _DONTNEED) == 0:
+                size += end - start
+    return size
 
 
 def resident_bytes(pid: int | None = None) -> int:

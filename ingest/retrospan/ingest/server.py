@@ -5,12 +5,17 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from retrospan.ingest.collector import Collector
 from retrospan.ingest.config import Config
-from retrospan.ingest.interpreter_process import InterpretingProcess
 from retrospan.ingest.logs import install, log_event
 from retrospan.schemas.errors import RetrospanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from retrospan.ingest.collector import Collector
+    from retrospan.ingest.interpreter_process import InterpretingProcess
 
 
 def serve(config: Config) -> int:
@@ -23,11 +28,7 @@ def serve(config: Config) -> int:
     """
     stopping = threading.Event()
     install()
-    process = (
-        InterpretingProcess(config, log_event)
-        if config.role == "interpret"
-        else Collector(config, log_event, stopping.is_set)
-    )
+    process = _process_of(config, stopping.is_set)
 
     def stop(number: int, frame: FrameType | None) -> None:
         if stopping.is_set():
@@ -51,3 +52,14 @@ def serve(config: Config) -> int:
         for number, handler in before.items():
             signal.signal(number, handler)
     return 0
+
+
+def _process_of(config: Config, is_ended: Callable[[], bool]) -> Collector | InterpretingProcess:
+    # Imported here: neither loads what only the other needs, so that a collector acknowledges soon after its start.
+    if config.role == "interpret":
+        from retrospan.ingest.interpreter_process import InterpretingProcess
+
+        return InterpretingProcess(config, log_event)
+    from retrospan.ingest.collector import Collector
+
+    return Collector(config, log_event, is_ended)

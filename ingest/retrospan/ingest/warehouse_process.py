@@ -115,12 +115,11 @@ class WarehouseProcess:
     ) -> None:
         # Imported here: that this process lives and has read its orders is reported before the engine is loaded.
         from retrospan.ingest.access.remote import RemoteGate
-        from retrospan.ingest.following import Following
         from retrospan.ingest.log.follower import LogFollower
         from retrospan.ingest.open_warehouse import open_warehouse
 
         channel, directory = self._channel, config.data / "log"
-        log = LogFollower(directory, segments_of(segments, directory), self._append, self._moved)
+        log = LogFollower(directory, segments_of(segments, directory), self._append, self._moved, self._seal)
         with self._growing:
             self._log = log
             for grown in self._grown:
@@ -128,6 +127,10 @@ class WarehouseProcess:
         config = _reading_settings_over(channel, config)
         guarded = config.tokens is not None
         opened = open_warehouse(config, engine_bytes, guarded=guarded)
+        opened.begin()
+        # While the engine is loaded and the tables are made.
+        from retrospan.ingest.following import Following
+
         following = Following(
             config,
             opened,
@@ -156,6 +159,9 @@ class WarehouseProcess:
     def _append(self, *, tenant: str, notes: Sequence[Note] = ()) -> int:
         said = [{"kind": note.kind, "body": note.body.hex()} for note in notes]
         return cast(int, self._channel.call("append", {"tenant": tenant, "notes": said}))
+
+    def _seal(self, last_sequence: int) -> bool:
+        return cast(bool, self._channel.call("seal", {"last": last_sequence}))
 
     def _moved(self, segment: Segment, there: bool) -> None:
         directory = cast(Path, self._log.directory)

@@ -123,6 +123,8 @@ class Life:
             elif kind < 0.82:
                 self._load(log, ledger)
             elif kind < 0.94:
+                if self._chance.random() < 0.5:
+                    log.seal(ledger.loaded_sequence)
                 while log.archive_next(ledger.loaded_sequence):
                     self.outcome.archived += 1
             else:

@@ -15,6 +15,7 @@ from retrospan.ingest.doctor.machine import check_arrival
 from retrospan.ingest.doctor.running import check_migrations, check_quarantine, check_tables
 from retrospan.ingest.load import checking
 from retrospan.ingest.load.ledger import Ledger
+from retrospan.ingest.log.archive import archived_in, opened
 from retrospan.ingest.log.directory import claim, require_own
 from retrospan.ingest.log.segment import segments_in, survey
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
@@ -100,7 +101,18 @@ def _log(directory: Path) -> Iterator[Finding]:
         )
     else:
         yield ok("log", said)
-    yield check_arrival(last_arrived)
+    yield check_arrival(last_arrived or _last_archived(directory))
+
+
+def _last_archived(directory: Path) -> int:
+    """Return when the last record of the archive arrived, in Unix ns; 0 without one."""
+    archived = archived_in(directory)
+    if not archived:
+        return 0
+    newest = archived[-1]
+    with opened(newest) as descriptor:
+        last = survey(descriptor, first=newest.first, before=newest.last + 1, size=newest.size).last
+    return last.arrived_at if last is not None else 0
 
 
 def _tables(path: Path, ledger: Ledger) -> Iterator[Finding]:

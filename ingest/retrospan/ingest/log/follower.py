@@ -23,6 +23,12 @@ class Append(Protocol):
     def __call__(self, *, tenant: str, notes: Sequence[Note] = ()) -> int: ...
 
 
+class Seal(Protocol):
+    """Has the writer of the log seal its newest segment, if this is its last record; returns whether it did."""
+
+    def __call__(self, last_sequence: int) -> bool: ...
+
+
 class LogFollower(SegmentedLog):
     """One per process. `grow` belongs to whoever hears of the log; everything else may be called from any thread."""
 
@@ -32,6 +38,7 @@ class LogFollower(SegmentedLog):
         segments: list[Segment],
         append: Append,
         moved: Callable[[Segment, bool], None],
+        seal: Seal = lambda last_sequence: False,
         files: Files | None = None,
     ) -> None:
         """`segments` are what the writer has durable by now; `moved` is told of each segment that was archived, written
@@ -39,6 +46,7 @@ class LogFollower(SegmentedLog):
         super().__init__(directory, files or Files(), segments, Recovery())
         self._append = append
         self._moved = moved
+        self._ask_to_seal = seal
         self._durable = segments[-1].last if segments else 0
 
     def grow(self, segments: Sequence[Segment]) -> None:
@@ -49,6 +57,7 @@ class LogFollower(SegmentedLog):
                 if newest is not None and told.first == newest.first:
                     # Words may come late: what was durable stays so.
                     newest.size, newest.last = max(newest.size, told.size), max(newest.last, told.last)
+                    newest.is_sealed |= told.is_sealed
                 elif not self._segments or told.first > self._segments[-1].first:
                     self._segments.append(told)
             if self._segments:
@@ -63,6 +72,15 @@ class LogFollower(SegmentedLog):
             LogFailed: the disk failed, or the writer is gone; whether the record is on disk is unknown.
         """
         return self._append(tenant=tenant, notes=notes)
+
+    def seal(self, last_sequence: int) -> bool:
+        """Have the writer begin a new segment with the next record, if this one is the newest; whether it is."""
+        if not self._ask_to_seal(last_sequence):
+            return False
+        with self._lock:
+            newest = self._segments[-1]
+            newest.is_sealed |= newest.last == last_sequence
+        return True
 
     def _resized(self, segment: Segment, by: int) -> None:
         self._moved(segment, segment in self._segments)

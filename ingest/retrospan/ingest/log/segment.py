@@ -38,7 +38,8 @@ class Framed(NamedTuple):
 class Segment:
     """One file of the log. `size` and `last` are what is durable; `bad` are byte ranges to leave out.
 
-    `size` and `bad` speak of the records' own bytes; an archived segment takes only `packed` bytes on disk.
+    `size` and `bad` speak of the records' own bytes; an archived segment takes only `packed` bytes on disk. One that
+    `is_sealed` no longer grows, even if it is the newest.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class Segment:
     size: int = 0
     bad: list[tuple[int, int]] = field(default_factory=list)
     packed: int = 0
+    is_sealed: bool = False
 
     @property
     def disk_bytes(self) -> int:

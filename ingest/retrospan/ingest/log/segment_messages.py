@@ -18,6 +18,7 @@ def segment_message(segment: Segment, directory: Path) -> dict[str, object]:
         "size": segment.size,
         "packed": segment.packed,
         "bad": segment.bad,
+        "sealed": segment.is_sealed,
     }
 
 
@@ -31,6 +32,7 @@ def segments_of(told: Sequence[Mapping[str, Any]], directory: Path) -> list[Segm
             size=each["size"],
             packed=each["packed"],
             bad=[(start, end) for start, end in each["bad"]],
+            is_sealed=each["sealed"],
         )
         for each in told
     ]

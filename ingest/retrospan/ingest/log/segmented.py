@@ -20,7 +20,7 @@ from retrospan.ingest.log.tombstones import Tombstones
 
 
 class SegmentedLog:
-    """Read from any thread. Segments are in order; only the newest grows, and only others are archived."""
+    """Read from any thread. Segments are in order; only the newest grows, unless it is sealed. Others are archived."""
 
     def __init__(self, directory: Path, files: Files, segments: list[Segment], recovery: Recovery) -> None:
         self.directory = directory
@@ -78,7 +78,16 @@ class SegmentedLog:
                 chunk = self._reader.read(part, after_sequence, until=until, max_bytes=max_bytes)
                 if chunk is not None:
                     return chunk
+            self._reader.close()  # whoever read to the end needs no unpacked segment any more
         return None
+
+    def growing(self) -> tuple[int, int]:
+        """Return the last record of a segment that still grows, and the segment's size; (0, 0) when none does."""
+        with self._lock:
+            newest = self._segments[-1] if self._segments else None
+            return (
+                (0, 0) if newest is None or newest.is_sealed or newest.packed else (newest.last, newest.size)
+            )
 
     def archive_next(self, loaded_sequence: int) -> bool:
         """Compress the oldest sealed segment whose records are all loaded; whether there was one.
@@ -145,7 +154,7 @@ class SegmentedLog:
 
     def _sealed(self) -> list[Segment]:
         """Return the segments that no longer grow. Under the lock."""
-        return self._segments[:-1]
+        return [s for s in self._segments if s.is_sealed or s is not self._segments[-1]]
 
     def _resized(self, segment: Segment, by: int) -> None:
         """Account for a segment that takes so many bytes of disk more, or less; it may be gone. Under the lock."""

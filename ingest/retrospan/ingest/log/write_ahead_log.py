@@ -6,7 +6,7 @@
     │ varint │ arrived_at · sequence · tenant · OTLP bytes · rejects · CRC  │ varint │
     └────────┴──────────────────────────────────────────────────────────────┴────────┴─────────────────────
     DATA/log/00000000000000000731.seg      begun when the first would have grown beyond `segment_bytes`
-    DATA/log/archive/                      segments that are full and loaded, compressed (`archive.py`)
+    DATA/log/archive/                      segments that are full or sealed, and loaded, compressed (`archive.py`)
 
 One thread writes. It takes everything that waits, appends it with one write, makes it durable with one fdatasync,
 and only then answers all of them (group commit): under load a sync is shared by many requests, alone a request
@@ -167,7 +167,7 @@ class WriteAheadLog(SegmentedLog):
     def note_archived(self, first: int, path: Path | None, size: int, packed: int) -> None:
         """Count what became of a segment that a follower archived, wrote anew, or removed (`path` None)."""
         with self._lock:
-            for segment in [s for s in self._segments[:-1] if s.first == first]:
+            for segment in [s for s in super()._sealed() if s.first == first]:
                 before = segment.disk_bytes
                 if path is None:
                     self._segments.remove(segment)
@@ -181,7 +181,9 @@ class WriteAheadLog(SegmentedLog):
         folder = self.directory / DIRECTORY
         removed = Tombstones.read(folder)
         archived = {segment.first: segment for segment in archived_in(self.directory)}
-        for segment in self.segments()[:-1]:
+        with self._lock:
+            sealed = super()._sealed()
+        for segment in sealed:
             found = archived.get(segment.first)
             if not segment.packed and segment.path.exists():
                 continue  # of one that is there as both, the plain one counts
@@ -192,6 +194,21 @@ class WriteAheadLog(SegmentedLog):
                 self.note_archived(segment.first, None, 0, 0)
             else:
                 self.note_archived(segment.first, found.path, found.size, found.packed)
+
+    def seal(self, last_sequence: int) -> bool:
+        """Have the next record begin a new segment, if this one is the newest record; return whether it is."""
+        with self._lock:
+            newest = self._segments[-1] if self._segments else None
+            # Then nothing is on its way, and the writer's thread has nothing in hand.
+            is_last = newest is not None and newest.last == last_sequence == self._next - 1
+            if newest is None or not is_last or self._ended is not None:
+                return False
+            newest.is_sealed = True
+            descriptor, self._descriptor = self._descriptor, -1
+            if descriptor >= 0:
+                # Now: once the file is archived and removed, an open one would keep its bytes.
+                self._files.close(descriptor)
+            return True
 
     @property
     def failure(self) -> str:
@@ -256,7 +273,7 @@ class WriteAheadLog(SegmentedLog):
     def _begin_segment(self, entry: _Entry) -> int:
         """Go on in the newest segment after opening, or begin a new one; returns its size."""
         newest = self._segments[-1] if self._segments else None
-        if self._descriptor < 0 and newest is not None and not newest.packed:
+        if self._descriptor < 0 and newest is not None and not newest.packed and not newest.is_sealed:
             fits = newest.size + entry.size <= self._limits.segment_bytes
             if fits and newest.last + 1 == entry.sequence:
                 self._descriptor = self._files.open_append(newest.path)

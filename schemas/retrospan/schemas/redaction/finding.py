@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 Spans: TypeAlias = Iterator[tuple[int, int]]
@@ -34,9 +35,15 @@ class Finder:
     rule: str
     hints: tuple[str, ...]
     find: Callable[[str], Spans]
-    loose: re.Pattern[bytes] | None = None
+    loosely: tuple[bytes, int] | None = None
+    """The loose expression and its flags."""
     run: bool = False
     """Whether each match goes on behind its hint with RUN characters of a key or more."""
+
+    @property
+    def loose(self) -> re.Pattern[bytes] | None:
+        """The loose expression, compiled."""
+        return re.compile(*self.loosely) if self.loosely is not None else None
 
 
 def expression(
@@ -50,15 +57,19 @@ def expression(
     run: bool = False,
 ) -> Finder:
     """Return a finder from an expression: the group that matched, or all of it, goes; `holds` has the last word."""
-    compiled = re.compile(pattern, re.ASCII | flags)
+
+    @cache
+    def compiled() -> re.Pattern[str]:
+        # When first needed: there are a hundred, and a collector that takes out nothing starts without them.
+        return re.compile(pattern, re.ASCII | flags)
 
     def find(text: str) -> Spans:
-        for match in compiled.finditer(text):
+        for match in compiled().finditer(text):
             group = match.lastindex or 0
             if holds is None or holds(match[group]):
                 yield match.span(group)
 
-    return Finder(rule, hints, find, re.compile(loose, flags & re.IGNORECASE) if loose else None, run)
+    return Finder(rule, hints, find, (loose, flags & re.IGNORECASE) if loose else None, run)
 
 
 def mixed(text: str) -> bool:

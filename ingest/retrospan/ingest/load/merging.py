@@ -1,0 +1,85 @@
+"""A thread that merges the parts of an embedded warehouse's tables once nothing has happened for a while.
+
+The engine merges what hinders it, and leaves a few parts of middling size for ever. What repeats is found within a part
+only: merged into one, the same rows take a third less.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+
+from retrospan.ingest.load.sql import load
+from retrospan.ingest.priority import ARCHIVING
+from retrospan.ingest.service import Service
+from retrospan.schemas.migrate import DATABASE
+from retrospan.schemas.store import Parameters, Store
+from retrospan.schemas.typed_rows import typed_rows
+
+_LOOK_SECONDS = 5.0
+#: Merging begins when nothing was loaded or interpreted for so long. Superseded rows are deleted by then.
+_QUIET_SECONDS = 150.0
+#: What is larger is left to the engine: each merge is to end soon, and large parts hold most that repeats already.
+_MOST_BYTES = 64 << 20
+#: So much has to lie outside the largest part, and an eighth of that: no row is written anew more than a few times.
+_LEAST_BYTES = 128 << 10
+#: More parts at once would take too much memory, 10 MB each; the engine makes fewer of so many by itself.
+_MOST_PARTS = 16
+
+#: A table, a partition of it, and the parts there.
+Scattered = tuple[str, str, list[str]]
+
+
+class Merging(Service):
+    """One per embedded warehouse. A stop waits for the merge at hand."""
+
+    thread_name = "retrospan-merging"
+    work = "merging parts"
+    niceness = ARCHIVING
+    pauses = (60.0, 600.0)
+
+    def __init__(self, store: Callable[[], Store], activity: Callable[[], object]) -> None:
+        """`activity` returns another value whenever something was loaded or interpreted, and None while that goes on."""
+        super().__init__(_LOOK_SECONDS)
+        self._store = store
+        self._activity = activity
+        self._seen: object = None
+        self._quiet_since = time.monotonic()
+        self._is_done = False
+        self._tried: set[tuple[str, ...]] = set()
+
+    def run_once(self) -> None:
+        """Merge what is scattered, one partition after another, unless something has happened or happens meanwhile."""
+        if not self._rests() or self._is_done:
+            return
+        with closing(self._store()) as store:
+            while self._rests() and not self.is_stopping:
+                scattered = self._next(store)
+                if scattered is None:
+                    self._is_done = True
+                    return
+                table, partition, parts = scattered
+                self._tried.add((table, partition, *parts))
+                store.command(load("merge_parts"), {"table": table, "partition_id": partition})
+
+    def _rests(self) -> bool:
+        """Whether nothing has happened for long enough."""
+        seen, now = self._activity(), time.monotonic()
+        if seen is None or seen != self._seen:
+            self._seen, self._quiet_since, self._is_done = seen, now, False
+            return False
+        return now - self._quiet_since >= _QUIET_SECONDS
+
+    def _next(self, store: Store) -> Scattered | None:
+        """Return what is worth merging most; what the engine left as it was is not tried again."""
+        asked: Parameters = {
+            "database": DATABASE,
+            "most_bytes": _MOST_BYTES,
+            "least_bytes": _LEAST_BYTES,
+            "most_parts": _MOST_PARTS,
+        }
+        for found in typed_rows(store, Scattered, load("list_scattered"), asked):
+            if (found[0], found[1], *found[2]) not in self._tried:
+                return found
+        return None

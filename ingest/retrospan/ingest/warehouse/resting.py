@@ -1,0 +1,42 @@
+"""A thread that gives back memory while nobody wants anything of an embedded engine.
+
+Starting and answering touch 200 MB of the engine's code. At rest it needs a tenth of that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from retrospan.ingest.operating_system import forget_code
+from retrospan.ingest.service import Service
+
+#: How the file of the engine's library begins.
+LIBRARY = "_chdb"
+_LOOK_SECONDS = 5.0
+#: It rests once nothing has happened for so long; and what it does at rest needs code too, so that is given back again.
+_QUIET_SECONDS = 30.0
+_AGAIN_SECONDS = 300.0
+
+
+class Resting(Service):
+    """One per embedded engine. Harmless at any time: what is needed is there again when it is needed."""
+
+    thread_name = "retrospan-resting"
+    work = "giving back memory"
+
+    def __init__(self, activity: Callable[[], object]) -> None:
+        """`activity` returns another value whenever something has happened."""
+        super().__init__(_LOOK_SECONDS)
+        self._activity = activity
+        self._seen: object = None
+        self._due_at = time.monotonic() + _QUIET_SECONDS
+
+    def run_once(self) -> None:
+        """Give back what is due."""
+        seen, now = self._activity(), time.monotonic()
+        if seen != self._seen:
+            self._seen, self._due_at = seen, now + _QUIET_SECONDS
+        elif now >= self._due_at:
+            forget_code(LIBRARY)
+            self._due_at = now + _AGAIN_SECONDS
