@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.message_parts import read_part
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.normalize.named_results import with_named_results
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
@@ -67,7 +68,7 @@ def read_content(
     if not span.input and not span.output and span.operation == "inference":
         is_whole = _read_by_shape(sent, places, span, growing)
     _complete(sent, places, span, is_whole=is_whole)
-    span.input = answered_once(span.input)
+    span.input = answered_once(with_named_results(span.input))
     leading: list[Part] = []
     while span.input and span.input[0]["role"] == "system":
         leading += span.input.pop(0)["parts"]

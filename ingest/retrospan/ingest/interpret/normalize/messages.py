@@ -18,17 +18,20 @@ from retrospan.ingest.interpret.normalize.message_parts import (
     tool_call,
     tool_response,
 )
-from retrospan.ingest.interpret.normalize.roles import role_of
+from retrospan.ingest.interpret.normalize.roles import SPEAKERS, role_of
 from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_value
+from retrospan.ingest.json_text import read_value, write_json
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
 PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
 
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
 _PRINTED_TYPES = ("output_text", "function_call")
+
+#: How languages print that there is nothing: beside calls a text that is just this was none.
+NOTHING = ("None", "null", "undefined", "nil", "<nil>")
 
 #: What a model says.
 _MODELS_PARTS = ("text", "reasoning", "tool_call")
@@ -80,7 +83,7 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
         role = role_of(value, role)
         parts = _parts_of(value, role)
     if role == "assistant":
-        parts = [said for part in parts for said in _unprinted(part)]
+        parts = without_nothing([said for part in parts for said in _unprinted(part)])
     elif role == "tool":
         parts = _said_once(parts)
     parts = [part for part in parts if part["type"] != "text" or part.get("content")]
@@ -107,6 +110,13 @@ def definition_in(value: Mapping[str, object]) -> object:
     function = content.get("function")
     is_defined = isinstance(function, dict) and {"name", "parameters"} <= function.keys()
     return content if content.get("type") == "function" and is_defined else None
+
+
+def without_nothing(parts: list[Part]) -> list[Part]:
+    """Return the parts of an answer without a text that only prints that there is none, where a call stands beside it."""
+    if len(parts) < 2 or not any(part["type"] == "tool_call" for part in parts):
+        return parts
+    return [part for part in parts if part["type"] != "text" or part.get("content") not in NOTHING]
 
 
 def _unprinted(part: Part) -> list[Part]:
@@ -173,7 +183,9 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         return [tool_response(text_under(value, *IDS_OF_RESULTS), response, value)]
     found: list[Part] = []
     is_told = not isinstance(value.get("content"), str) or _are_blocks(content)
-    if isinstance(content, list) and is_told and all(isinstance(block, dict | str) for block in content):
+    if role not in SPEAKERS and isinstance(content, list) and not (content and _are_blocks(content)):
+        found = [{"type": "text", "content": write_json(content)}]  # what somebody gave back, as a tool
+    elif isinstance(content, list) and is_told and all(isinstance(block, dict | str) for block in content):
         found = [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]

@@ -10,6 +10,7 @@ from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_parts import read_part
 from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages
+from retrospan.ingest.interpret.normalize.named_results import with_roles
 from retrospan.ingest.interpret.spans.exchange import plain_value
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span_fields import whole
@@ -156,7 +157,7 @@ def _read(value: object, role: str = "user") -> list[Message]:
     value = read_value(value)
     value = by_role(value) or value
     if isinstance(value, list):
-        return [message for item in value for message in _read(item, role)]
+        return [message for item in with_roles(value) for message in _read(item, role)]
     if isinstance(value, str) and value.endswith(")"):
         return [*(_read_printed if len(value) <= _SHORT else _read_printed.__wrapped__)(value, role)]
     return read_messages(value, role)

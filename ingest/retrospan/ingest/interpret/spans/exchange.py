@@ -284,8 +284,11 @@ def _is_request(value: dict[str, object]) -> bool:
     messages = next((said for name in _REQUESTS if isinstance(said := value.get(name), list)), None)
     if messages is None:
         return "model" in value and isinstance(value.get("input"), str | list)
-    return bool(messages) and all(
-        isinstance(each, dict) and each.keys() & {"role", "parts"} for each in messages
+    told = [isinstance(each, dict) and bool(each.keys() & {"role", "parts"}) for each in messages]
+    # What a tool returned may not say who speaks.
+    return any(told[:1]) and all(
+        said or (isinstance(each, dict) and "content" in each)
+        for each, said in zip(messages, told, strict=True)
     )
 
 

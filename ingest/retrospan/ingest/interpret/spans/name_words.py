@@ -13,6 +13,12 @@ from retrospan.ingest.interpret.spans.vocabulary import INPUT, INPUT_TOKENS, OUT
 
 #: A model that is neither called the one that was asked for nor the one that answered.
 MODEL = "*model"
+#: Any model, also of a request, of a response, or of the metadata.
+MODELS = "*models"
+#: The name of the agent that did the work of a span.
+AGENT = "*agent"
+#: How a span ended, and what went wrong.
+ENDED, ERROR = "*ended", "*error"
 #: The words for what a shape stands for, the most telling first, each with a part of every name that says it.
 WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     INPUT: (("input", "nput"), ("arguments", "rguments"), ("args", "rgs"), ("parameters", "arameters")),
@@ -20,6 +26,10 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     INPUT_TOKENS: (("input tokens", "oken"),),
     OUTPUT_TOKENS: (("output tokens", "oken"),),
     MODEL: (("model", "model"),),
+    MODELS: (("models", "odel"),),
+    AGENT: (("agent", "gent"),),
+    ENDED: (("ended", ""),),
+    ERROR: (("error", ""),),
 }
 _NAMES_KEPT = 8_192
 
@@ -45,7 +55,14 @@ _ENDINGS = {
 #: What makes a count one of something else than the tokens of a request or an answer.
 _OF_PARTS = re.compile("cach|reason|detail|audio|total|image|max|limit|budget|cost")
 _MODEL = re.compile(r"(?:^|[.:_/])model(?:Name|[._](?:name|id))?$")
+_MODELS = re.compile(r"(?:[.:_/]|^)model(?:Name|Id|[._](?:name|id))?$")
+_ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
+_ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
+#: What a tool was given or returned may tell of errors that are none of its own.
+_OF_CONTENT = re.compile("input|output|arg|param|result|response|metadata|request|http", re.IGNORECASE)
 _OF_ONE_SIDE = re.compile("request|response|embed|metadata")
+#: Another agent, as one that is handed over to, has a word before.
+_AGENT = re.compile(r"(?:^|[.:/])(?:lc_)?agent(?:_name|Name|\.name)$")
 _NUMBERED = re.compile(r"(.+?)\.\d{1,9}(?:\.|$)")
 
 
@@ -56,6 +73,15 @@ def words_of(name: str) -> frozenset[str]:
     found = {word for word, ending in _ENDINGS.items() if not is_known and ending.search(name)}
     if _MODEL.search(name) and not _OF_ONE_SIDE.search(name):
         found.add("model")
+    if "odel" in name and _MODELS.search(name) and "embed" not in name:
+        found.add("models")
+    if not _OF_CONTENT.search(name):
+        if _ENDED.search(name):
+            found.add("ended")
+        if _ERROR.search(name):
+            found.add("error")
+    if "gent" in name and _AGENT.search(name):
+        found.add("agent")
     if "oken" in name:
         lower = name.lower()
         if not _OF_PARTS.search(lower):

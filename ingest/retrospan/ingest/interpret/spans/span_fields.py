@@ -170,6 +170,10 @@ class SpanFields:
                     return value
         return None
 
+    def said(self, shape: str) -> list[object]:
+        """Return the values whose names say what a shape stands for, in order."""
+        return [value for words, part in WORDS[shape] if part in self.listed for value in self._said(words)]
+
     def _said(self, words: str) -> Iterator[object]:
         """Yield the values whose names say some words, in order."""
         for place, names in zip(self.all, self._called, strict=True):
