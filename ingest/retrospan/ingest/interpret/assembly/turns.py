@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
@@ -69,11 +69,22 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     goes_on = bool(first.input) and first.input[-1]["role"] == "tool"
     ends = any(part["type"] == "tool_call" for message in last.output for part in message["parts"])
     after = [*last.input, *last.output] if ends else []
-    # The next prompt may say them without ids. That costs a look at all that ended alike: only where the API has none.
-    in_full = _hash(last, _in_full(after, is_answered=False)) if ends and _has_no_ids(last) else ""
-    in_full = _answered(answered) if leaves_apart else in_full
+    told = _by_ids(first.input) or _in_full(first.input, is_answered=True) if goes_on else []
+    if goes_on and not told and first is last:
+        # Prompts without any calls: the next one is of this kind as well.
+        return Histories(
+            _hash(first, _without_calls(first.input)),
+            _hash(last, _without_calls(last.input, last.output)) if ends else "",
+        )
+    in_full = ""
+    if leaves_apart:
+        in_full = _answered(answered)
+    elif ends and _has_no_ids(last):
+        in_full = _hash(last, _in_full(after, is_answered=False))
+    elif ends and len(spans) == 1 and not last.sent.parent_span_id:
+        in_full = _hash(last, _without_calls(last.input, last.output))
     return Histories(
-        _hash(first, _by_ids(first.input) or _in_full(first.input, is_answered=True)) if goes_on else "",
+        _hash(first, told),
         _hash(last, _by_ids(after) or _in_full(after, is_answered=False)) if ends else "",
         in_full,
     )
@@ -153,6 +164,19 @@ def _in_full(messages: Sequence[Message], *, is_answered: bool) -> list[object]:
         else:
             said.append((message["role"], parts))
     return [[role, parts] for role, parts in said]
+
+
+def _without_calls(given: Sequence[Message], answer: Sequence[Message] = ()) -> list[object]:
+    """Return who said what but for tools, and how many results there are or are asked for; [] where there are none."""
+    results = sum(len(parts_of(message, "tool_call_response")) for message in given)
+    asked = sum(len(parts_of(message, "tool_call")) for message in answer)
+    said: list[object] = [
+        [message["role"], told]
+        for message in (*given, *answer)
+        for part in message["parts"]
+        if part["type"] not in ("tool_call", "tool_call_response") and (told := _told(part)) is not None
+    ]
+    return [*said, results + asked] if said and results + asked else []
 
 
 def _told(part: Part) -> object:

@@ -23,7 +23,7 @@ from retrospan.ingest.interpret.normalize.toolspan import (
     read_tool,
     unquoted,
 )
-from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, last_exception, names_any
+from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, EXCEPTIONS, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
 from retrospan.ingest.interpret.spans.name_words import AGENT, ENDED, ERROR
@@ -59,6 +59,8 @@ _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
 #: How a span says that it failed, and how that there was no error.
 _FAILED = ("error", "failed", "failure")
 _NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[]")
+#: What a function returned that returned nothing.
+_NOTHING: tuple[object, ...] = (None, "", {"output": None}, {})
 #: Ids, and no names that anybody gave.
 _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -91,9 +93,7 @@ def read_span(
     metadata = _metadata(sent.attributes, places)
     operation = operation or operation_of(places, bool(sent.parent_span_id))
     span = NormalizedSpan(sent=sent, operation=operation, names=names)
-    span.agent_name = (
-        places.text(*names.agents) or _named(metadata, *_AGENT_NAMES) or _first_text(places.said(AGENT))
-    )
+    span.agent_name = places.text(*names.agents) or _named(metadata, *_AGENT_NAMES) or _named_agent(places)
     if span.operation == "agent" and span.agent_name is None:
         node = places.text(*names.agent_nodes)
         span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
@@ -118,6 +118,8 @@ def read_span(
         span.query, span.data_source = read_query(places), places.text(*names.data_sources)
     if span.operation in ("agent", "workflow", "step"):
         _read_input_and_output(places, span)
+    if sent.events and not (span.failed or span.interrupted) and _raised_instead(span):
+        _fail(span, last_exception(sent))
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in sent.attributes:
             setattr(span, name, _object(sent, key, problems))
@@ -166,6 +168,16 @@ def _named(metadata: dict[str, object], *names: str) -> str | None:
 def _first_text(values: Iterable[object]) -> str | None:
     """Return the first text that says something, without the quotes of JSON."""
     return next((text for value in values if isinstance(value, str) and (text := _plain(value))), None)
+
+
+def _named_agent(places: SpanFields) -> str | None:
+    """Return the agent that an attribute names, also in an object that describes it."""
+    for name, value in places.named(AGENT):
+        described = places.read(value)
+        said = described.get("name") if isinstance(described, dict) else value
+        if isinstance(said, str) and _plain(said) and (said is not value or not name.endswith("agent")):
+            return _plain(said)
+    return None
 
 
 def _plain(text: str) -> str:
@@ -246,9 +258,35 @@ def _read_error(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
     )
     span.failed = failed and not span.interrupted
     if span.failed:
-        span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None
-        told = message if isinstance(message, str) and message else sent.status_message
-        span.error_message = told or _first_text(places.said(ERROR))
+        _fail(span, last)
+        span.error_type = said if isinstance(said, str) and said else span.error_type
+        span.error_message = span.error_message or sent.status_message or _first_text(places.said(ERROR))
+
+
+def _fail(span: NormalizedSpan, exception: Attributes) -> None:
+    """Note that a span failed, and with which exception, in place."""
+    kind, message = exception.get(semconv.EXCEPTION_TYPE), exception.get(semconv.EXCEPTION_MESSAGE)
+    span.failed = True
+    span.error_type = kind if isinstance(kind, str) else None
+    span.error_message = message if isinstance(message, str) and message else None
+
+
+def _raised_instead(span: NormalizedSpan) -> bool:
+    """Tell whether a span ended with an exception and nothing else, whatever its status says: what it was given is there,
+    and nothing that it returned."""
+    if not any(event.name in EXCEPTIONS for event in span.sent.events):
+        return False
+    if span.operation == "inference":
+        return bool(span.input) and not span.output
+    if span.operation == "tool":
+        return span.has_arguments and (not span.has_result or span.result in _NOTHING)
+    returned = span.framework_output
+    return (
+        span.operation in ("agent", "workflow")
+        and span.framework_input is not None
+        and not span.output
+        and returned in _NOTHING
+    )
 
 
 def _tells_failure(places: SpanFields) -> bool:

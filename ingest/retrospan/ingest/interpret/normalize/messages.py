@@ -149,7 +149,8 @@ def _opened(value: dict[str, object]) -> dict[str, object]:
     """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), a choice or a
     candidate, or as it is."""
     if "role" in value:
-        return value
+        options = value.get("options")
+        return _with_options(value, options) if isinstance(options, dict) else value
     for key in ("data", "kwargs"):
         inner = value.get(key)
         if isinstance(inner, dict) and "content" in inner:
@@ -161,6 +162,16 @@ def _opened(value: dict[str, object]) -> dict[str, object]:
     if isinstance(content, dict) and isinstance(content.get("parts"), list):
         return content
     return value
+
+
+def _with_options(value: dict[str, object], options: dict[str, object]) -> dict[str, object]:
+    """Return a message with the calls, or the result, that LlamaIndex.TS keeps among its options."""
+    calls, result = options.get("toolCall"), options.get("toolResult")
+    if isinstance(result, dict) and "result" in result:
+        told = {"tool_call_id": result.get("id"), "is_error": result.get("isError") is True}
+        return {"role": "tool", "content": result["result"], **told}
+    calls = [calls] if isinstance(calls, dict) else calls
+    return {**value, "tool_calls": calls} if isinstance(calls, list) else value
 
 
 def _type_of_class(path: object) -> str | None:
@@ -175,8 +186,9 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         return _parts_and_beside(value, [read_part(part) for part in parts], role)
     if "content" not in value and "blocks" in value:
         value = {**_flattened(value), "content": value["blocks"]}
-    if value.get("content") is None and isinstance(value.get("text"), str):
-        value = {**value, "content": value["text"]}
+    if value.get("content") is None:
+        told = next((text for key in ("text", "message") if isinstance(text := value.get(key), str)), None)
+        value = value if told is None else {**value, "content": told}
     content = read_value(value.get("content"))
     if role == "tool" and not _is_tool_blocks(content):
         response = response_of(content)
@@ -212,11 +224,13 @@ def _thought(value: dict[str, object], content: list[object]) -> list[Part]:
 
 
 def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) -> list[Part]:
-    """Return the parts with what an older form says beside them: the id of the call that is answered, or calls."""
+    """Return the parts with what an older form says beside them: the id of the call that is answered, or calls. The texts
+    of a tool are what it returned."""
     call_id = text_under(value, "tool_call_id") if role == "tool" else None
-    if call_id is not None and parts and all(part["type"] == "text" for part in parts):
+    if role == "tool" and parts and all(part["type"] == "text" for part in parts):
         said = "".join(str(part.get("content", "")) for part in parts)
-        return [tool_response(call_id, response_of(said), value)]
+        if said or call_id is not None:
+            return [tool_response(call_id, response_of(said), value)]
     return [*parts, *_calls_beside(value, parts)]
 
 

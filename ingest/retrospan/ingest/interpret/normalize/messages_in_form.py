@@ -31,7 +31,7 @@ def message_in_form(value: dict[str, object]) -> Message | None:
         parts.append(part)
     role, kinds = role_named(said), {part["type"] for part in parts}
     if "text" in kinds:
-        if role == "tool" and len(kinds) > 1:
+        if role == "tool":
             return None
         if role == "assistant" and any(PRINTED.match(str(part.get("content"))) for part in parts):
             return None

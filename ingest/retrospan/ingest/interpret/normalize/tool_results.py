@@ -45,9 +45,19 @@ def response_of(value: object) -> object:
     if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
         if all(_is_text_block(block) for block in value):
             return read_value("".join(block["text"] for block in value))
+        documents = [_document_in(block) for block in value]
+        if None not in documents:
+            read = [read_value(document) for document in documents]
+            return read[0] if len(read) == 1 else read
         if all(set(block) == {"json"} for block in value):
             return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
     return read_value(value)
+
+
+def _document_in(block: dict[str, object]) -> object:
+    """Return the data of a document as Cohere's API is given it, None where an object is another."""
+    document = block.get("document") if block.get("type") == "document" else None
+    return document.get("data") if isinstance(document, dict) else None
 
 
 def _is_text_block(block: dict[str, object]) -> bool:

@@ -172,7 +172,14 @@ class SpanFields:
 
     def said(self, shape: str) -> list[object]:
         """Return the values whose names say what a shape stands for, in order."""
-        return [value for words, part in WORDS[shape] if part in self.listed for value in self._said(words)]
+        return [value for _, value in self.named(shape)]
+
+    def named(self, shape: str) -> Iterator[tuple[str, object]]:
+        """Yield the names that say what a shape stands for, in order, with their values."""
+        for words, part in WORDS[shape]:
+            for place, names in zip(self.all, self._called, strict=True) if part in self.listed else ():
+                for name in names.worded.get(words, ()):
+                    yield name, place[name]
 
     def _said(self, words: str) -> Iterator[object]:
         """Yield the values whose names say some words, in order."""
