@@ -73,13 +73,13 @@ def read_content(
         said = list(_event_messages(sent, names)) if sent.logs or sent.events else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
+    if not span.input and not span.output and span.operation == "inference":
+        is_whole = _read_by_shape(sent, places, span, growing)
+    _complete(sent, places, span, is_whole=is_whole)
     if not span.input and not span.output and span.operation == "inference" and _EVENTS in places.listed:
         said = list(_listed_events(places))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
-    if not span.input and not span.output and span.operation == "inference":
-        is_whole = _read_by_shape(sent, places, span, growing)
-    _complete(sent, places, span, is_whole=is_whole)
     if span.finish_reasons and _says_nothing(span):
         span.output = []
     span.input = answered_once(with_named_results(span.input))

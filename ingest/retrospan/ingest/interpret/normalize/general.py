@@ -162,7 +162,11 @@ def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 def _named(metadata: dict[str, object], *names: str) -> str | None:
     if not metadata:
         return None
-    return _first_text(metadata.get(name) for name in names)
+    for name in names:
+        value = metadata.get(name)
+        if isinstance(value, str) and (text := _plain(value)):
+            return text
+    return None
 
 
 def _first_text(values: Iterable[object]) -> str | None:
@@ -172,7 +176,7 @@ def _first_text(values: Iterable[object]) -> str | None:
 
 def _named_agent(places: SpanFields) -> str | None:
     """Return the agent that an attribute names, also in an object that describes it."""
-    for name, value in places.named(AGENT):
+    for name, value in places.named(AGENT) if places.has_words("agent") else ():
         described = places.read(value)
         said = described.get("name") if isinstance(described, dict) else value
         if isinstance(said, str) and _plain(said) and (said is not value or not name.endswith("agent")):
@@ -254,7 +258,7 @@ def _read_error(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
         sent.status == "error"
         or (isinstance(said, str) and said not in ("", "_OK"))
         or _has_error_level(sent.attributes, places.names)
-        or (sent.status == "unset" and _tells_failure(places))
+        or (sent.status == "unset" and places.has_words("fate") and _tells_failure(places))
     )
     span.failed = failed and not span.interrupted
     if span.failed:

@@ -38,7 +38,9 @@ def with_roles(messages: list[object]) -> list[object]:
     """Return messages as they were sent, with those as results that say nothing of who speaks and follow calls: no model API
     takes a prompt in which anything else comes between calls and what they returned.
     """
-    if all(not isinstance(each, dict) or _says_who(each) for each in messages):
+    # Most say who speaks: prompts are long, and this is all that is done with them.
+    others = [each for each in messages if type(each) is dict and "role" not in each]
+    if not others or all(map(_says_who, others)):
         return messages
     waiting: list[object] = []
     found: list[object] = []

@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.normalize.named_results import with_roles
 from retrospan.ingest.interpret.spans.chunks import whole_response
 from retrospan.ingest.interpret.spans.exchange import plain_value, printed_messages
 from retrospan.ingest.interpret.spans.printed import looks_printed
-from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response
+from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import Unreadable, read_value
 
@@ -206,8 +206,8 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
     """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
     value = plain_value(_some(value))
     if isinstance(value, str):
-        told = read_response(value)
-        if not isinstance(told, Unreadable):
+        told = read_response(value) if tells_response(value) else None
+        if isinstance(told, dict):
             return parse_answer(told, depth)
         printed = read_repr(value) if value.endswith(")") else printed_messages(value)
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
@@ -340,8 +340,10 @@ def _inside(usage: dict[str, object], keys: tuple[str, ...]) -> dict[str, object
 def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
     """Yield the value and the responses inside it that frameworks keep beside their own form."""
     if isinstance(value, str) and depth:
-        told = read_response(value)
-        value = read_repr(value) if isinstance(told, Unreadable) and value.endswith(")") else told
+        if tells_response(value):
+            value = read_response(value)
+        elif value.endswith(")"):
+            value = read_repr(value)
     if not isinstance(value, dict):
         return
     yield value
@@ -355,9 +357,11 @@ def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
 
 
 def _first(usage: dict[str, object], *keys: str) -> int | None:
-    return next((number for key in keys if (number := _count(usage.get(key))) is not None), None)
-
-
-def _count(value: object) -> int | None:
-    """Return a count, also where it stands with its parts, as in `{"total": 20, "noCache": 20}`."""
-    return whole(value.get("total") if isinstance(value, dict) else value)
+    for key in keys:
+        if key in usage:
+            value = usage[key]
+            # A count may stand with its parts, as in `{"total": 20, "noCache": 20}`.
+            number = whole(value.get("total") if isinstance(value, dict) else value)
+            if number is not None:
+                return number
+    return None

@@ -114,9 +114,9 @@ def _read_models(
 
 def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:
     """Tell by the names themselves which of two models was asked for, and which one answered: a version of it."""
-    named = places.unlabelled_model
-    if span.request_model is None and named != span.response_model:
-        span.request_model = named
+    if span.request_model is None:
+        named = places.unlabelled_model
+        span.request_model = named if named != span.response_model else None
     if span.response_model is not None or span.failed or span.request_model is None:
         return
     told = {name.strip('"') for name in places.said(MODELS) if isinstance(name, str)}

@@ -21,18 +21,25 @@ _DONE = "[DONE]"
 _STARTS, _DELTAS = "content_block_start", "content_block_delta"
 #: Of those of OpenAI's Responses API.
 _BEGUN, _ENDED = re.compile(r"response\.created"), re.compile(r"response\.(?:completed|incomplete)")
+#: What the first chunk of a stream has, of whatever form.
+_TELLING = ("choices", "message", "candidates", "messageStart", "contentBlockDelta", "response")
 
 
 def whole_response(value: object) -> object:
     """Return the response that a list of chunks, or the text of a stream, adds up to; anything else as it is."""
-    chunks = value
-    if isinstance(value, str) and value.startswith(STREAM_BEGINS):
-        chunks = _events_in(value)
-    if not isinstance(chunks, list) or not chunks or not all(isinstance(each, dict) for each in chunks):
+    if isinstance(value, dict):
+        return value  # as most are
+    chunks = _events_in(value) if isinstance(value, str) and value.startswith(STREAM_BEGINS) else value
+    if not isinstance(chunks, list) or not chunks:
         return value
-    join = next((join for tells, join in _FORMS if tells(chunks[0])), None)
-    found = join(chunks) if join is not None else None
-    return value if found is None else found
+    first = chunks[0]
+    if not isinstance(first, dict) or first.keys().isdisjoint(_TELLING):
+        return value
+    for tells, join in _FORMS:
+        if tells(first):
+            found = join(chunks) if all(isinstance(each, dict) for each in chunks) else None
+            return value if found is None else found
+    return value
 
 
 def _events_in(text: str) -> list[object]:

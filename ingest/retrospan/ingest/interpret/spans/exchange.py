@@ -237,6 +237,8 @@ def _is_flat(value: dict[str, object]) -> bool:
 
 def printed_messages(text: str) -> object:
     """Return the message, or the list of them, that JavaScript or Rust printed; Unreadable where it is none."""
+    if not looks_printed(text):
+        return Unreadable("not printed messages")
     found = read_printed(text)
     messages = found if isinstance(found, list) else [found]
     return found if all(map(_role, messages)) and messages else Unreadable("not printed messages")
@@ -334,12 +336,12 @@ def _read(value: object, read: Reader) -> object:
     if isinstance(said, str) and said[:2] in ('"[', '"{'):
         inner = read_json(said)
         said = read(inner) if isinstance(inner, str) else said
-    if isinstance(said, str) and (
-        said[:1] in ("[", "{") or _is_printed(said) or tells_response(said) or looks_printed(said)
-    ):
+    if isinstance(said, str) and (said[:1] in ("[", "{") or _is_printed(said) or _may_be_printed(said)):
         printed = read_response(said) if tells_response(said) else read_repr(said)
         printed = printed_messages(said) if isinstance(printed, Unreadable) else printed
         return said if isinstance(printed, Unreadable) else printed
+    if isinstance(said, dict):
+        return plain_value(said)
     if isinstance(said, list) and all(isinstance(each, str) and each[:1] == "{" for each in said):
         said = [*map(read_value, said)]
     return whole_response(plain_value(said))
@@ -363,6 +365,17 @@ def _is_printed(text: str) -> bool:
     return text[:1].isupper() and text[-1:] == ")" and _CONSTRUCTOR.match(text) is not None
 
 
+def _may_be_printed(text: str) -> bool:
+    """Tell whether a text looks like a stream, the fields of a response, or an object of another language: most end here
+    with a look at their first letters."""
+    begins = text[:40]
+    if "=" in begins:
+        return tells_response(text)
+    if "{" in begins:
+        return text.startswith(STREAM_BEGINS) or looks_printed(text)
+    return text.startswith(STREAM_BEGINS)
+
+
 def _may_hold(value: object) -> bool:
     """Tell whether a value may hold a request or a response."""
     if isinstance(value, str):
@@ -371,5 +384,5 @@ def _may_hold(value: object) -> bool:
             return first != '"' or value[1:2] in _BEGINS
         if value[-1:] == ")" and _is_printed(value):
             return True
-        return value.startswith(STREAM_BEGINS) or tells_response(value) or looks_printed(value)
+        return _may_be_printed(value)
     return isinstance(value, (list, dict)) and bool(value)

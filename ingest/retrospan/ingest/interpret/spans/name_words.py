@@ -86,9 +86,9 @@ def words_of(name: str) -> frozenset[str]:
         found.add("models")
     if not _OF_CONTENT.search(name):
         if _ENDED.search(name):
-            found.add("ended")
+            found |= {"ended", "fate"}
         if _ERROR.search(name):
-            found.add("error")
+            found |= {"error", "fate"}
     if "gent" in name and _AGENT.search(name):
         found.add("agent")
     if "oken" in name:

@@ -13,7 +13,7 @@ from retrospan.ingest.json_text import MAX_DEPTH, Unreadable
 #: Longer text is left alone.
 MAX_CHARS = 200_000
 #: How such an object begins: a field without quotes, after brackets and the names of types.
-_BEGINS = re.compile(r"\[?\s*(?:(?:[A-Z]\w*(?:::\w+)*)\s*\(?\s*)*\{\s*[a-z_]\w*:\s")
+_BEGINS = re.compile(r"\[?\s*+(?:[A-Z]\w*+(?:::\w++)*+\s*+\(?\s*+){0,4}\{\s*+[a-z_]\w*+:\s")
 _SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.)[A-Za-z_$][\w$]*)*")
@@ -29,7 +29,7 @@ class _Unfit(Exception):
 
 def looks_printed(text: str) -> bool:
     """Tell whether a text begins as a printed object does."""
-    return _BEGINS.match(text) is not None
+    return "{" in text[:60] and _BEGINS.match(text) is not None
 
 
 def read_printed(text: str) -> object:
