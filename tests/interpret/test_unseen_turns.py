@@ -82,8 +82,8 @@ def test_two_answers_to_one_prompt_are_not_told_apart_by_a_prompt_without_calls(
 
 
 def test_a_call_is_not_denied_where_a_result_without_an_id_stands_in_the_next_prompt() -> None:
-    calls = {"role": "assistant", "parts": [CALL, {**CALL, "id": "c2"}]}
-    said = {"role": "tool", "parts": [{"type": "text", "content": json.dumps(RETURNED)}]}
+    calls: dict[str, object] = {"role": "assistant", "parts": [CALL, {**CALL, "id": "c2"}]}
+    said: dict[str, object] = {"role": "tool", "parts": [{"type": "text", "content": json.dumps(RETURNED)}]}
     run = read_run("r", [chat_span([QUESTION], [calls]), chat_span([QUESTION, calls, said], [])])
     assert {call.status for call in run.calls.tools} == {"unknown"}
 
@@ -121,7 +121,7 @@ def test_nobodys_words_stay_a_users_where_no_call_waits() -> None:
 
 @pytest.mark.parametrize("nothing", ["None", "null", "undefined"])
 def test_what_prints_nothing_is_not_said_beside_a_call(nothing: str) -> None:
-    said = {"role": "assistant", "parts": [{"type": "text", "content": nothing}, CALL]}
+    said: dict[str, object] = {"role": "assistant", "parts": [{"type": "text", "content": nothing}, CALL]}
     run = read_run("r", [chat_span([QUESTION], [said])])
     assert run.calls.models[0].span.output == [ASKS]
 
@@ -196,7 +196,7 @@ def test_results_stand_in_the_order_of_their_calls_where_they_repeat_what_these_
     is_swapped: bool,
 ) -> None:
     bergen: dict[str, object] = {**CALL, "id": "c2", "arguments": {"city": "Bergen"}}
-    calls = {"role": "assistant", "parts": [CALL, bergen]}
+    calls: dict[str, object] = {"role": "assistant", "parts": [CALL, bergen]}
     said = [
         text("tool", '{"city": "Oslo", "sky": "snow"}'),
         text("tool", '{"city": "Bergen", "sky": "rain"}'),
