@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.message_parts import tool_response
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
@@ -29,12 +31,13 @@ def with_named_results(messages: list[Message]) -> list[Message]:
         asked = waiting.get(message["role"]) if message["role"] not in SPEAKERS else None
         if asked and text_of(message):
             said = response_of(text_of(message))
-            message = {"role": "tool", "parts": [tool_response(asked.pop(0), said, {})]}
-        found.append(message)
+            found.append({"role": "tool", "parts": [tool_response(asked.pop(0), said, {})]})
+        else:
+            found.append(message)
     return found
 
 
-def with_roles(messages: list[object]) -> list[object]:
+def with_roles(messages: Sequence[object]) -> Sequence[object]:
     """Return messages as they were sent, with those as results that say nothing of who speaks and follow calls: no model API
     takes a prompt in which anything else comes between calls and what they returned.
     """

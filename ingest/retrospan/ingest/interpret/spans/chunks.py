@@ -37,7 +37,8 @@ def whole_response(value: object) -> object:
         return value
     for tells, join in _FORMS:
         if tells(first):
-            found = join(chunks) if all(isinstance(each, dict) for each in chunks) else None
+            told = [each for each in chunks if isinstance(each, dict)]
+            found = join(told) if len(told) == len(chunks) else None
             return value if found is None else found
     return value
 

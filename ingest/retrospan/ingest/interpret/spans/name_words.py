@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from retrospan.ingest.interpret.spans.vocabulary import INPUT, INPUT_TOKENS, OUTPUT, OUTPUT_TOKENS
+from retrospan.schemas import semconv
 
 #: A model that is neither called the one that was asked for nor the one that answered.
 MODEL = "*model"
@@ -71,7 +72,7 @@ _AGENT = re.compile(
 _NOT_PUBLISHED = re.compile(
     r"gen_ai\.(?!tool\.)(?:.+[._])?(?:messages?|prompts?|completions?|input|output|content|body|json|raw|payload|text)\Z"
 )
-_PUBLISHED = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.prompt", "gen_ai.completion")
+_PUBLISHED = (semconv.INPUT_MESSAGES, semconv.OUTPUT_MESSAGES, semconv.PROMPT, semconv.COMPLETION)
 _NUMBERED = re.compile(r"(.+?)\.\d{1,9}(?:\.|$)")
 
 
