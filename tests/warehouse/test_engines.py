@@ -197,6 +197,10 @@ def test_shards_keep_together_what_merges() -> None:
         "raw_spans_local",
         "raw_spans",
         "raw_spans_local",
+        "raw_spans_local",
+        "canon_spans_local",
+        "canon_values_local",
+        "canon_tool_calls_local",
     ], "settings and indexes are those of the rows' own table"
 
 

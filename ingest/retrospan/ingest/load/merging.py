@@ -48,6 +48,8 @@ class Merging(Service):
         self._quiet_since = time.monotonic()
         self._is_done = False
         self._tried: set[tuple[str, ...]] = set()
+        self.merges = 0
+        """How many partitions were merged."""
 
     def run_once(self) -> None:
         """Merge what is scattered, one partition after another, unless something has happened or happens meanwhile."""
@@ -62,6 +64,7 @@ class Merging(Service):
                 table, partition, parts = scattered
                 self._tried.add((table, partition, *parts))
                 store.command(load("merge_parts"), {"table": table, "partition_id": partition})
+                self.merges += 1
 
     def _rests(self) -> bool:
         """Whether nothing has happened for long enough."""
