@@ -27,6 +27,8 @@ MILLION = 1_000_000
 _UNCHANGED_SECONDS = 200.0
 _DEADLINE_SECONDS = 1_800.0
 _LOOK_SECONDS = 2.0
+#: Memory stays when it has not fallen for so long: longer than a collector waits before it gives anything back.
+_STAYING_SECONDS = 90.0
 _MB = 1e6
 #: Spans sent, and what may be left of each byte.
 LOADS = {"medium": (20_000, 0.25), "long": (8_000, 0.07)}
@@ -125,6 +127,8 @@ def _rest(shape: Shape, place: Path, found: Found) -> None:
                 rest.disk, rest.settled = disk, time.monotonic() - began
             if rest.settled > _DEADLINE_SECONDS:
                 raise BenchError(f"it never rests: {disk}")
+        say(f"{shape.name}: waiting until its memory stays")
+        _until_quiet(served.process.pid)
         found.idle[f"{shape.name}: {load.bytes / _MB:.0f} MB sent"] = memory_of_all(served.process.pid)
 
 
@@ -156,7 +160,7 @@ def _start(found: Found, place: Path, million: Path, times: int) -> None:
     # What this release has to change there is changed, and what it waits for is done.
     with Started(million, errors) as started:
         started.wait()
-        _until_quiet(started)
+        _until_quiet(started.process.pid)
     for name in STARTS:
         for number in range(times):
             data = million if name == MILLION_SPANS else place / f"empty-{number}"
@@ -164,16 +168,16 @@ def _start(found: Found, place: Path, million: Path, times: int) -> None:
                 found.starts.setdefault(name, []).append(started.wait())
                 if number == times - 1:
                     say(f"{name}: waiting until its memory stays")
-                    _until_quiet(started)
+                    _until_quiet(started.process.pid)
                     found.idle[name] = memory_of_all(started.process.pid)
 
 
-def _until_quiet(started: Started) -> None:
-    """Return once the memory of all processes has not fallen for a minute."""
+def _until_quiet(pid: int) -> None:
+    """Return once the memory of a process and all below it has not fallen for so long; nothing is asked meanwhile."""
     least, since = 1 << 62, time.monotonic()
     began = time.monotonic()
-    while time.monotonic() - since < 60.0 and time.monotonic() - began < 600.0:
-        now = memory_of_all(started.process.pid).alone
+    while time.monotonic() - since < _STAYING_SECONDS and time.monotonic() - began < 600.0:
+        now = memory_of_all(pid).alone
         if now < least - 2 * _MB:
             least, since = now, time.monotonic()
         time.sleep(_LOOK_SECONDS)

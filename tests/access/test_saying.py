@@ -104,7 +104,7 @@ def test_in_the_collector_only_one_function_writes_to_standard_error() -> None:
     writers: set[str] = set()
     for root in ("ingest", "queries", "schemas"):
         for file in (TOP / root / "retrospan").rglob("*.py"):
-            if "cli" in file.parts or "demo" in file.parts or "torture" in file.parts:
+            if {"cli", "demo", "mcp", "torture"} & {*file.parts}:
                 continue
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 named = isinstance(node, ast.Attribute) and node.attr in (

@@ -90,7 +90,7 @@ def test_an_error_comes_in_blocks_too_but_not_that_of_who_may_ask(port: Port) ->
     assert (status, reply.headers["X-ClickHouse-Exception-Code"]) == (404, "47")
     assert b"nope" in decompress_blocks(body, 1 << 20)
     # One that comes after the answer has begun is its last block.
-    late = "SELECT throwIf(number = 3000000), repeat('x', 50) FROM numbers(10000000) SETTINGS max_block_size = 10000"
+    late = "SELECT throwIf(number = 300000), repeat('x', 50) FROM numbers(10000000) SETTINGS max_block_size = 10000"
     wire = http.client.HTTPConnection("127.0.0.1", port.number, timeout=60)
     wire.request("POST", "/?compress=1", late.encode())
     reply = wire.getresponse()

@@ -80,6 +80,7 @@ def test_parts_become_one_for_each_partition_once_nothing_has_happened_for_a_whi
     clock.now += 1
     merging.run_once()
     assert parts(scattered) == [1, 1]
+    assert merging.merges == 2
     assert content(scattered) == before
 
 

@@ -205,6 +205,8 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_spans_local",
         "canon_values_local",
         "canon_tool_calls_local",
+        "canon_edges_local",
+        "canon_steps_local",
         "canon_values_local",
         "canon_values_local",
     ], "settings and indexes are those of the rows' own table"

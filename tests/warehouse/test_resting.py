@@ -8,7 +8,7 @@ import pytest
 
 from retrospan.ingest.operating_system import forget_code
 from retrospan.ingest.warehouse import resting as resting_module
-from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.ingest.warehouse.resting import LIBRARY, Resting
 
 
@@ -48,7 +48,8 @@ def test_it_waits_until_nothing_happens_any_more_and_looks_again_later(
     clock, forgotten, done = Clock(), list[float](), 0
     monkeypatch.setattr(resting_module, "time", clock)
     monkeypatch.setattr(resting_module, "forget_code", lambda library: forgotten.append(clock.now))
-    resting = Resting(lambda: done)
+    rested = list[float]()
+    resting = Resting(lambda: done, lambda: rested.append(clock.now))
     for _ in range(5):
         clock.now += resting_module._QUIET_SECONDS
         done += 1
@@ -58,4 +59,21 @@ def test_it_waits_until_nothing_happens_any_more_and_looks_again_later(
     while clock.now < first + resting_module._AGAIN_SECONDS:
         clock.now += 1
         resting.run_once()
-    assert forgotten == [first, first + resting_module._AGAIN_SECONDS]
+    assert forgotten == rested == [first, first + resting_module._AGAIN_SECONDS]
+
+
+def test_an_engine_that_rests_answers_as_before(warehouse: EmbeddedWarehouse, store: EmbeddedStore) -> None:
+    store.command(
+        "INSERT INTO canon_values (run_id, number, json) SELECT 'r', number, toString(number) FROM numbers(5000)"
+    )
+    question = "SELECT count(), sum(cityHash64(*)) FROM canon_values WHERE run_id = 'r'"
+    before = store.rows(question)
+    for _ in range(3):
+        warehouse.rest()
+        assert store.rows(question) == before
+
+
+def test_nothing_that_was_closed_is_opened_to_rest(tmp_path: Path) -> None:
+    closed = EmbeddedWarehouse(tmp_path / "never opened")
+    closed.rest()
+    assert not closed.path.exists()

@@ -244,7 +244,9 @@ class Following:
         merging = Merging(self._opened.connect, self._activity)
         merging.start()
         stack.callback(merging.stop)
-        resting = Resting(lambda: (self._activity(), self._port.counters.queries))
+        resting = Resting(
+            lambda: (self._activity(), merging.merges, self._port.counters.queries), self._opened.rest
+        )
         resting.start()
         stack.callback(resting.stop)
 

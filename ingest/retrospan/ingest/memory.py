@@ -7,6 +7,7 @@ limit of its own and gives an error instead, so that limit has to be the smaller
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,15 @@ def keep_arenas_few() -> None:
     except (AttributeError, OSError):
         # Another C library, which has no such heaps.
         return
+
+
+def give_back() -> None:
+    """Have Python and the C library give back what they keep for later."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError):
+        return  # another C library
 
 
 def run_bytes(wanted: int, limit: int | None) -> int:

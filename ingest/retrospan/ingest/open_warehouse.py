@@ -69,6 +69,10 @@ class OpenWarehouse(Warehouse, Protocol):
         """Open a connection that sees what is a tenant's."""
         ...
 
+    def rest(self) -> None:
+        """Give back what is kept for speed alone, if it is this process's."""
+        ...
+
 
 def open_warehouse(config: Config, engine_bytes: int, *, guarded: bool) -> OpenWarehouse:
     """Return the configured warehouse. `guarded`: every client has a token, and so a tenant.
@@ -135,6 +139,9 @@ class _Embedded:
     def reader_of(self, tenant: str) -> Store:
         return self._warehouse.connect()
 
+    def rest(self) -> None:
+        self._warehouse.rest()
+
     def close(self) -> None:
         self._await_ahead()
         self._warehouse.close()
@@ -191,6 +198,9 @@ class _Server:
             if not self._prepared:
                 self._prepare()
         return self._readers.connect(tenant)
+
+    def rest(self) -> None:
+        """Do nothing: it is another's memory."""
 
     def close(self) -> None:
         if self._readers is not None:

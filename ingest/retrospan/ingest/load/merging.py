@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
+from typing import NamedTuple
 
 from retrospan.ingest.load.sql import load
 from retrospan.ingest.priority import ARCHIVING
@@ -27,8 +28,13 @@ _LEAST_BYTES = 128 << 10
 #: More parts at once would take too much memory, 10 MB each; the engine makes fewer of so many by itself.
 _MOST_PARTS = 16
 
-#: A table, a partition of it, and the parts there.
-Scattered = tuple[str, str, list[str]]
+
+class Scattered(NamedTuple):
+    """A partition whose rows lie in several parts."""
+
+    table: str
+    partition_id: str
+    parts: list[str]
 
 
 class Merging(Service):
@@ -48,6 +54,8 @@ class Merging(Service):
         self._quiet_since = time.monotonic()
         self._is_done = False
         self._tried: set[tuple[str, ...]] = set()
+        self.merges = 0
+        """How many partitions were merged."""
 
     def run_once(self) -> None:
         """Merge what is scattered, one partition after another, unless something has happened or happens meanwhile."""
@@ -59,15 +67,17 @@ class Merging(Service):
                 if scattered is None:
                     self._is_done = True
                     return
-                table, partition, parts = scattered
-                self._tried.add((table, partition, *parts))
-                store.command(load("merge_parts"), {"table": table, "partition_id": partition})
+                self._tried.add(_key(scattered))
+                asked = {"table": scattered.table, "partition_id": scattered.partition_id}
+                store.command(load("merge_parts"), asked)
+                self.merges += 1
 
     def _rests(self) -> bool:
         """Whether nothing has happened for long enough."""
         seen, now = self._activity(), time.monotonic()
         if seen is None or seen != self._seen:
             self._seen, self._quiet_since, self._is_done = seen, now, False
+            self._tried.clear()
             return False
         return now - self._quiet_since >= _QUIET_SECONDS
 
@@ -80,6 +90,10 @@ class Merging(Service):
             "most_parts": _MOST_PARTS,
         }
         for found in typed_rows(store, Scattered, load("list_scattered"), asked):
-            if (found[0], found[1], *found[2]) not in self._tried:
+            if _key(found) not in self._tried:
                 return found
         return None
+
+
+def _key(scattered: Scattered) -> tuple[str, ...]:
+    return (scattered.table, scattered.partition_id, *scattered.parts)

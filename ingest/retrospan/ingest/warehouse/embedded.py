@@ -53,6 +53,8 @@ _CACHES: Settings = {
     "index_mark_cache_size": 32 << 20,
     "query_condition_cache_size": 16 << 20,
 }
+#: What is let go of at rest.
+_RESTING = ("MARK", "INDEX MARK", "PRIMARY INDEX", "UNCOMPRESSED", "QUERY CONDITION")
 
 
 class EmbeddedWarehouse:
@@ -145,6 +147,18 @@ class EmbeddedWarehouse:
             stores = list(self._open)
         for store in stores:
             store.close()
+
+    def rest(self) -> None:
+        """Give back what is only kept so that the next statement is faster; no statement is slower by more than it saved."""
+        with self._purging:
+            if not self._open:
+                return
+            if self._purger is None:
+                self._purger = _engine()(str(self._path))
+            for cache in _RESTING:
+                self._purger.query(f"SYSTEM DROP {cache} CACHE")
+            self._purger.query("SYSTEM JEMALLOC PURGE")
+        self._least = resident_bytes()
 
     def _forget(self, store: EmbeddedStore) -> None:
         with self._lock:

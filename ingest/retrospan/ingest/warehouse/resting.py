@@ -1,6 +1,7 @@
 """A thread that gives back memory while nobody wants anything of an embedded engine.
 
-Starting and answering touch 200 MB of the engine's code. At rest it needs a tenth of that.
+Starting and answering touch 200 MB of the engine's code, of which a tenth is needed at rest; and loading leaves freed
+memory with Python, the C library and the engine, which they keep for the next time.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from retrospan.ingest.memory import give_back
 from retrospan.ingest.operating_system import forget_code
 from retrospan.ingest.service import Service
 
@@ -25,9 +27,10 @@ class Resting(Service):
     thread_name = "retrospan-resting"
     work = "giving back memory"
 
-    def __init__(self, activity: Callable[[], object]) -> None:
-        """`activity` returns another value whenever something has happened."""
+    def __init__(self, activity: Callable[[], object], rest: Callable[[], None]) -> None:
+        """`activity` returns another value whenever something has happened; `rest` has the engine give back memory."""
         super().__init__(_LOOK_SECONDS)
+        self._rest_engine = rest
         self._activity = activity
         self._seen: object = None
         self._due_at = time.monotonic() + _QUIET_SECONDS
@@ -38,5 +41,7 @@ class Resting(Service):
         if seen != self._seen:
             self._seen, self._due_at = seen, now + _QUIET_SECONDS
         elif now >= self._due_at:
+            self._rest_engine()
+            give_back()
             forget_code(LIBRARY)
             self._due_at = now + _AGAIN_SECONDS

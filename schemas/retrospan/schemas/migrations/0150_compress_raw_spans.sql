@@ -5,5 +5,8 @@ ALTER TABLE raw_spans
     MODIFY COLUMN trace_id CODEC(ZSTD(1)),
     MODIFY COLUMN span_id CODEC(ZSTD(1)),
     MODIFY COLUMN parent_span_id CODEC(ZSTD(1)),
+    MODIFY COLUMN sequence CODEC(ZSTD(1)),
+    MODIFY COLUMN arrived_at CODEC(ZSTD(1)),
+    MODIFY COLUMN kind CODEC(ZSTD(1)),
     MODIFY COLUMN started_ns CODEC(ZSTD(1)),
     MODIFY COLUMN ended_ns CODEC(ZSTD(1))

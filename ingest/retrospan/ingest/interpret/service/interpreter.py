@@ -41,6 +41,9 @@ TICK_SECONDS = 0.1
 #: While the loader is far behind, one batch of runs is read in so many seconds: what is loaded can be asked for, what is
 #: not cannot, and interpreting would take most of the processor that loading needs. The runs wait in the warehouse.
 FLOOD_PATIENCE_SECONDS = 20.0
+#: The other process ends when there was nothing to read for so long: it keeps the memory that its largest batch took, and
+#: another is started in a third of a second.
+RESTING_SECONDS = 60.0
 
 
 class Interpreter(Service):
@@ -101,6 +104,7 @@ class Interpreter(Service):
         )
         self._lanes = Lanes(self._runner, self._writer, self._long, self._backlog)
         self._long_began = 0.0
+        self._worked_at = time.monotonic()
         self._lock = threading.Lock()  # held while runs are read and their rows written
 
     def start(self) -> None:
@@ -178,7 +182,13 @@ class Interpreter(Service):
             self._begin(self._store)
         worked = self._work(self._store)
         self.failure = ""
-        if not worked and not self._long.wait(TICK_SECONDS):
+        if worked:
+            self._worked_at = time.monotonic()
+            return
+        if time.monotonic() - self._worked_at > RESTING_SECONDS:
+            with self._lock:
+                self._runner.stop()
+        if not self._long.wait(TICK_SECONDS):
             self._backlog.wait(TICK_SECONDS)
 
     def failed(self, error: Exception) -> None:
