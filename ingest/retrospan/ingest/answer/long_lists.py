@@ -14,7 +14,7 @@ from retrospan.schemas.store import Settings
 
 #: Of a piece, so many bytes are of its largest column. Each has to pass through the view: in pieces of 512 KiB the
 #: gigabyte took 5.3 s of processor, of 768 4.2, of 1,024 3.9 and up to 64 MB of memory; by granules it took 3.6.
-_IN_PIECES: Settings = {"preferred_max_column_in_block_size_bytes": 768 << 10, "use_query_condition_cache": 0}
+_IN_PIECES: Settings = {"preferred_max_column_in_block_size_bytes": 640 << 10, "use_query_condition_cache": 0}
 #: For engines that know them.
 LONG_LIST: Settings = {**_IN_PIECES, "max_threads": 1}
 
