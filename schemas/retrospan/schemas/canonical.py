@@ -26,7 +26,8 @@ class TraceRow:
     through_sequence: int
     interpreted_by: str
     through: list[int] = field(default_factory=list)  # the newest sequence of each log that was read
-    goes_on_from: str = ""  # hash of the history that its first request retells, '' for none
+    # hash of the history that its first request retells; else of that after its last without ids; '' for none
+    goes_on_from: str = ""
     ends_with: str = ""  # hash of the history after its last request, where that asked for tools
 
 

@@ -17,6 +17,8 @@ SNOW = {"sky": "snow"}
 CALL, OTHER = asks("weather", {"city": "Oslo"}, "c1"), asks("weather", {"city": "Bergen"}, "c2")
 BEFORE: list[Any] = [HI, said("assistant", CALL), returned("c1", SNOW), said("assistant", "It snows.")]
 BARE = said("tool", json.dumps(SNOW))
+#: How that is read.
+RESULT: dict[str, object] = {"role": "tool", "parts": [{"type": "tool_call_response", "response": SNOW}]}
 
 
 def first_prompt(*told: dict[str, object], before: list[Any] | None = None, **more: Any) -> InterpretedRun:
@@ -72,7 +74,7 @@ def test_prompts_after_it_go_on_from_it() -> None:
         [said("user", "Hm?"), returned("c1", SNOW), said("assistant", "It snows."), THANKS],
         [HI, returned("c1", SNOW), THANKS, said("assistant", "It snows.")],
         [HI, returned("c1", SNOW), said("assistant", "It snows.")],
-        [HI, said("user", json.dumps(SNOW)), BARE, said("assistant", "It snows."), THANKS],
+        [HI, said("user", json.dumps(SNOW)), RESULT, said("assistant", "It snows."), THANKS],
     ],
     ids=[
         "other result",

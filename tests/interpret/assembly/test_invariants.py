@@ -92,8 +92,10 @@ def test_results_without_ids_are_no_more_than_calls() -> None:
 
 def test_a_message_of_a_tool_is_a_result() -> None:
     first = chat(1, [ASKED], asks("weather", OSLO, "c1"))
-    again = [ASKED, said("assistant", asks("weather", OSLO, "c1")), said("tool", "snow")]
-    assert one_doubt(agent(), first, chat(3, again, SNOW)) == (
+    called = [ASKED, said("assistant", asks("weather", OSLO, "c1"))]
+    assert doubts(agent(), first, chat(3, [*called, said("tool", "snow")], SNOW)) == []
+    picture: dict[str, object] = {"role": "tool", "parts": [{"type": "blob", "content": "c25vdw=="}]}
+    assert one_doubt(agent(), first, chat(3, [*called, picture], SNOW)) == (
         "input_messages",
         "a message of a tool in which no result is read",
     )

@@ -51,7 +51,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "16"
+VERSION = "17"
 
 
 def version_with(rules: Ruleset) -> str:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
+from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
-
-#: What tells a version of a model from the name by which it is asked for.
-VERSION = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4})\Z")
-
-
-def is_version(model: str | None, name: str | None) -> bool:
-    """Tell whether a model is a version of what is asked for by a name."""
-    return bool(model and name) and VERSION.sub("", model or "") == name != model
 
 
 def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:

@@ -4,7 +4,7 @@ the tool: completed by these answers, and by what the tools returned.
 A prompt goes on from an earlier one of the same agent where it begins with all of it, unless another call was given just
 the same: whose answer it repeats would not be known. What follows is the answer to the earlier one without its calls, if
 it had a text, and then what a tool returned for each call; of several calls, and where the spans of the tools say
-otherwise, nothing is completed but what these spans say. Who is `unknown` is a tool only where the span of the tool says just that. A mark such as
+otherwise, nothing is completed but what these spans say, or what the results themselves repeat of what was given. Who is `unknown` is a tool only where the span of the tool says just that. A mark such as
 `[tool: search]` stands for a call or a result: what it was, the span says.
 """
 
@@ -30,6 +30,8 @@ _MARK = re.compile(r"\[([\w-]+): ([\w.:/-]+)\]")
 UNKNOWN = "unknown"
 _EMPTY: tuple[object, ...] = ("", [], {})
 _NOTHING = object()
+#: A shorter text may stand in a result by chance.
+_SHORTEST = 4
 #: Calls of an agent among which another one that was given the same is looked for.
 NEAR = 8
 #: The calls of one agent, each with its prompt as it was told.
@@ -104,12 +106,15 @@ def _completed(
         return None
     results: list[Message] = []
     told = [*_told(after)]
+    in_order = _stand_in_order(asked, [each[1] for each in told])
     used = 0
     for part in asked:
         tool = tools.of(part, asking.span.sent.done_at, before)
         said = told[used][1] if used < len(told) else _NOTHING
-        # Several results stand in the order of their calls, or in that in which they came: the spans say which.
-        is_doubtful = len(asked) > 1 or (used < len(told) and told[used][2] == UNKNOWN)
+        # Several results stand in the order of their calls, or in that in which they came: the spans say which, or what
+        # they repeat of what the calls were given.
+        is_unknown = used < len(told) and told[used][2] == UNKNOWN
+        is_doubtful = (len(asked) > 1 and not in_order) or is_unknown
         mark = _MARK.fullmatch(said) if isinstance(said, str) else None
         if mark is not None and mark[2] == part.get("name"):
             if tool is None or not (tool.has_result or tool.failed):
@@ -127,6 +132,26 @@ def _completed(
         used += 1
     ended = told[used - 1][0] if used else 0
     return [*answer, *results, *after[ended:]] if used == len(told) else None
+
+
+def _stand_in_order(asked: Sequence[Part], results: Sequence[object]) -> bool:
+    """Tell whether results stand in the order of their calls: there are as many, at least one of them repeats a text that
+    its call alone was given, and none what another call alone was given."""
+    if len(asked) != len(results):
+        return False
+    given = [_texts_in(part.get("arguments")) for part in asked]
+    told = [result if isinstance(result, str) else write_json(result) for result in results]
+    found: set[bool] = set()
+    for place, texts in enumerate(given):
+        others = set[str]().union(*given[:place], *given[place + 1 :])
+        for text in texts - others:
+            found |= {at == place for at, said in enumerate(told) if text in said}
+    return found == {True}
+
+
+def _texts_in(arguments: object) -> set[str]:
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    return {value for value in values if isinstance(value, str) and len(value) >= _SHORTEST}
 
 
 def _confirms(tool: NormalizedSpan | None, said: object) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.assembly.asked_models import is_version
 from retrospan.ingest.interpret.assembly.same_request import without_doubles
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
 from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import named_operation
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments

@@ -30,9 +30,11 @@ class Trace:
     spans: list[NormalizedSpan] = field(default_factory=list)
     goes_on_from: str = ""  # hash of the history that its first request retells
     ends_with: str = ""  # hash of the history after its last
+    ends_in_full: str = ""  # the same without the ids of calls, where these may get lost
     started_at: int = 0
     ended_at: int = 0
     failed: bool = False
+    is_inside: bool = False  # another trace, which it goes on from by the id of a response
 
     @property
     def is_alone(self) -> bool:
@@ -68,7 +70,9 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
     joins, claims = joined_trace(sent, names), claimed_runs(sent)
     trace = Trace(trace_id, joins, claims, is_run(spans), spans)
     if not (joins or claims):
-        trace.goes_on_from, trace.ends_with = histories_of(spans)
+        told = histories_of(spans)
+        trace.goes_on_from, trace.is_inside = told.goes_on_from, told.is_inside
+        trace.ends_with, trace.ends_in_full = told.ends_with, told.ends_in_full
         trace.started_at = min((span.started_at for span in sent), default=0)
         trace.ended_at = max((span.done_at for span in sent), default=0)
         trace.failed = any(span.failed for span in spans)
@@ -151,6 +155,8 @@ def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[NormalizedSpan]]:
         if home != trace.trace_id:
             there = there or {(s.sent.trace_id, s.sent.span_id) for t in traces.values() for s in t.spans}
             _hang_under_link(trace, there)
+            if trace.is_inside and trace.joins in traces:
+                _hang_under_request(trace, traces[trace.joins])
         by_span = {span.sent.span_id: span for span in trace.spans}
         claimed: dict[str, str] = {}
         for span in trace.spans:
@@ -203,6 +209,27 @@ def _hang_under_link(trace: Trace, there: AbstractSet[tuple[str, str]]) -> None:
             if target is not None:
                 # What was sent stays as it is, to be read again.
                 span.sent = replace(sent, parent_trace_id=target.trace_id, parent_span_id=target.span_id)
+
+
+def _hang_under_request(trace: Trace, around: Trace) -> None:
+    """Let the requests of a trace that lies inside another hang under those of it that have the same response; one that
+    failed, under the only one that it lies in.
+    """
+    outer = [span for span in around.spans if span.operation == "inference"]
+    by_response = {span.response_id: span.sent for span in outer if span.response_id}
+    for span in trace.spans:
+        sent = span.sent
+        found = [by_response[span.response_id]] if span.response_id in by_response else []
+        if not span.response_id:
+            found = [
+                each.sent
+                for each in outer
+                if not each.response_id
+                and each.sent.started_at <= sent.started_at
+                and sent.until <= each.sent.until
+            ]
+        if len(found) == 1:
+            span.sent = replace(sent, parent_trace_id=found[0].trace_id, parent_span_id=found[0].span_id)
 
 
 def key_of(traces: Mapping[str, Trace]) -> str:

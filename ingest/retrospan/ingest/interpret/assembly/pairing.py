@@ -281,14 +281,15 @@ def _later(asked: RequestedCall, models: list[ModelCall]) -> list[ModelCall]:
 def _is_repeated(asked: RequestedCall, later: list[ModelCall]) -> bool:
     """Tell whether the next prompt, as it was sent, repeats the call: as its result is nowhere, there was none to tell.
 
-    A call without an id is never ruled out: its result may stand there without one as well.
+    A call without an id is never ruled out: its result may stand there without one as well. Nor is one where a result
+    without an id stands there.
     """
-    return asked.call_id is not None and any(
-        part.get("id") == asked.call_id
-        for call in later[:1]
-        for message in call.span.input
-        for part in parts_of(message, "tool_call")
-    )
+    if asked.call_id is None or not later:
+        return False
+    told = [part for message in later[0].span.input for part in message["parts"]]
+    if any(part["type"] == "tool_call_response" and "id" not in part for part in told):
+        return False
+    return any(part["type"] == "tool_call" and part.get("id") == asked.call_id for part in told)
 
 
 def _order(tool: ToolCall, models: list[ModelCall]) -> tuple[int, int, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.assembly.asked_models import VERSION
 from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun, leaves_of
 from retrospan.ingest.interpret.normalize.message import text_of
+from retrospan.ingest.interpret.normalize.model_names import VERSION
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import read_value
 

@@ -6,10 +6,12 @@ ends with; a hash stands for each. A new message of the user is another turn: it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
@@ -17,46 +19,108 @@ from retrospan.schemas.hashing import hash_of
 #: More traces than so many with one history are not told apart: none of them is joined any more.
 MOST_EQUAL = 50
 _AROUND = ("agent", "workflow")
+#: Instrumentations that do not tell others of their spans: what a client tells by itself is in a trace of its own.
+_LEAVE_APART = ("langsmith",)
+#: Models whose API gives calls no ids, or none that have to be sent again.
+_WITHOUT_IDS = re.compile("gemini|vertex|google", re.IGNORECASE)
 
 
 class Turn(Protocol):
-    """What is asked of a trace here: the histories it goes on from and ends with ('' for none), its times, its fate."""
+    """What is asked of a trace here: the histories it goes on from and ends with ('' for none; in full: told without the ids
+    of calls), its times, its fate."""
 
     trace_id: str
     goes_on_from: str
     ends_with: str
+    ends_in_full: str
     started_at: int
     ended_at: int
     failed: bool
+    is_inside: bool
 
 
-def histories_of(spans: Sequence[NormalizedSpan]) -> tuple[str, str]:
-    """Return the hashes of the history that a trace goes on from, and of the one it ends with; '' for none.
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """Hashes of the history that a trace goes on from, and of the one it ends with, with and without the ids of its calls;
+    '' for none. Where the trace `is_inside` another one, what both have is the id of a response.
+    """
+
+    goes_on_from: str = ""
+    ends_with: str = ""
+    ends_in_full: str = ""
+    is_inside: bool = False
+
+
+def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
+    """Return what a trace goes on from and ends with.
 
     The spans are in the order in which they began. What has an agent or a workflow of its own is a whole turn.
     """
-    if any(span.operation in _AROUND for span in spans):
-        return "", ""
     calls = [span for span in spans if span.operation == "inference"]
     if not calls:
-        return "", ""
+        return Histories()
     first, last = calls[0], calls[-1]
+    answered = next((span for span in calls if span.response_id), first)
+    leaves_apart = first.sent.scope in _LEAVE_APART and answered.response_id is not None
+    if any(span.operation in _AROUND for span in spans):
+        return Histories(ends_with=_answered(answered)) if leaves_apart else Histories()
+    if answered.response_id and _are_left_apart(spans, calls):
+        return Histories(_answered(answered), is_inside=True)
     goes_on = bool(first.input) and first.input[-1]["role"] == "tool"
     ends = any(part["type"] == "tool_call" for message in last.output for part in message["parts"])
-    return (
-        _hash(first, first.input, is_answered=True) if goes_on else "",
-        _hash(last, [*last.input, *last.output], is_answered=False) if ends else "",
+    after = [*last.input, *last.output] if ends else []
+    told = _by_ids(first.input) or _in_full(first.input, is_answered=True) if goes_on else []
+    if goes_on and not told and first is last:
+        # Prompts without any calls: the next one is of this kind as well.
+        return Histories(
+            _hash(first, _without_calls(first.input)),
+            _hash(last, _without_calls(last.input, last.output)) if ends else "",
+        )
+    in_full = ""
+    if leaves_apart:
+        in_full = _answered(answered)
+    elif ends and _has_no_ids(last):
+        in_full = _hash(last, _in_full(after, is_answered=False))
+    elif ends and len(spans) == 1 and not last.sent.parent_span_id:
+        in_full = _hash(last, _without_calls(last.input, last.output))
+    return Histories(
+        _hash(first, told),
+        _hash(last, _by_ids(after) or _in_full(after, is_answered=False)) if ends else "",
+        in_full,
     )
 
 
-def _hash(span: NormalizedSpan, messages: Sequence[Message], *, is_answered: bool) -> str:
+def _are_left_apart(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> bool:
+    """Tell whether a trace is nothing but requests of a client, none with what was said, whose parents are elsewhere."""
+    here = {span.sent.span_id for span in spans}
+    return len(calls) == len(spans) and all(
+        (span.response_id or span.failed)
+        and not (span.input or span.output)
+        and span.sent.parent_span_id
+        and span.sent.parent_span_id not in here
+        for span in calls
+    )
+
+
+def _answered(span: NormalizedSpan) -> str:
+    return hash_of(["response", span.response_id])
+
+
+def _has_no_ids(span: NormalizedSpan) -> bool:
+    """Tell whether the API of a model knows calls without ids: instrumentations make some up, and forget them."""
+    return any(
+        name and _WITHOUT_IDS.search(name)
+        for name in (span.provider, span.request_model, span.response_model)
+    )
+
+
+def _hash(span: NormalizedSpan, said: Sequence[object]) -> str:
     """Return the hash of a history up to its last answer, '' where it has none: who said what, however it is cut into
     messages, told by the same instrumentation of the same service. Two services that say the same are two.
 
     The ids of calls stand for what they asked for and for what that returned: a prompt may leave the calls out and
     retell only the results. Where a call has no id, calls and results say it themselves.
     """
-    said = _by_ids(messages) or _in_full(messages, is_answered=is_answered)
     told_by = [span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME), span.conversation]
     return hash_of([*told_by, said]) if said else ""
 
@@ -102,15 +166,28 @@ def _in_full(messages: Sequence[Message], *, is_answered: bool) -> list[object]:
     return [[role, parts] for role, parts in said]
 
 
+def _without_calls(given: Sequence[Message], answer: Sequence[Message] = ()) -> list[object]:
+    """Return who said what but for tools, and how many results there are or are asked for; [] where there are none."""
+    results = sum(len(parts_of(message, "tool_call_response")) for message in given)
+    asked = sum(len(parts_of(message, "tool_call")) for message in answer)
+    said: list[object] = [
+        [message["role"], told]
+        for message in (*given, *answer)
+        for part in message["parts"]
+        if part["type"] not in ("tool_call", "tool_call_response") and (told := _told(part)) is not None
+    ]
+    return [*said, results + asked] if said and results + asked else []
+
+
 def _told(part: Part) -> object:
     """Return what a part tells again when it is retold: thoughts and empty texts are not."""
     if part["type"] == "text":
         content = part.get("content")
         return content.strip() or None if isinstance(content, str) else content
     if part["type"] == "tool_call":
-        return [part.get("id"), part.get("name"), part.get("arguments")]
+        return [part.get("name"), part.get("arguments")]
     if part["type"] == "tool_call_response":
-        return [part.get("id"), part.get("response")]
+        return [part.get("response")]
     return None if part["type"] == "reasoning" else dict(part)
 
 
@@ -124,19 +201,31 @@ def earlier_of(traces: Iterable[Turn]) -> dict[str, str]:
     ending: dict[str, list[Turn]] = {}
     going: dict[str, list[Turn]] = {}
     for trace in traces:
-        if trace.ends_with:
-            ending.setdefault(trace.ends_with, []).append(trace)
+        for history in filter(None, {trace.ends_with, trace.ends_in_full}):
+            ending.setdefault(history, []).append(trace)
         if trace.goes_on_from:
             going.setdefault(trace.goes_on_from, []).append(trace)
     found: dict[str, str] = {}
-    for history, later in going.items():
+    taken: set[str] = set()
+    for history, later in sorted(going.items()):
         ends = ending.get(history, [])
         if max(len(ends), len(later)) > MOST_EQUAL:
             continue
         for trace in sorted(later, key=lambda trace: (trace.started_at, trace.trace_id)):
-            before = [one for one in ends if one.ended_at <= trace.started_at and one is not trace]
+            before = [
+                one
+                for one in ends
+                if _is_before(one, trace) and one is not trace and one.trace_id not in taken
+            ]
             if len(before) == 1:
                 found[trace.trace_id] = before[0].trace_id
-                if not trace.failed:
-                    ends = [one for one in ends if one is not before[0]]
+                if not (trace.failed or trace.is_inside):
+                    taken.add(before[0].trace_id)
     return found
+
+
+def _is_before(one: Turn, trace: Turn) -> bool:
+    """Tell whether a trace can go on from another: that has ended, or it lies in it."""
+    if trace.is_inside:
+        return one.started_at <= trace.started_at and trace.ended_at <= one.ended_at
+    return one.ended_at <= trace.started_at

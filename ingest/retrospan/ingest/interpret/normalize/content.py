@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -16,9 +17,11 @@ from retrospan.ingest.interpret.normalize.completion import (
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.message_parts import read_part
-from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.normalize.messages import NOTHING, read_message, read_messages
+from retrospan.ingest.interpret.normalize.named_results import with_named_results
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.normalize.roles import SPEAKERS
 from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
@@ -42,6 +45,12 @@ _OUTSIDE = {"role", "name", "tool_call_id"}
 _SAYING = ("content", "message", "parts", "tool_calls", "function_call")
 #: What an attribute with a number says of a message, beside its role.
 _INDEXED_CONTENTS = {"content", "text", "parts", "name", "tool_call_id", "arguments"}
+#: How attributes are called that hold a list of events.
+_EVENTS = "events"
+#: How events that are called otherwise say that they hold an answer.
+_OF_ANSWERS = re.compile("completion|choice|response|output|answer|generation", re.IGNORECASE)
+#: How APIs say that an answer ended to ask for tools.
+_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
 
 
@@ -67,7 +76,13 @@ def read_content(
     if not span.input and not span.output and span.operation == "inference":
         is_whole = _read_by_shape(sent, places, span, growing)
     _complete(sent, places, span, is_whole=is_whole)
-    span.input = answered_once(span.input)
+    if not span.input and not span.output and span.operation == "inference" and _EVENTS in places.listed:
+        said = list(_listed_events(places))
+        span.input = [message for is_answer, message in said if not is_answer]
+        span.output = [message for is_answer, message in said if is_answer]
+    if span.finish_reasons and _says_nothing(span):
+        span.output = []
+    span.input = answered_once(with_named_results(span.input))
     leading: list[Part] = []
     while span.input and span.input[0]["role"] == "system":
         leading += span.input.pop(0)["parts"]
@@ -78,6 +93,12 @@ def read_content(
             (found for value in places.requests if (found := parse_request(places.read(value)).system)),
             [],
         ) or _instructions_in(places)
+
+
+def _says_nothing(span: NormalizedSpan) -> bool:
+    """Tell whether an answer that ended for calls is only what a language prints for nothing."""
+    texts = [part.get("content") for message in span.output for part in message["parts"]]
+    return len(texts) == 1 and texts[0] in NOTHING and all(map(_FOR_TOOLS.search, span.finish_reasons))
 
 
 def _instructions_in(places: SpanFields) -> list[Part]:
@@ -278,6 +299,7 @@ def _told_messages(
     role = "assistant" if is_answer else _MESSAGE_EVENTS.get(name)
     if role is None:
         yield from _both_ways(body)
+        yield from _named_otherwise(name, attributes)
         return
     whole = attributes.get(semconv.COMPLETION if is_answer else semconv.PROMPT)
     if whole is not None:
@@ -304,6 +326,29 @@ def _told_messages(
     message = read_message({**own, "role": own.get("role") or role}, role)
     if message:
         yield is_answer, message
+
+
+def _listed_events(places: SpanFields) -> Iterator[tuple[bool, Message]]:
+    """Yield the messages of events that stand as a list in one attribute, as Logfire has them."""
+    for key, value in places.all[0].items():
+        listed = places.read(value) if key.endswith("events") else None
+        for each in listed if isinstance(listed, list) else ():
+            name = each.get(semconv.EVENT_NAME) if isinstance(each, dict) else None
+            if isinstance(name, str):
+                yield from _told_messages(name, each, {}, places.names)
+
+
+def _named_otherwise(name: str, attributes: Attributes) -> Iterator[tuple[bool, Message]]:
+    """Yield the message of an event of any name whose attributes say who speaks, and what."""
+    if not any(key.endswith("role") for key in attributes):
+        return
+    said = {key.rpartition(".")[2]: value for key, value in attributes.items()}
+    if said.get("role") and not said.keys().isdisjoint(_SAYING):
+        if isinstance(said.get("tool_calls"), str):
+            said["tool_calls"] = read_value(said["tool_calls"])
+        message = read_message(said)
+        if message and message["role"] in SPEAKERS:
+            yield _OF_ANSWERS.search(name) is not None, message
 
 
 def _both_ways(body: object) -> Iterator[tuple[bool, Message]]:

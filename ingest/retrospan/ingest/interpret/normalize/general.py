@@ -7,6 +7,7 @@ OpenInference's, these before vendors' own. An unknown framework is read by thes
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from retrospan.ingest.interpret.normalize.content import read_content
@@ -22,9 +23,10 @@ from retrospan.ingest.interpret.normalize.toolspan import (
     read_tool,
     unquoted,
 )
-from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, last_exception, names_any
+from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, EXCEPTIONS, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
+from retrospan.ingest.interpret.spans.name_words import AGENT, ENDED, ERROR
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
@@ -51,8 +53,14 @@ _CONVERSATION_NAMES = (
     "conversationId",
 )
 _USER_NAMES = ("user_id", "userId")
+_AGENT_NAMES = ("lc_agent_name", "agent_name", "agentName")
 #: Attributes that only the work of an agent has.
 _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
+#: How a span says that it failed, and how that there was no error.
+_FAILED = ("error", "failed", "failure")
+_NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[]")
+#: What a function returned that returned nothing.
+_NOTHING: tuple[object, ...] = (None, "", {"output": None}, {})
 #: Ids, and no names that anybody gave.
 _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -85,7 +93,7 @@ def read_span(
     metadata = _metadata(sent.attributes, places)
     operation = operation or operation_of(places, bool(sent.parent_span_id))
     span = NormalizedSpan(sent=sent, operation=operation, names=names)
-    span.agent_name = places.text(*names.agents)
+    span.agent_name = places.text(*names.agents) or _named(metadata, *_AGENT_NAMES) or _named_agent(places)
     if span.operation == "agent" and span.agent_name is None:
         node = places.text(*names.agent_nodes)
         span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
@@ -97,7 +105,7 @@ def read_span(
     span.user = places.text(*names.users) or _named(metadata, *_USER_NAMES)
     span.node = _node(metadata)
     span.task = _task(sent.attributes)
-    _read_error(sent, names, span)
+    _read_error(sent, places, span)
     if span.node is not None and span.operation in ("agent", "workflow"):
         # Whether it is the node itself or something inside it shows only beside its parent.
         span.operation = "step"
@@ -110,6 +118,8 @@ def read_span(
         span.query, span.data_source = read_query(places), places.text(*names.data_sources)
     if span.operation in ("agent", "workflow", "step"):
         _read_input_and_output(places, span)
+    if sent.events and not (span.failed or span.interrupted) and _raised_instead(span):
+        _fail(span, last_exception(sent))
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in sent.attributes:
             setattr(span, name, _object(sent, key, problems))
@@ -152,7 +162,30 @@ def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 def _named(metadata: dict[str, object], *names: str) -> str | None:
     if not metadata:
         return None
-    return next((value for name in names if isinstance(value := metadata.get(name), str) and value), None)
+    for name in names:
+        value = metadata.get(name)
+        if isinstance(value, str) and (text := _plain(value)):
+            return text
+    return None
+
+
+def _first_text(values: Iterable[object]) -> str | None:
+    """Return the first text that says something, without the quotes of JSON."""
+    return next((text for value in values if isinstance(value, str) and (text := _plain(value))), None)
+
+
+def _named_agent(places: SpanFields) -> str | None:
+    """Return the agent that an attribute names, also in an object that describes it."""
+    for name, value in places.named(AGENT) if places.has_words("agent") else ():
+        described = places.read(value)
+        said = described.get("name") if isinstance(described, dict) else value
+        if isinstance(said, str) and _plain(said) and (said is not value or not name.endswith("agent")):
+            return _plain(said)
+    return None
+
+
+def _plain(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _node(metadata: dict[str, object]) -> FrameworkNode | None:
@@ -215,7 +248,7 @@ def _inside(value: object, key: str) -> object:
     return value[key] if isinstance(value, dict) and key in value else value
 
 
-def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
+def _read_error(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
     last = last_exception(sent) if sent.events or sent.logs else {}
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
@@ -224,12 +257,50 @@ def _read_error(sent: Span, names: Vocabulary, span: NormalizedSpan) -> None:
     failed = (
         sent.status == "error"
         or (isinstance(said, str) and said not in ("", "_OK"))
-        or _has_error_level(sent.attributes, names)
+        or _has_error_level(sent.attributes, places.names)
+        or (sent.status == "unset" and places.has_words("fate") and _tells_failure(places))
     )
     span.failed = failed and not span.interrupted
     if span.failed:
-        span.error_type = said if isinstance(said, str) and said else kind if isinstance(kind, str) else None
-        span.error_message = message if isinstance(message, str) and message else sent.status_message or None
+        _fail(span, last)
+        span.error_type = said if isinstance(said, str) and said else span.error_type
+        span.error_message = span.error_message or sent.status_message or _first_text(places.said(ERROR))
+
+
+def _fail(span: NormalizedSpan, exception: Attributes) -> None:
+    """Note that a span failed, and with which exception, in place."""
+    kind, message = exception.get(semconv.EXCEPTION_TYPE), exception.get(semconv.EXCEPTION_MESSAGE)
+    span.failed = True
+    span.error_type = kind if isinstance(kind, str) else None
+    span.error_message = message if isinstance(message, str) and message else None
+
+
+def _raised_instead(span: NormalizedSpan) -> bool:
+    """Tell whether a span ended with an exception and nothing else, whatever its status says: what it was given is there,
+    and nothing that it returned."""
+    if not any(event.name in EXCEPTIONS for event in span.sent.events):
+        return False
+    if span.operation == "inference":
+        return bool(span.input) and not span.output
+    if span.operation == "tool":
+        return span.has_arguments and (not span.has_result or span.result in _NOTHING)
+    returned = span.framework_output
+    return (
+        span.operation in ("agent", "workflow")
+        and span.framework_input is not None
+        and not span.output
+        and returned in _NOTHING
+    )
+
+
+def _tells_failure(places: SpanFields) -> bool:
+    """Tell whether an attribute whose name says that it tells how a span ended says that it failed."""
+    return any(
+        isinstance(end, str) and end.strip('"').lower() in _FAILED for end in places.said(ENDED)
+    ) or any(
+        error is True or (isinstance(error, str) and _plain(error) not in _NO_ERROR)
+        for error in places.said(ERROR)
+    )
 
 
 def _has_error_level(attributes: Attributes, names: Vocabulary) -> bool:

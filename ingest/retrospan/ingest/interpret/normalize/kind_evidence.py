@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from retrospan.ingest.interpret.normalize.operations import KINDS, kind_in_tree
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.json_text import read_value
 
 #: What else such an attribute may say.
 _NEUTRAL = frozenset(
@@ -19,6 +20,9 @@ _NEUTRAL = frozenset(
 )
 _WORDS = KINDS.keys() | _NEUTRAL
 _LONGEST = 30
+#: An object that says what a span is, beside its name, and how long it can be.
+_TYPES = ("type", "kind", "span_type")
+_LONGEST_OBJECT = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ def kind_keys(spans: Iterable[Span]) -> dict[str, KindKey]:
     for span in spans:
         for key, value in span.attributes.items():
             place = (span.scope, key)
-            if isinstance(value, str) and len(value) <= _LONGEST:
+            if isinstance(value, str) and (len(value) <= _LONGEST or _may_be_object(value)):
                 told.setdefault(place, set()).add(_word(value))
             elif value is not None:
                 told.setdefault(place, set()).add("")
@@ -68,5 +72,13 @@ def kind_of(span: Span, keys: Mapping[str, KindKey]) -> str | None:
 
 
 def _word(value: str) -> str:
-    """Return a word as kinds are listed, also where it travels as JSON."""
+    """Return a word as kinds are listed, also where it travels as JSON, alone or as the type that an object tells."""
+    if _may_be_object(value):
+        said = read_value(value)
+        named = (said.get(key) for key in _TYPES) if isinstance(said, dict) else ()
+        value = next((name for name in named if isinstance(name, str)), "")
     return value.strip('"').lower()
+
+
+def _may_be_object(value: str) -> bool:
+    return value[:1] == "{" and len(value) <= _LONGEST_OBJECT

@@ -26,6 +26,9 @@ _ARGUMENTS = (
     "tool_args",
     "parameters",
 )
+#: Under which keys parts that have no type hold a call, or a result.
+_CALL_KEYS = ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call")
+_RESULT_KEYS = ("functionResponse", "function_response", "toolResult", "toolResponse")
 _RESULT_WORDS = re.compile("result|response|output|return|observation")
 _CALL_WORDS = re.compile("call|use|invocation|request")
 
@@ -35,6 +38,10 @@ def read_part(part: object) -> Part:
     if not isinstance(part, dict):
         return {"type": "text", "content": part if isinstance(part, str) else read_value(part)}
     kind = part.get("type")
+    if kind in _CALL_KEYS or kind in _RESULT_KEYS:
+        inner = part.get(str(kind))
+        if isinstance(inner, dict):
+            return _untyped({str(kind): inner})
     if kind in ("text", "input_text", "output_text"):
         return {"type": "text", "content": part.get("content", part.get("text"))}
     if kind in ("tool_call", "tool_use", "function_call", "function", "tool-call"):
@@ -72,11 +79,11 @@ def _untyped(part: dict[str, object]) -> Part:
     """Read Gemini's and Bedrock's parts, which name their kind by a key."""
     if isinstance(part.get("text"), str):
         return {"type": "text", "content": part["text"]}
-    for key in ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call"):
+    for key in _CALL_KEYS:
         call = part.get(key)
         if isinstance(call, dict):
             return tool_call(call)
-    for key in ("functionResponse", "function_response", "toolResult", "toolResponse"):
+    for key in _RESULT_KEYS:
         answer = part.get(key)
         if isinstance(answer, dict):
             return tool_response(
@@ -90,6 +97,9 @@ def _untyped(part: dict[str, object]) -> Part:
     if "tool_name" in part and ("tool_kwargs" in part or "arguments" in part):
         return tool_call({**part, "id": part.get("tool_call_id", part.get("id"))})
     if isinstance(part.get("name"), str) and "arguments" in part:
+        return tool_call(part)
+    function = part.get("function")
+    if isinstance(function, dict) and isinstance(function.get("name"), str) and "arguments" in function:
         return tool_call(part)
     if isinstance(part.get("call_id"), str) and "content" in part:
         return tool_response(text_under(part, "call_id"), response_of(part["content"]), part)

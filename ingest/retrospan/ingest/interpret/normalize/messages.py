@@ -18,17 +18,20 @@ from retrospan.ingest.interpret.normalize.message_parts import (
     tool_call,
     tool_response,
 )
-from retrospan.ingest.interpret.normalize.roles import role_of
+from retrospan.ingest.interpret.normalize.roles import SPEAKERS, role_of
 from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_value
+from retrospan.ingest.json_text import read_value, write_json
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
 PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
 
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
 _PRINTED_TYPES = ("output_text", "function_call")
+
+#: How languages print that there is nothing: beside calls a text that is just this was none.
+NOTHING = ("None", "null", "undefined", "nil", "<nil>")
 
 #: What a model says.
 _MODELS_PARTS = ("text", "reasoning", "tool_call")
@@ -80,7 +83,7 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
         role = role_of(value, role)
         parts = _parts_of(value, role)
     if role == "assistant":
-        parts = [said for part in parts for said in _unprinted(part)]
+        parts = without_nothing([said for part in parts for said in _unprinted(part)])
     elif role == "tool":
         parts = _said_once(parts)
     parts = [part for part in parts if part["type"] != "text" or part.get("content")]
@@ -107,6 +110,13 @@ def definition_in(value: Mapping[str, object]) -> object:
     function = content.get("function")
     is_defined = isinstance(function, dict) and {"name", "parameters"} <= function.keys()
     return content if content.get("type") == "function" and is_defined else None
+
+
+def without_nothing(parts: list[Part]) -> list[Part]:
+    """Return the parts of an answer without a text that only prints that there is none, where a call stands beside it."""
+    if len(parts) < 2 or not any(part["type"] == "tool_call" for part in parts):
+        return parts
+    return [part for part in parts if part["type"] != "text" or part.get("content") not in NOTHING]
 
 
 def _unprinted(part: Part) -> list[Part]:
@@ -139,7 +149,8 @@ def _opened(value: dict[str, object]) -> dict[str, object]:
     """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), a choice or a
     candidate, or as it is."""
     if "role" in value:
-        return value
+        options = value.get("options")
+        return _with_options(value, options) if isinstance(options, dict) else value
     for key in ("data", "kwargs"):
         inner = value.get(key)
         if isinstance(inner, dict) and "content" in inner:
@@ -151,6 +162,16 @@ def _opened(value: dict[str, object]) -> dict[str, object]:
     if isinstance(content, dict) and isinstance(content.get("parts"), list):
         return content
     return value
+
+
+def _with_options(value: dict[str, object], options: dict[str, object]) -> dict[str, object]:
+    """Return a message with the calls, or the result, that LlamaIndex.TS keeps among its options."""
+    calls, result = options.get("toolCall"), options.get("toolResult")
+    if isinstance(result, dict) and "result" in result:
+        told = {"tool_call_id": result.get("id"), "is_error": result.get("isError") is True}
+        return {"role": "tool", "content": result["result"], **told}
+    calls = [calls] if isinstance(calls, dict) else calls
+    return {**value, "tool_calls": calls} if isinstance(calls, list) else value
 
 
 def _type_of_class(path: object) -> str | None:
@@ -165,15 +186,18 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         return _parts_and_beside(value, [read_part(part) for part in parts], role)
     if "content" not in value and "blocks" in value:
         value = {**_flattened(value), "content": value["blocks"]}
-    if value.get("content") is None and isinstance(value.get("text"), str):
-        value = {**value, "content": value["text"]}
+    if value.get("content") is None:
+        told = next((text for key in ("text", "message") if isinstance(text := value.get(key), str)), None)
+        value = value if told is None else {**value, "content": told}
     content = read_value(value.get("content"))
     if role == "tool" and not _is_tool_blocks(content):
         response = response_of(content)
         return [tool_response(text_under(value, *IDS_OF_RESULTS), response, value)]
     found: list[Part] = []
     is_told = not isinstance(value.get("content"), str) or _are_blocks(content)
-    if isinstance(content, list) and is_told and all(isinstance(block, dict | str) for block in content):
+    if role not in SPEAKERS and isinstance(content, list) and not (content and _are_blocks(content)):
+        found = [{"type": "text", "content": write_json(content)}]  # what somebody gave back, as a tool
+    elif isinstance(content, list) and is_told and all(isinstance(block, dict | str) for block in content):
         found = [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]
@@ -200,11 +224,13 @@ def _thought(value: dict[str, object], content: list[object]) -> list[Part]:
 
 
 def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) -> list[Part]:
-    """Return the parts with what an older form says beside them: the id of the call that is answered, or calls."""
+    """Return the parts with what an older form says beside them: the id of the call that is answered, or calls. The texts
+    of a tool are what it returned."""
     call_id = text_under(value, "tool_call_id") if role == "tool" else None
-    if call_id is not None and parts and all(part["type"] == "text" for part in parts):
+    if role == "tool" and parts and all(part["type"] == "text" for part in parts):
         said = "".join(str(part.get("content", "")) for part in parts)
-        return [tool_response(call_id, response_of(said), value)]
+        if said or call_id is not None:
+            return [tool_response(call_id, response_of(said), value)]
     return [*parts, *_calls_beside(value, parts)]
 
 

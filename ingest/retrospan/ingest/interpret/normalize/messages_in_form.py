@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.messages import PRINTED
+from retrospan.ingest.interpret.normalize.messages import PRINTED, without_nothing
 from retrospan.ingest.interpret.normalize.roles import role_named
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.json_text import read_value
@@ -31,11 +31,13 @@ def message_in_form(value: dict[str, object]) -> Message | None:
         parts.append(part)
     role, kinds = role_named(said), {part["type"] for part in parts}
     if "text" in kinds:
-        if role == "tool" and len(kinds) > 1:
+        if role == "tool":
             return None
         if role == "assistant" and any(PRINTED.match(str(part.get("content"))) for part in parts):
             return None
     if len(kinds) > 1:
+        if role == "assistant":
+            parts = without_nothing(parts)
         parts.sort(key=lambda part: part["type"] == "tool_call")
     elif role == "user" and "tool_call_response" in kinds:
         role = "tool"

@@ -39,7 +39,7 @@ KINDS: Mapping[str, str] = {
     "retrieval": "retrieval",
 }
 _KIND_KEY = re.compile(
-    r"(?:^|[._:])(?:(?:span|observation|run|entity|node|operation|action)[._:]?(?:kind|type)|subtype)$"
+    r"(?:^|[._:])(?:(?:span|observation|run|entity|event|node|operation|action)[._:]?(?:kind|type)|subtype)$"
 )
 
 
@@ -83,14 +83,17 @@ def kind_in_tree(operation: str, has_parent: bool) -> str:
 
 
 def _by_kind(places: SpanFields) -> str | None:
-    """Return the operation that an attribute such as `x.span.kind` or `x.observation.type` names."""
+    """Return the operation that an attribute such as `x.span.kind` or `x.observation.type` names: where several do, that of
+    the span itself."""
+    found: str | None = None
     for place in places.all:
         for key, value in place.items():
             if key.endswith(("kind", "type")) and isinstance(value, str) and _KIND_KEY.search(key):
                 operation = KINDS.get(value.lower())
-                if operation:
+                if operation and "span" in key:
                     return operation
-    return None
+                found = found or operation
+    return found
 
 
 def _by_words(name: str) -> str | None:

@@ -8,15 +8,18 @@ from functools import cached_property, lru_cache
 
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.message_parts import read_part
+from retrospan.ingest.interpret.normalize.message_parts import read_part, tool_response
 from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages
-from retrospan.ingest.interpret.spans.exchange import plain_value
-from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.normalize.named_results import with_roles
+from retrospan.ingest.interpret.spans.chunks import whole_response
+from retrospan.ingest.interpret.spans.exchange import plain_value, printed_messages
+from retrospan.ingest.interpret.spans.printed import looks_printed
+from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import Unreadable, read_value
 
 _MESSAGES = ("messages", "contents", "chat_history", "input", "prompt", "msgs")
-_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
+_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt", "preamble")
 _ASKED = (
     "task",
     "query",
@@ -91,6 +94,8 @@ class ProviderRequest:
     def messages(self) -> list[Message]:
         value = self._value
         if isinstance(value, dict):
+            if isinstance(value.get("message"), str) and not isinstance(value.get("messages"), list):
+                return _said_last(value)
             return next((said for key in _MESSAGES if (said := _read(value.get(key)))), [])
         return _read(value)
 
@@ -106,6 +111,20 @@ class ProviderRequest:
     def model(self) -> str | None:
         model = self._value.get("model") if isinstance(self._value, dict) else None
         return model if isinstance(model, str) else None
+
+
+def _said_last(value: dict[str, object]) -> list[Message]:
+    """Return the messages of a request that keeps the last one apart from the history, and results of tools from both."""
+    told = value.get("tool_results")
+    results = [
+        tool_response(None, returned[0] if len(returned) == 1 else returned, {})
+        for each in (told if isinstance(told, list) else [])
+        if isinstance(each, dict) and isinstance(returned := each.get("outputs"), list)
+    ]
+    last = _read(value.get("message"))
+    history = _read(value.get("chat_history"))
+    said: list[Message] = [{"role": "tool", "parts": results}] if results else []
+    return [*history, *last, *said]
 
 
 def parse_request(value: object) -> ProviderRequest:
@@ -136,7 +155,7 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
 
 def _some(value: object) -> object:
     """Return a value read; JSON's null as a text is none: there was no request, or no response."""
-    return None if value == "null" else read_value(value)
+    return None if value == "null" else whole_response(read_value(value))
 
 
 def _opened(value: object) -> object:
@@ -156,7 +175,10 @@ def _read(value: object, role: str = "user") -> list[Message]:
     value = read_value(value)
     value = by_role(value) or value
     if isinstance(value, list):
-        return [message for item in value for message in _read(item, role)]
+        return [message for item in with_roles(value) for message in _read(item, role)]
+    if isinstance(value, str) and looks_printed(value):
+        printed = printed_messages(value)
+        return read_messages(value if isinstance(printed, Unreadable) else printed, role)
     if isinstance(value, str) and value.endswith(")"):
         return [*(_read_printed if len(value) <= _SHORT else _read_printed.__wrapped__)(value, role)]
     return read_messages(value, role)
@@ -184,7 +206,10 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
     """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
     value = plain_value(_some(value))
     if isinstance(value, str):
-        printed = read_repr(value) if value.endswith(")") else value
+        told = read_response(value) if tells_response(value) else None
+        if isinstance(told, dict):
+            return parse_answer(told, depth)
+        printed = read_repr(value) if value.endswith(")") else printed_messages(value)
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
     if isinstance(value, dict) and "role" not in value and "parts" not in value:
         for key in _ANSWERS:
@@ -230,8 +255,8 @@ class Usage:
 def parse_usage(value: object) -> Usage:
     """Return model and token counts of a response, wherever in it they stand."""
     found = Usage()
-    for place in _responses(read_value(value)):
-        usage = next((inner for key in _USAGES if isinstance(inner := place.get(key), dict)), None)
+    for place in _responses(_some(value)):
+        usage = _usage_in(place)
         model = next((named for key in _MODELS if isinstance(named := place.get(key), str)), None)
         found.model = found.model or model
         if usage is not None and found.input is None:
@@ -243,6 +268,8 @@ def parse_usage(value: object) -> Usage:
                 "promptTokenCount",
                 "inputTokens",
                 "promptTokens",
+                "inputTokenCount",
+                "prompt_eval_count",
                 "input",
             )
             found.output = _first(
@@ -253,6 +280,8 @@ def parse_usage(value: object) -> Usage:
                 "candidatesTokenCount",
                 "outputTokens",
                 "completionTokens",
+                "outputTokenCount",
+                "eval_count",
                 "output",
             )
             found.cached = _first(
@@ -272,6 +301,18 @@ def parse_usage(value: object) -> Usage:
                 # The Anthropic API counts what was read from and written to the cache apart, and gives no total.
                 found.input += (found.cached or 0) + (found.written or 0)
     return found
+
+
+def _usage_in(place: dict[str, object]) -> dict[str, object] | None:
+    """Return the counts of a response: those of Ollama stand in the response itself, those of Cohere once more inside."""
+    if "prompt_eval_count" in place or "eval_count" in place:
+        return place
+    usage = next((inner for key in _USAGES if isinstance(inner := place.get(key), dict)), None)
+    for key in ("tokens", "billed_units"):
+        inner = (usage or place).get(key)
+        if isinstance(inner, dict) and "input_tokens" in inner:
+            return inner
+    return usage
 
 
 def _add_parts(found: Usage, usage: dict[str, object]) -> None:
@@ -298,8 +339,11 @@ def _inside(usage: dict[str, object], keys: tuple[str, ...]) -> dict[str, object
 
 def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
     """Yield the value and the responses inside it that frameworks keep beside their own form."""
-    if isinstance(value, str) and value.endswith(")") and depth:
-        value = read_repr(value)
+    if isinstance(value, str) and depth:
+        if tells_response(value):
+            value = read_response(value)
+        elif value.endswith(")"):
+            value = read_repr(value)
     if not isinstance(value, dict):
         return
     yield value
@@ -313,4 +357,11 @@ def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
 
 
 def _first(usage: dict[str, object], *keys: str) -> int | None:
-    return next((number for key in keys if (number := whole(usage.get(key))) is not None), None)
+    for key in keys:
+        if key in usage:
+            value = usage[key]
+            # A count may stand with its parts, as in `{"total": 20, "noCache": 20}`.
+            number = whole(value.get("total") if isinstance(value, dict) else value)
+            if number is not None:
+                return number
+    return None

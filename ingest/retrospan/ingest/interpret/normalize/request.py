@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL, parameters_by_shape, usage_by_shape
+from retrospan.ingest.interpret.spans.name_words import MODELS
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
@@ -65,8 +67,8 @@ def read_request(
         span.prompt_name = places.text(semconv.PROMPT_NAME)
         span.prompt_version = places.text(semconv.PROMPT_VERSION)
         _complete(places, span)
-        if span.request_model is None and places.unlabelled_model != span.response_model:
-            span.request_model = places.unlabelled_model
+        if span.request_model is None or span.response_model is None:
+            _read_named_models(places, span)
 
 
 def _read_models(
@@ -108,6 +110,23 @@ def _read_models(
         and named != labelled
     ):
         span.response_model = named
+
+
+def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:
+    """Tell by the names themselves which of two models was asked for, and which one answered: a version of it."""
+    if span.request_model is None:
+        named = places.unlabelled_model
+        span.request_model = named if named != span.response_model else None
+    if span.response_model is not None or span.failed or span.request_model is None:
+        return
+    told = {name.strip('"') for name in places.said(MODELS) if isinstance(name, str)}
+    is_labelled = places.text(*places.names.request_models) is not None
+    name = VERSION.sub("", span.request_model)
+    if name != span.request_model and name in told and not is_labelled:
+        span.request_model, span.response_model = name, span.request_model
+    else:
+        versions = [each for each in told if is_version(each, span.request_model)]
+        span.response_model = versions[0] if len(versions) == 1 else None
 
 
 def _id_of(exchange: dict[str, object] | None) -> str | None:

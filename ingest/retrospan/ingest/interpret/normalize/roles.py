@@ -4,6 +4,8 @@ from __future__ import annotations
 
 #: Who speaks, in the words of the conventions.
 _CONVENTIONAL = frozenset(("system", "user", "assistant", "tool"))
+#: Those that may speak; another one is called after somebody, as an agent or a tool.
+SPEAKERS = _CONVENTIONAL | {"unknown"}
 #: What a role is called elsewhere.
 ROLES = {
     "developer": "system",

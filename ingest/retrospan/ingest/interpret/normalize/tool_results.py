@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 
 #: How frameworks tell a model what a tool has raised.
 _RAISED = re.compile(
-    r"(?:Error|Exception|[A-Z]\w*(?:Error|Exception)|Error \w+ tool|Traceback \(most recent call last\)):\s"
+    r"(?:Error|Exception|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)|Error \w+ (?:tool|function)(?: [^\s:]+)?"
+    r"|Encountered error|Tool (?:execution|call) failed|Traceback \(most recent call last\)):\s"
+    r"|An error occurred while running the tool\b|Failed to (?:invoke|call|execute|run) (?:[Tt]ool|[Ff]unction)\b"
 )
+#: How Python prints an object that may hold nothing but an error.
+_PRINTED_ERROR = ("{'error'", "{'isError'", "{'is_error'")
 
 
 def error_of(response: object) -> str | None:
@@ -28,8 +33,10 @@ def error_of(response: object) -> str | None:
 def told_error(response: object) -> str | None:
     """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
     of `error_of`, or a text that begins as frameworks write what a tool has raised."""
-    if isinstance(response, str) and _RAISED.match(response):
-        return response
+    if isinstance(response, str):
+        if _RAISED.match(response):
+            return response
+        return error_of(read_repr(response)) if response.startswith(_PRINTED_ERROR) else None
     return error_of(response)
 
 
@@ -38,9 +45,19 @@ def response_of(value: object) -> object:
     if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
         if all(_is_text_block(block) for block in value):
             return read_value("".join(block["text"] for block in value))
+        documents = [_document_in(block) for block in value]
+        if None not in documents:
+            read = [read_value(document) for document in documents]
+            return read[0] if len(read) == 1 else read
         if all(set(block) == {"json"} for block in value):
             return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
     return read_value(value)
+
+
+def _document_in(block: dict[str, object]) -> object:
+    """Return the data of a document as Cohere's API is given it, None where an object is another."""
+    document = block.get("document") if block.get("type") == "document" else None
+    return document.get("data") if isinstance(document, dict) else None
 
 
 def _is_text_block(block: dict[str, object]) -> bool:

@@ -77,7 +77,7 @@ def interpret_traces(
             history
             for group in groups
             for trace in group.traces.values()
-            for history in (trace.goes_on_from, trace.ends_with)
+            for history in (trace.goes_on_from, trace.ends_with, trace.ends_in_full)
             if history
         }
     )
@@ -104,7 +104,8 @@ def interpret_traces(
                     run_ids=sorted({run_id for run_id in homes.get(trace_id, {}).values() if run_id}),
                     joins=trace.joins,
                     claims=trace.claims,
-                    goes_on_from=trace.goes_on_from,
+                    # Found by either of the two columns, and told apart when it is read.
+                    goes_on_from=trace.goes_on_from or trace.ends_in_full,
                     ends_with=trace.ends_with,
                     generation=generation,
                     through_sequence=max(seen, default=0),

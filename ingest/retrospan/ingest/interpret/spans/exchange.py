@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.chunks import STREAM_BEGINS, whole_response
+from retrospan.ingest.interpret.spans.name_words import means_itself
+from retrospan.ingest.interpret.spans.printed import looks_printed, read_printed
+from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 
 #: Returns the list or object that text holds, else the value as it is.
@@ -16,8 +19,7 @@ Reader = Callable[[object], object]
 
 _REQUESTS = ("messages", "contents")
 _RESPONSES = ("choices", "candidates")
-#: Names that say on which side of an exchange a value is, or that are known.
-_CONVENTIONS = "gen_ai."
+#: Names that say on which side of an exchange a value is.
 _OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
 _OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
 _ROLES = ("role", "message_role")
@@ -75,7 +77,7 @@ _LONGEST_PARAMETERS = 20_000
 #: Only a value with one of these in it can be a response.
 _MARKS = (
     *("choices", "candidates", "stop_reason", "stopReason", "replies", '"response"'),
-    *("finish_reason", "finishReason"),
+    *("finish_reason", "finishReason", "done_reason", "message_start"),
 )
 
 
@@ -134,7 +136,7 @@ def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value
     it is an answer.
     """
     for key, value in attributes.items():
-        if key[:7] != _CONVENTIONS and _may_hold(value) and not _OF_ANSWERS.search(key):
+        if not means_itself(key) and _may_hold(value) and not _OF_ANSWERS.search(key):
             said = _read(value, read)
             for each in _with_inner(said, _AROUND_REQUESTS):
                 if isinstance(each, dict):
@@ -151,7 +153,7 @@ def response_by_shape(attributes: Mapping[str, object], read: Reader = read_valu
     Attributes of the GenAI conventions are not looked at, nor is one whose name says that it was given to the model.
     """
     for key, value in attributes.items():
-        if key[:7] != _CONVENTIONS and _may_hold(value) and not _OF_REQUESTS.search(key):
+        if not means_itself(key) and _may_hold(value) and not _OF_REQUESTS.search(key):
             said = _read(value, read)
             for each in _with_inner(said, _AROUND_RESPONSES):
                 inner = each.get("message") if isinstance(each, dict) else None
@@ -221,11 +223,25 @@ def parameters_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[
             if (
                 isinstance(said, dict)
                 and any(isinstance(said.get(name), str) for name in _MODELS)
-                and not said.keys().isdisjoint(_PARAMETERS)
+                and (not said.keys().isdisjoint(_PARAMETERS) or _is_flat(said))
                 and said.keys().isdisjoint(_OF_RESPONSES)
             ):
                 return said
     return None
+
+
+def _is_flat(value: dict[str, object]) -> bool:
+    """Tell whether an object says which model, and nothing else than words and numbers beside it."""
+    return "provider" in value and not any(isinstance(item, (dict, list)) for item in value.values())
+
+
+def printed_messages(text: str) -> object:
+    """Return the message, or the list of them, that JavaScript or Rust printed; Unreadable where it is none."""
+    if not looks_printed(text):
+        return Unreadable("not printed messages")
+    found = read_printed(text)
+    messages = found if isinstance(found, list) else [found]
+    return found if all(map(_role, messages)) and messages else Unreadable("not printed messages")
 
 
 def is_json_text(value: object) -> bool:
@@ -283,9 +299,14 @@ def _role(message: object) -> str:
 def _is_request(value: dict[str, object]) -> bool:
     messages = next((said for name in _REQUESTS if isinstance(said := value.get(name), list)), None)
     if messages is None:
+        if isinstance(value.get("chat_history"), list) and isinstance(value.get("message"), str):
+            return True
         return "model" in value and isinstance(value.get("input"), str | list)
-    return bool(messages) and all(
-        isinstance(each, dict) and each.keys() & {"role", "parts"} for each in messages
+    told = [isinstance(each, dict) and bool(each.keys() & {"role", "parts"}) for each in messages]
+    # What a tool returned may not say who speaks.
+    return any(told[:1]) and all(
+        said or (isinstance(each, dict) and "content" in each)
+        for each, said in zip(messages, told, strict=True)
     )
 
 
@@ -315,10 +336,15 @@ def _read(value: object, read: Reader) -> object:
     if isinstance(said, str) and said[:2] in ('"[', '"{'):
         inner = read_json(said)
         said = read(inner) if isinstance(inner, str) else said
-    if isinstance(said, str) and (said[:1] in ("[", "{") or _is_printed(said)):
-        printed = read_repr(said)
+    if isinstance(said, str) and (said[:1] in ("[", "{") or _is_printed(said) or _may_be_printed(said)):
+        printed = read_response(said) if tells_response(said) else read_repr(said)
+        printed = printed_messages(said) if isinstance(printed, Unreadable) else printed
         return said if isinstance(printed, Unreadable) else printed
-    return plain_value(said)
+    if isinstance(said, dict):
+        return plain_value(said)
+    if isinstance(said, list) and all(isinstance(each, str) and each[:1] == "{" for each in said):
+        said = [*map(read_value, said)]
+    return whole_response(plain_value(said))
 
 
 def plain_value(value: object) -> object:
@@ -339,11 +365,24 @@ def _is_printed(text: str) -> bool:
     return text[:1].isupper() and text[-1:] == ")" and _CONSTRUCTOR.match(text) is not None
 
 
+def _may_be_printed(text: str) -> bool:
+    """Tell whether a text looks like a stream, the fields of a response, or an object of another language: most end here
+    with a look at their first letters."""
+    begins = text[:40]
+    if "=" in begins:
+        return tells_response(text)
+    if "{" in begins:
+        return text.startswith(STREAM_BEGINS) or looks_printed(text)
+    return text.startswith(STREAM_BEGINS)
+
+
 def _may_hold(value: object) -> bool:
     """Tell whether a value may hold a request or a response."""
     if isinstance(value, str):
         first = value[:1]
         if first in _BEGINS:
             return first != '"' or value[1:2] in _BEGINS
-        return value[-1:] == ")" and _is_printed(value)
+        if value[-1:] == ")" and _is_printed(value):
+            return True
+        return _may_be_printed(value)
     return isinstance(value, (list, dict)) and bool(value)

@@ -10,16 +10,27 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from retrospan.ingest.interpret.spans.vocabulary import INPUT, INPUT_TOKENS, OUTPUT, OUTPUT_TOKENS
+from retrospan.schemas import semconv
 
 #: A model that is neither called the one that was asked for nor the one that answered.
 MODEL = "*model"
+#: Any model, also of a request, of a response, or of the metadata.
+MODELS = "*models"
+#: The name of the agent that did the work of a span.
+AGENT = "*agent"
+#: How a span ended, and what went wrong.
+ENDED, ERROR = "*ended", "*error"
 #: The words for what a shape stands for, the most telling first, each with a part of every name that says it.
 WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     INPUT: (("input", "nput"), ("arguments", "rguments"), ("args", "rgs"), ("parameters", "arameters")),
     OUTPUT: (("output", "utput"), ("result", "esult"), ("response", "esponse"), ("return", "eturn")),
-    INPUT_TOKENS: (("input tokens", "oken"),),
-    OUTPUT_TOKENS: (("output tokens", "oken"),),
+    INPUT_TOKENS: (("input tokens", "oken"), ("input usage", "sage")),
+    OUTPUT_TOKENS: (("output tokens", "oken"), ("output usage", "sage")),
     MODEL: (("model", "model"),),
+    MODELS: (("models", "odel"),),
+    AGENT: (("agent", "gent"),),
+    ENDED: (("ended", ""),),
+    ERROR: (("error", ""),),
 }
 _NAMES_KEPT = 8_192
 
@@ -44,8 +55,24 @@ _ENDINGS = {
 }
 #: What makes a count one of something else than the tokens of a request or an answer.
 _OF_PARTS = re.compile("cach|reason|detail|audio|total|image|max|limit|budget|cost")
+_SIDE = re.compile(r"tokens[._](in|out)\Z")
+_USAGE = re.compile(r"[uU]sage[._](input|prompt|output|completion)\Z")
 _MODEL = re.compile(r"(?:^|[.:_/])model(?:Name|[._](?:name|id))?$")
+_MODELS = re.compile(r"(?:[.:_/]|^)model(?:Name|Id|[._](?:name|id))?$")
+_ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
+_ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
+#: What a tool was given or returned may tell of errors that are none of its own.
+_OF_CONTENT = re.compile("input|output|arg|param|result|response|metadata|request|http", re.IGNORECASE)
 _OF_ONE_SIDE = re.compile("request|response|embed|metadata")
+#: Another agent, as one that is handed over to, has another word before.
+_AGENT = re.compile(
+    r"(?:^|[.:/]|(?:^|[.:/])(?:lc|ai|acting|current|llm)_)agent(?:[._]?(?:name|role)|Name|Role)?$"
+)
+#: Names under that of the conventions that these do not have: for whole requests and responses.
+_NOT_PUBLISHED = re.compile(
+    r"gen_ai\.(?!tool\.)(?:.+[._])?(?:messages?|prompts?|completions?|input|output|content|body|json|raw|payload|text)\Z"
+)
+_PUBLISHED = (semconv.INPUT_MESSAGES, semconv.OUTPUT_MESSAGES, semconv.PROMPT, semconv.COMPLETION)
 _NUMBERED = re.compile(r"(.+?)\.\d{1,9}(?:\.|$)")
 
 
@@ -56,12 +83,37 @@ def words_of(name: str) -> frozenset[str]:
     found = {word for word, ending in _ENDINGS.items() if not is_known and ending.search(name)}
     if _MODEL.search(name) and not _OF_ONE_SIDE.search(name):
         found.add("model")
+    if "odel" in name and _MODELS.search(name) and "embed" not in name:
+        found.add("models")
+    if not _OF_CONTENT.search(name):
+        if _ENDED.search(name):
+            found |= {"ended", "fate"}
+        if _ERROR.search(name):
+            found |= {"error", "fate"}
+    if "gent" in name and _AGENT.search(name):
+        found.add("agent")
     if "oken" in name:
         lower = name.lower()
         if not _OF_PARTS.search(lower):
-            sides = {"input tokens": ("input", "prompt"), "output tokens": ("output", "completion")}
+            sides = {
+                "input tokens": ("input", "prompt"),
+                "output tokens": ("output", "completion", "generated"),
+            }
+            side = _SIDE.search(lower)
+            found |= {"input tokens" if side[1] == "in" else "output tokens"} if side is not None else set()
             found |= {side for side, words in sides.items() if any(word in lower for word in words)}
+    usage = _USAGE.search(name) if "sage" in name else None
+    if usage is not None:
+        found.add("input usage" if usage[1].lower() in ("input", "prompt") else "output usage")
     return frozenset(found)
+
+
+@lru_cache(_NAMES_KEPT)
+def means_itself(name: str) -> bool:
+    """Tell whether a name is of the GenAI conventions: it means what it is called."""
+    if name[:7] != "gen_ai.":
+        return False
+    return name in _PUBLISHED or not _NOT_PUBLISHED.match(name)
 
 
 @lru_cache(_NAMES_KEPT)

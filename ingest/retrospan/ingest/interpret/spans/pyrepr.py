@@ -16,6 +16,11 @@ MAX_CHARS = 200_000
 
 #: `<MessageRole.USER: 'user'>` and `<Kind.A: 1>`: an enumeration's member, read as its value.
 _ENUM = re.compile(r"<[A-Za-z_][\w.]*: ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|-?\d+)>")
+#: What is printed of an object that has no other form: nothing is known of it.
+_FORMLESS = re.compile(r"=<(?:(?:dict|list) len=\d+|[\w.]+ object at 0x[0-9a-f]+)>")
+#: How the fields of a model's response begin, and what one of them holds.
+_FIELDS_BEGIN = re.compile(r"[a-z_]\w*=")
+_OF_RESPONSES = ("candidates=[", "choices=[", "message=", "content=[")
 #: The name of a field, as Pydantic prints the fields of an object, and how many such an object may have.
 _FIELD = re.compile(r"(?:\A| )([A-Za-z_]\w*)=")
 MOST_FIELDS = 50
@@ -50,6 +55,20 @@ def read_fields(text: str) -> object:
         else:
             return Unreadable("not the fields of a printed Python object")
     return found
+
+
+def tells_response(text: str) -> bool:
+    """Tell whether a text looks like the fields of a model's response, as `str()` of one is."""
+    return _FIELDS_BEGIN.match(text) is not None and any(mark in text for mark in _OF_RESPONSES)
+
+
+def read_response(text: str) -> object:
+    """Return the response whose fields a text spells, or Unreadable where they are not those of one."""
+    if not tells_response(text):
+        return Unreadable("not the fields of a response")
+    said = read_fields(_FORMLESS.sub("=None", text))
+    known = {"candidates", "choices", "message", "content"}
+    return said if isinstance(said, dict) and said.keys() & known else Unreadable("not a response")
 
 
 def read_literal(text: str) -> object:

@@ -170,6 +170,23 @@ class SpanFields:
                     return value
         return None
 
+    def said(self, shape: str) -> list[object]:
+        """Return the values whose names say what a shape stands for, in order."""
+        return [value for _, value in self.named(shape)]
+
+    def has_words(self, words: str) -> bool:
+        """Tell whether a name says some words."""
+        if len(self._called) == 1:
+            return words in self._called[0].worded
+        return any(words in names.worded for names in self._called)
+
+    def named(self, shape: str) -> Iterator[tuple[str, object]]:
+        """Yield the names that say what a shape stands for, in order, with their values."""
+        for words, part in WORDS[shape]:
+            for place, names in zip(self.all, self._called, strict=True) if part in self.listed else ():
+                for name in names.worded.get(words, ()):
+                    yield name, place[name]
+
     def _said(self, words: str) -> Iterator[object]:
         """Yield the values whose names say some words, in order."""
         for place, names in zip(self.all, self._called, strict=True):

@@ -7,13 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
-from retrospan.ingest.interpret.spans.name_words import prefix_of, words_of
+from retrospan.ingest.interpret.spans.name_words import means_itself, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes
 
 #: Lists of names kept, and how long one that is kept can be in characters: of indexed messages no two are alike.
 _KEPT, _LONGEST = 1_024, 4_096
-#: Names of the GenAI conventions, which mean what they are called.
-_CONVENTIONS = "gen_ai."
 
 
 class SpanNames:
@@ -40,7 +38,7 @@ class SpanNames:
     @cached_property
     def has_own(self) -> bool:
         """Whether there is a name that is not one of the GenAI conventions."""
-        return not all(name.startswith(_CONVENTIONS) for name in self._names)
+        return not all(map(means_itself, self._names))
 
 
 def names_of(attributes: Attributes) -> SpanNames:
