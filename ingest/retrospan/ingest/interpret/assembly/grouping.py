@@ -213,12 +213,17 @@ def _hang_under_link(trace: Trace, there: AbstractSet[tuple[str, str]]) -> None:
 
 def _hang_under_request(trace: Trace, around: Trace) -> None:
     """Let the requests of a trace that lies inside another hang under those of it that have the same response; one that
-    failed, under the only one that it lies in.
+    failed, under the only one that it lies in. Where the other is one span around them all, the root hangs under it.
     """
     outer = [span for span in around.spans if span.operation == "inference"]
+    whole = around.spans[0].sent if len(around.spans) == 1 else None
     by_response = {span.response_id: span.sent for span in outer if span.response_id}
     for span in trace.spans:
         sent = span.sent
+        if whole is not None and not outer:
+            if not sent.parent_span_id:
+                span.sent = replace(sent, parent_trace_id=whole.trace_id, parent_span_id=whole.span_id)
+            continue
         found = [by_response[span.response_id]] if span.response_id in by_response else []
         if not span.response_id:
             found = [

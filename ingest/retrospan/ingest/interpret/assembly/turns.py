@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
@@ -58,12 +59,13 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     """
     calls = [span for span in spans if span.operation == "inference"]
     if not calls:
-        return Histories()
+        return Histories(ends_with=told_whole(spans))
     first, last = calls[0], calls[-1]
     answered = next((span for span in calls if span.response_id), first)
     leaves_apart = first.sent.scope in _LEAVE_APART and answered.response_id is not None
     if any(span.operation in _AROUND for span in spans):
-        return Histories(ends_with=_answered(answered)) if leaves_apart else Histories()
+        inside = told_in_parts(spans, calls)
+        return Histories(inside, _answered(answered) if leaves_apart else "", is_inside=bool(inside))
     if answered.response_id and _are_left_apart(spans, calls):
         return Histories(_answered(answered), is_inside=True)
     goes_on = bool(first.input) and first.input[-1]["role"] == "tool"
