@@ -52,7 +52,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "17"
+VERSION = "18"
 
 
 def version_with(rules: Ruleset) -> str:

@@ -35,6 +35,7 @@ class Trace:
     ended_at: int = 0
     failed: bool = False
     is_inside: bool = False  # another trace, which it goes on from by the id of a response
+    is_same: bool = False  # as that trace: the same turn
 
     @property
     def is_alone(self) -> bool:
@@ -71,7 +72,7 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
     trace = Trace(trace_id, joins, claims, is_run(spans), spans)
     if not (joins or claims):
         told = histories_of(spans)
-        trace.goes_on_from, trace.is_inside = told.goes_on_from, told.is_inside
+        trace.goes_on_from, trace.is_inside, trace.is_same = told.goes_on_from, told.is_inside, told.is_same
         trace.ends_with, trace.ends_in_full = told.ends_with, told.ends_in_full
         trace.started_at = min((span.started_at for span in sent), default=0)
         trace.ended_at = max((span.done_at for span in sent), default=0)

@@ -26,10 +26,10 @@ def name_speakers(requests: Sequence[NormalizedSpan]) -> None:
     answered: list[str] = []
     for span in requests:
         told = [*map(text_of, span.input)]
-        if span is not first and _is_untold(span) and span.agent_name == first.agent_name:
-            if told[: len(known)] == known:
-                rest = [_named(message, answered) for message in span.input[len(known) :]]
-                span.system, span.input = first.system, [*first.input, *rest]
+        goes_on = span.agent_name == first.agent_name and told[: len(known)] == known
+        if span is not first and _is_untold(span) and goes_on:
+            rest = [_named(message, answered) for message in span.input[len(known) :]]
+            span.system, span.input = first.system, [*first.input, *rest]
         answered += filter(None, map(text_of, span.output))
 
 

@@ -15,8 +15,6 @@ from retrospan.schemas import semconv
 
 #: Finish reasons of an answer that never came.
 _FAILED = {"error", "failed"}
-#: How the APIs of OpenAI call what they answer.
-_RESPONSES = ("response", "chat.completion")
 _NO_PARAMETERS = {
     "model",
     "model_name",
@@ -84,7 +82,7 @@ def _read_models(
         or (asked if isinstance(asked, str) and asked else None)
         or (ls_model.strip('"') if isinstance(ls_model, str) and ls_model.strip('"') else None)
     )
-    if metadata.get("object") in _RESPONSES and not span.failed:
+    if metadata.get("object") == "response" and not span.failed:
         # The response lies there field by field: the model among them is the one that answered.
         span.response_id = span.response_id or _text(metadata.get("id"))
         span.response_model = _text(metadata.get("model")) or _text(ls_model)
