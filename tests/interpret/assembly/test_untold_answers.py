@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from made_runs import act, agent, chat, rows, said, tool
+from made_runs import act, agent, chat, returned, rows, said, tool
 
 from retrospan.ingest.interpret.spans.span import Span
 
@@ -45,8 +45,17 @@ def test_it_asked_for_what_ran_before_the_next_request() -> None:
         [first(), ran(takes=9), LAST],
         [first(takes=5), ran(2), LAST],
         [first(), ran(), ran(3.5, takes=0.5), LAST],
+        [first(), ran(), chat(5, [HI, said("user", "So?"), returned("c0", SNOW)], "Snow.")],
     ],
-    ids=["ended otherwise", "no id", "ran later", "ran on", "requests at one time", "one id twice"],
+    ids=[
+        "ended otherwise",
+        "no id",
+        "ran later",
+        "ran on",
+        "requests at one time",
+        "one id twice",
+        "prompts tell results",
+    ],
 )
 def test_where_it_may_be_otherwise_nothing_is_added(spans: list[Span]) -> None:
     given = rows(agent(), *spans).model_calls[0]

@@ -1,7 +1,7 @@
 """Answers that ended for tools, and of which no call is told: they asked for what ran before the next request.
 
 Each tool that ran then has the id of its call, its name and its arguments. Only where the requests of the run take turns:
-what ran between two of them, no other answer can have asked for.
+what ran between two of them, no other answer can have asked for. Where prompts tell calls or results, they retell the answer.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     """Give answers the calls that they leave out, in place."""
     lacking = [span for span in requests[:-1] if _lacks_calls(span)]
-    if not lacking or not all(
-        0 < before.sent.ended_at <= after.sent.started_at for before, after in pairwise(requests)
-    ):
+    if not lacking or any(map(_tells_acts, requests)) or not _take_turns(requests):
         return
     known = {part.get("id") for span in requests for part in _calls(span.output)}
     ran = [span for span in tree.spans if span.operation == "tool"]
@@ -42,6 +40,19 @@ def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             and all(agents.get(tool) is agents.get(span) for tool in between)
         ):
             span.output = _with_calls(span.output, [_call(tool) for tool in between])
+
+
+def _take_turns(requests: Sequence[NormalizedSpan]) -> bool:
+    return all(0 < before.sent.ended_at <= after.sent.started_at for before, after in pairwise(requests))
+
+
+def _tells_acts(span: NormalizedSpan) -> bool:
+    """Tell whether a prompt tells what a tool was asked or returned: then it retells answers better."""
+    return any(
+        part["type"] in ("tool_call", "tool_call_response")
+        for message in span.input
+        for part in message["parts"]
+    )
 
 
 def _lacks_calls(span: NormalizedSpan) -> bool:

@@ -39,7 +39,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     sent, names = span.sent, places.names
     span.tool_name = places.text(*names.tools) or name_beside_method(sent) or _CALLED.sub("", sent.name)
     span.tool_call_id = places.text(*names.call_ids) or next(
-        (said for said in places.said(CALL_ID) if isinstance(said, str) and said), None
+        (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None
     )
     given: object = None
     arguments = places.any(*names.arguments)
