@@ -15,7 +15,7 @@ ENDED = {"gen_ai__response__finish_reasons": ["tool_calls"]}
 
 
 def first(**more: Any) -> Span:
-    return chat(1, [HI], **{**ENDED, **more})
+    return chat(1, [HI], **{**ENDED, "gen_ai__completion": "[]", **more})
 
 
 def ran(at: float = 3, call_id: str | None = "c1", **more: Any) -> Span:
@@ -45,6 +45,7 @@ def test_it_asked_for_what_ran_before_the_next_request() -> None:
         [first(), ran(takes=9), LAST],
         [first(takes=5), ran(2), LAST],
         [first(), ran(), ran(3.5, takes=0.5), LAST],
+        [chat(1, [HI], **ENDED), ran(), LAST],
         [first(), ran(), chat(5, [HI, said("user", "So?"), returned("c0", SNOW)], "Snow.")],
     ],
     ids=[
@@ -54,6 +55,7 @@ def test_it_asked_for_what_ran_before_the_next_request() -> None:
         "ran on",
         "requests at one time",
         "one id twice",
+        "no answer",
         "prompts tell results",
     ],
 )

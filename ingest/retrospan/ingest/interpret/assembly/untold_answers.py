@@ -1,7 +1,8 @@
 """Answers that ended for tools, and of which no call is told: they asked for what ran before the next request.
 
 Each tool that ran then has the id of its call, its name and its arguments. Only where the requests of the run take turns:
-what ran between two of them, no other answer can have asked for. Where prompts tell calls or results, they retell the answer.
+what ran between two of them, no other answer can have asked for. Only where the instrumentation tells answers, and no call or
+result in any: what tells some has lost the others.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.schemas import semconv
 
 _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 
@@ -22,7 +24,6 @@ def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     lacking = [span for span in requests[:-1] if _lacks_calls(span)]
     if not lacking or any(map(_tells_acts, requests)) or not _take_turns(requests):
         return
-    known = {part.get("id") for span in requests for part in _calls(span.output)}
     ran = [span for span in tree.spans if span.operation == "tool"]
     agents = tree.nearest(lambda span: span.operation == "agent")
     for span, after in pairwise(requests):
@@ -35,7 +36,6 @@ def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             between
             and len(ids) == len(between)
             and None not in ids
-            and ids.isdisjoint(known)
             and all(tool.has_arguments and tool.tool_name and tool.sent.done_at <= ended for tool in between)
             and all(agents.get(tool) is agents.get(span) for tool in between)
         ):
@@ -47,10 +47,10 @@ def _take_turns(requests: Sequence[NormalizedSpan]) -> bool:
 
 
 def _tells_acts(span: NormalizedSpan) -> bool:
-    """Tell whether a prompt tells what a tool was asked or returned: then it retells answers better."""
+    """Tell whether a request tells what a tool was asked or returned: then answers without calls are damaged."""
     return any(
         part["type"] in ("tool_call", "tool_call_response")
-        for message in span.input
+        for message in (*span.input, *span.output)
         for part in message["parts"]
     )
 
@@ -59,13 +59,14 @@ def _lacks_calls(span: NormalizedSpan) -> bool:
     return (
         not span.failed
         and any(map(_FOR_TOOLS.search, span.finish_reasons))
-        and not _calls(span.output)
         and len(span.output) < 2
+        and (bool(span.output) or _tells_answer(span))
     )
 
 
-def _calls(messages: Sequence[Message]) -> list[Part]:
-    return [part for message in messages for part in parts_of(message, "tool_call")]
+def _tells_answer(span: NormalizedSpan) -> bool:
+    """Tell whether a span tells what was answered, if only that it was nothing."""
+    return span.fields.any(semconv.OUTPUT_MESSAGES, *span.names.responses) is not None
 
 
 def _call(tool: NormalizedSpan) -> Part:
