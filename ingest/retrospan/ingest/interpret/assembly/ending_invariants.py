@@ -70,4 +70,4 @@ def _may_be_failure(tool: ToolCall) -> bool:
 
 def _is_object(result: object) -> bool:
     """Tell whether a tool returned an object, also one that Python printed; what returns nothing fits either."""
-    return isinstance(result, (dict, list)) or not result or str(result)[:1] in ("{", "[")
+    return isinstance(result, (dict, list)) or not result or str(result).lstrip('"')[:1] in ("{", "[")
