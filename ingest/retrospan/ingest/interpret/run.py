@@ -43,6 +43,7 @@ from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_o
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.told_in_records import handed_down
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
@@ -51,7 +52,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "17"
+VERSION = "18"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -112,6 +113,8 @@ def read_spans(
             found[place] = read_span(span.sent, problems, growing, names, kind)
     for place, kind in [*failed_kinds(found)]:
         found[place] = read_span(found[place].sent, problems, growing, names, kind)
+    for place, sent in [*handed_down(found)]:
+        found[place] = read_span(sent, problems, growing, names, found[place].operation)
     for span in found:
         dialect = dialect_of(span.sent, dialects)
         if dialect is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
@@ -40,21 +41,27 @@ def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
 
 def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield texts that a tool returned, where the same call was made again and the tool then returned an object: the first
-    may have been told how it failed. What its own span says is doubted only where it reads like that."""
+    may have been told how it failed. What its own span says is doubted only where it reads like that, or where it is the
+    only text that the tool returned, and the call was made again before any other tool ran."""
     ended = [tool for tool in run.calls.tools if tool.status == "ok"]
-    told = {tool.name for tool in ended if _may_be_failure(tool)}
-    before: dict[str, ToolCall] = {}
-    for tool in ended:
-        if tool.name not in told:
+    texts = Counter(tool.name for tool in ended if not _is_object(tool.result))
+    before: dict[str, tuple[int, ToolCall]] = {}
+    for place, tool in enumerate(ended):
+        if tool.name not in texts:
             continue
         key = write_json([tool.name, tool.arguments])
-        earlier = before.get(key)
-        if earlier is not None and _may_be_failure(earlier) and _is_object(tool.result):
+        at, earlier = before.get(key, (0, None))
+        if (
+            earlier is not None
+            and _is_object(tool.result)
+            and not _is_object(earlier.result)
+            and (_may_be_failure(earlier) or (texts[tool.name] == 1 and at + 1 == place))
+        ):
             reason = "the same call was made again and returned an object: this text may be an error"
             yield issue(
                 earlier.span.sent.span_id if earlier.span else "", "tool_calls", str(earlier.result), reason
             )
-        before[key] = tool
+        before[key] = place, tool
 
 
 def _may_be_failure(tool: ToolCall) -> bool:
@@ -63,4 +70,4 @@ def _may_be_failure(tool: ToolCall) -> bool:
 
 def _is_object(result: object) -> bool:
     """Tell whether a tool returned an object, also one that Python printed; what returns nothing fits either."""
-    return isinstance(result, (dict, list)) or not result or str(result)[:1] in ("{", "[")
+    return isinstance(result, (dict, list)) or not result or str(result).lstrip('"')[:1] in ("{", "[")

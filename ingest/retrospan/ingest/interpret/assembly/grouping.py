@@ -35,6 +35,7 @@ class Trace:
     ended_at: int = 0
     failed: bool = False
     is_inside: bool = False  # another trace, which it goes on from by the id of a response
+    is_same: bool = False  # as that trace: the same turn
 
     @property
     def is_alone(self) -> bool:
@@ -71,7 +72,7 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
     trace = Trace(trace_id, joins, claims, is_run(spans), spans)
     if not (joins or claims):
         told = histories_of(spans)
-        trace.goes_on_from, trace.is_inside = told.goes_on_from, told.is_inside
+        trace.goes_on_from, trace.is_inside, trace.is_same = told.goes_on_from, told.is_inside, told.is_same
         trace.ends_with, trace.ends_in_full = told.ends_with, told.ends_in_full
         trace.started_at = min((span.started_at for span in sent), default=0)
         trace.ended_at = max((span.done_at for span in sent), default=0)
@@ -213,12 +214,17 @@ def _hang_under_link(trace: Trace, there: AbstractSet[tuple[str, str]]) -> None:
 
 def _hang_under_request(trace: Trace, around: Trace) -> None:
     """Let the requests of a trace that lies inside another hang under those of it that have the same response; one that
-    failed, under the only one that it lies in.
+    failed, under the only one that it lies in. Where the other is one span around them all, the root hangs under it.
     """
     outer = [span for span in around.spans if span.operation == "inference"]
+    whole = around.spans[0].sent if len(around.spans) == 1 else None
     by_response = {span.response_id: span.sent for span in outer if span.response_id}
     for span in trace.spans:
         sent = span.sent
+        if whole is not None and not outer:
+            if not sent.parent_span_id:
+                span.sent = replace(sent, parent_trace_id=whole.trace_id, parent_span_id=whole.span_id)
+            continue
         found = [by_response[span.response_id]] if span.response_id in by_response else []
         if not span.response_id:
             found = [

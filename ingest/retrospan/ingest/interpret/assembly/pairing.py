@@ -23,7 +23,9 @@ from retrospan.ingest.interpret.assembly.joined_results import split_joined_resu
 from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
+from retrospan.ingest.interpret.assembly.speakers import name_speakers
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.untold_answers import complete_answers
 from retrospan.ingest.interpret.assembly.untold_calls import find_untold_calls
 from retrospan.ingest.interpret.assembly.untold_prompts import infer_prompts
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
@@ -32,6 +34,8 @@ from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_ar
 from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
 from retrospan.ingest.interpret.normalize.tool_results import error_of, told_error
 from retrospan.ingest.interpret.normalize.toolspan import read_result, tells_output, unquoted
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas import semconv
 
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
@@ -47,6 +51,8 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     requests = with_retold_calls(tree, single_requests(tree))
     complete_models(tree, requests)
     complete_asked(tree, requests)
+    name_speakers(requests)
+    complete_answers(tree, requests)
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
@@ -225,6 +231,8 @@ def _execution(
         tool.result, tool.result_source = span.result, "span"
         if said is not None and said.get("response") == (plain := unquoted(span.result)):
             tool.result = plain  # as JSON the span has it, and as it was the model was told
+        elif said is not None and (told_list := _unpacked(span.result, said.get("response"))) is not None:
+            tool.result, tool.result_source = told_list, "message"
     elif said is not None and not span.interrupted:
         tool.result, tool.result_source = said.get("response"), "message"
     # What only a message tells is told as it would be without a span.
@@ -233,6 +241,16 @@ def _execution(
     is_cut = span.interrupted or (span.is_unfinished and tool.result_source is None)
     tool.status = "incomplete" if is_cut else "error" if failed else "ok"
     return tool
+
+
+def _unpacked(result: object, said: object) -> list[object] | None:
+    """Return the list that a model was told, of which the span of the tool has only what is in it."""
+    if not isinstance(result, dict) or not (isinstance(said, list) or str(said)[:1] == "["):
+        return None
+    told = read_value(said)
+    told = read_repr(said) if isinstance(told, str) else told
+    inside = [result] if result else []
+    return told if isinstance(told, list) and write_json(told) == write_json(inside) else None
 
 
 def _without_execution(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
@@ -37,18 +38,21 @@ class Turn(Protocol):
     ended_at: int
     failed: bool
     is_inside: bool
+    is_same: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Histories:
     """Hashes of the history that a trace goes on from, and of the one it ends with, with and without the ids of its calls;
-    '' for none. Where the trace `is_inside` another one, what both have is the id of a response.
+    '' for none. Where the trace `is_inside` another one, what both have is the id of a response, or it `is_same`: the turn
+    that the other one tells whole.
     """
 
     goes_on_from: str = ""
     ends_with: str = ""
     ends_in_full: str = ""
     is_inside: bool = False
+    is_same: bool = False
 
 
 def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
@@ -58,12 +62,14 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     """
     calls = [span for span in spans if span.operation == "inference"]
     if not calls:
-        return Histories()
+        return Histories(ends_with=told_whole(spans))
     first, last = calls[0], calls[-1]
     answered = next((span for span in calls if span.response_id), first)
     leaves_apart = first.sent.scope in _LEAVE_APART and answered.response_id is not None
     if any(span.operation in _AROUND for span in spans):
-        return Histories(ends_with=_answered(answered)) if leaves_apart else Histories()
+        inside = told_in_parts(spans, calls)
+        ends_with = _answered(answered) if leaves_apart else ""
+        return Histories(inside, ends_with, is_inside=bool(inside), is_same=bool(inside))
     if answered.response_id and _are_left_apart(spans, calls):
         return Histories(_answered(answered), is_inside=True)
     goes_on = bool(first.input) and first.input[-1]["role"] == "tool"
@@ -219,7 +225,7 @@ def earlier_of(traces: Iterable[Turn]) -> dict[str, str]:
             ]
             if len(before) == 1:
                 found[trace.trace_id] = before[0].trace_id
-                if not (trace.failed or trace.is_inside):
+                if trace.is_same or not (trace.failed or trace.is_inside):
                     taken.add(before[0].trace_id)
     return found
 

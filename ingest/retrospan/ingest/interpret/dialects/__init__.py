@@ -19,6 +19,7 @@ from retrospan.ingest.interpret.dialects import (
     mlflow,
     openinference,
     openllmetry,
+    spring_ai,
     vercel_ai,
 )
 from retrospan.ingest.interpret.dialects.dialect import Dialect
@@ -36,6 +37,7 @@ DIALECTS: tuple[Dialect, ...] = (
     mlflow.DIALECT,
     vercel_ai.DIALECT,
     openllmetry.DIALECT,
+    spring_ai.DIALECT,
     genai.DIALECT,
 )
 

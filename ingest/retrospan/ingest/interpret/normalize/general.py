@@ -26,7 +26,7 @@ from retrospan.ingest.interpret.normalize.toolspan import (
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, EXCEPTIONS, last_exception, names_any
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
-from retrospan.ingest.interpret.spans.name_words import AGENT, ENDED, ERROR
+from retrospan.ingest.interpret.spans.name_words import AGENT, ASKED, ENDED, ERROR
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
@@ -231,6 +231,8 @@ def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
             span.framework_output = only_value(_inside(after, "outputs"))
             break
     span.framework_input = places.text(*places.names.asked) or span.framework_input
+    if span.framework_input is None and span.operation == "agent" and not span.input:
+        span.framework_input = _first_text(places.said(ASKED))
 
 
 def _unquoted(value: object, places: SpanFields) -> object:

@@ -36,8 +36,8 @@ def read_request(
     invocation = places.value(names.parameter_objects)
     invocation = invocation if isinstance(invocation, dict) else {}
     span.provider = places.text(*names.providers)
-    _read_models(places, metadata, invocation, span)
     span.response_id = places.text(*names.response_ids) or _id_of(places.exchange)
+    _read_models(places, metadata, invocation, span)
     span.previous_response_id = places.text(*names.previous_responses)
     span.stores_history = places.text(semconv.OPENAI_API_TYPE) == "responses"
     _read_parameters(places, invocation, span)
@@ -53,8 +53,8 @@ def read_request(
         places.count(*names.written_tokens),
         places.counts(names.modal_tokens),
     )
-    if span.tokens.input is not None and names.uncached_tokens in span.sent.attributes:
-        # What was read from or written to the cache stands apart.
+    if span.tokens.input is not None and span.tokens.input == places.count(names.uncached_tokens):
+        # What was read from or written to the cache stands apart; another count is the whole.
         apart = (places.count(key) for key in names.tokens_apart)
         span.tokens.input += sum(count or 0 for count in apart)
     if span.operation in ("agent", "workflow") and span.tokens.input is None:
@@ -82,8 +82,12 @@ def _read_models(
         or (asked if isinstance(asked, str) and asked else None)
         or (ls_model.strip('"') if isinstance(ls_model, str) and ls_model.strip('"') else None)
     )
+    if metadata.get("object") == "response" and not span.failed:
+        # The response lies there field by field: the model among them is the one that answered.
+        span.response_id = span.response_id or _text(metadata.get("id"))
+        span.response_model = _text(metadata.get("model")) or _text(ls_model)
     labelled = span.request_model
-    span.response_model = _model(places, *names.response_models)
+    span.response_model = _model(places, *names.response_models) or span.response_model
     named = _model(places, *names.models)
     plain = places.text(*names.plain_models)
     if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model or ""):
@@ -127,6 +131,10 @@ def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:
     else:
         versions = [each for each in told if is_version(each, span.request_model)]
         span.response_model = versions[0] if len(versions) == 1 else None
+
+
+def _text(value: object) -> str | None:
+    return value.strip('"') or None if isinstance(value, str) else None
 
 
 def _id_of(exchange: dict[str, object] | None) -> str | None:

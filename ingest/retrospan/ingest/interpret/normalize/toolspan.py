@@ -8,6 +8,8 @@ from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
+from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
+from retrospan.ingest.interpret.spans.name_words import CALL_ID, words_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
 from retrospan.ingest.interpret.spans.span import Span
@@ -25,6 +27,9 @@ _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
 _WRAPPED = {"_value"}
 _MESSAGE = {"role", "content"}
 
+#: Words for what a function returned.
+_RETURNED = ("output", "result", "return")
+
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
 
@@ -33,7 +38,9 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     sent, names = span.sent, places.names
     span.tool_name = places.text(*names.tools) or name_beside_method(sent) or _CALLED.sub("", sent.name)
-    span.tool_call_id = places.text(*names.call_ids)
+    span.tool_call_id = places.text(*names.call_ids) or next(
+        (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None
+    )
     given: object = None
     arguments = places.any(*names.arguments)
     if arguments is None:
@@ -96,6 +103,8 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     result = places.any(*places.names.results)
     if result is None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
+    if result is None:
+        result = _told_by_event(span.sent)
     if result is not None:
         span.result, span.has_result = response_of(_unprinted(places.read(result))), True
         if isinstance(span.result, dict) and span.result.keys() == _WRAPPED:
@@ -154,6 +163,18 @@ def _in_event(sent: Span, name: str, key: str) -> object:
             if value is not None:
                 return value
     return None
+
+
+def _told_by_event(sent: Span) -> object:
+    """Return what the only event of a span with an attribute for an output says there; None where there is none."""
+    told = [
+        value
+        for event in sent.events
+        if event.name not in EXCEPTIONS
+        for name, value in event.attributes.items()
+        if not words_of(name).isdisjoint(_RETURNED)
+    ]
+    return told[0] if len(told) == 1 else None
 
 
 def _read_arguments(value: object) -> object:

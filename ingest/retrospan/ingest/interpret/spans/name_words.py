@@ -18,6 +18,10 @@ MODEL = "*model"
 MODELS = "*models"
 #: The name of the agent that did the work of a span.
 AGENT = "*agent"
+#: The id of the call that a tool executes.
+CALL_ID = "*call id"
+#: What a person asked, in their own words.
+ASKED = "*asked"
 #: How a span ended, and what went wrong.
 ENDED, ERROR = "*ended", "*error"
 #: The words for what a shape stands for, the most telling first, each with a part of every name that says it.
@@ -29,6 +33,8 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     MODEL: (("model", "model"),),
     MODELS: (("models", "odel"),),
     AGENT: (("agent", "gent"),),
+    ASKED: (("asked", "user"),),
+    CALL_ID: (("call id", "all"),),
     ENDED: (("ended", ""),),
     ERROR: (("error", ""),),
 }
@@ -61,6 +67,8 @@ _MODEL = re.compile(r"(?:^|[.:_/])model(?:Name|[._](?:name|id))?$")
 _MODELS = re.compile(r"(?:[.:_/]|^)model(?:Name|Id|[._](?:name|id))?$")
 _ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
 _ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
+_CALL_ID = re.compile(r"(?:^|[.:_/])tool[._]?[cC]all[._]?(?:id|Id)$")
+_ASKED = re.compile(r"(?:^|[.:/])user_(?:prompt|message|query|question)$")
 #: What a tool was given or returned may tell of errors that are none of its own.
 _OF_CONTENT = re.compile("input|output|arg|param|result|response|metadata|request|http", re.IGNORECASE)
 _OF_ONE_SIDE = re.compile("request|response|embed|metadata")
@@ -92,6 +100,10 @@ def words_of(name: str) -> frozenset[str]:
             found |= {"error", "fate"}
     if "gent" in name and _AGENT.search(name):
         found.add("agent")
+    if "all" in name and _CALL_ID.search(name):
+        found.add("call id")
+    if "user_" in name and _ASKED.search(name):
+        found.add("asked")
     if "oken" in name:
         lower = name.lower()
         if not _OF_PARTS.search(lower):
