@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
@@ -82,17 +82,24 @@ class ProviderRequest:
         self._value = value
         config = value.get("config") if isinstance(value, dict) else None
         self._places = [each for each in (value, config) if isinstance(each, dict)]
+        self._system: list[Part] | None = None
+        self._messages: list[Message] | None = None
 
-    @cached_property
+    @property
     def system(self) -> list[Part]:
-        return _system(self._places)
+        if self._system is None:
+            self._system = _system(self._places)
+        return self._system
 
-    @cached_property
+    @property
     def messages(self) -> list[Message]:
-        value = self._value
-        if isinstance(value, dict):
-            return next((said for key in _MESSAGES if (said := _read(value.get(key)))), [])
-        return _read(value)
+        if self._messages is None:
+            value = self._value
+            if isinstance(value, dict):
+                self._messages = next((said for key in _MESSAGES if (said := _read(value.get(key)))), [])
+            else:
+                self._messages = _read(value)
+        return self._messages
 
     @property
     def tools(self) -> object:
