@@ -6,7 +6,11 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 
-.PHONY: help demo quick test test-long test-elsewhere soak check bench bench-retention flood record format clean
+# Where `make compiled` puts its tools and the wheel.
+TOOLS ?= .compiled
+DIST ?= dist
+
+.PHONY: help demo quick test test-long test-elsewhere soak check compiled bench bench-retention flood record format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -40,6 +44,9 @@ check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyrigh
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 
+compiled: $(TOOLS)/.ready  ## build a wheel for this Python whose interpretation is compiled, into dist/; needs a C compiler
+	@$(TOOLS)/bin/python -m compiled.build $(DIST)
+
 bench: $(BIN)/.ready  ## measure speed and size; the table goes to bench/RESULTS.md
 	@$(BIN)/python -m bench.run
 
@@ -57,7 +64,7 @@ format: $(BIN)/.ready
 	@$(BIN)/ruff format .
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-elsewhere .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-elsewhere .uv .compiled .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .uv/bin/uv:
 	@echo "fetching uv (once)"
@@ -68,6 +75,11 @@ clean:  ## remove the virtual environment and caches
 $(BIN)/.demo: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 	@test -e $(BIN)/.ready || echo "installing into $(VENV) (once; about 195 MB to download, 0.6 GB on disk: it brings its own ClickHouse)"
 	@test -e $(BIN)/.ready || $(UV) sync --quiet --frozen --no-dev --extra embedded --python $(PYTHON)
+	@touch $@
+
+$(TOOLS)/.ready: compiled/build-tools.txt | $(filter .uv/bin/uv,$(UV))
+	@$(UV) venv --quiet --clear --python $(PYTHON) $(TOOLS)
+	@$(UV) pip install --quiet --require-hashes --only-binary :all: --python $(TOOLS)/bin/python --requirement compiled/build-tools.txt
 	@touch $@
 
 $(BIN)/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))

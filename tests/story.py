@@ -8,7 +8,7 @@ from typing import Any
 
 from spans import read_run
 
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.rows import LISTS, Rows, rows_of
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.interpret.spans.span import Event, Span
 from retrospan.schemas import attributes, semconv
@@ -207,7 +207,7 @@ def tell(store: Store, *stories: Story) -> None:
     all_rows = Rows()
     for story in stories:
         rows = story.rows()
-        for table in Rows.__slots__:
+        for table in LISTS:
             getattr(all_rows, table).extend(getattr(rows, table))
     write_rows(store, all_rows)
 

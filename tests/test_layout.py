@@ -28,6 +28,7 @@ EXPORTING = {"cli/commands/spool.py"}
 #: Modules beside the folders that know none of them: any folder may import them.
 LEAVES = {
     "channel",
+    "compiled",
     "config",
     "confinement",
     "durable_files",

@@ -89,14 +89,15 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     )
     assert list(found) == [
         "settings", "collector", "disk", "log", "intake", "loading", "interpretation", "quarantine", "tables",
-        "migrations", "engine", "confinement", "clock", "ports", "private", "sync", "tokens", "exporters",
+        "migrations", "engine", "confinement", "clock", "ports", "private", "sync", "core", "tokens",
+        "exporters",
     ]  # fmt: skip
     assert str(served.data) in found["disk"]["said"]
     assert f"grpc={served.grpc} http={served.http} sql={served.sql}" in found["ports"]["said"]
     assert not list(served.data.glob(".retrospan-doctor*"))
     lines = run("doctor", environ=environ).stdout.splitlines()
     assert lines[1 + len(KEYS)].startswith("ok       collector      ") and lines[-1] == (
-        "all 18 well" if CONFINED else "0 failed, 1 warning, 17 ok"
+        "all 19 well" if CONFINED else "0 failed, 1 warning, 18 ok"
     )
 
 
@@ -200,6 +201,7 @@ def test_a_directory_without_its_collector(served: Served, recordings: dict[str,
                 "private",
                 "sync",
                 "system",
+                "core",
                 "engine",
                 "data",
                 "log",

@@ -75,7 +75,7 @@ def span(kind: str, at: int, said: Mapping[str, object], events: Sequence[Event]
         name="run" if is_root else f"{kind}.run",
         started_at=at * 1_000_000_000,
         ended_at=(99 if is_root else at + 1) * 1_000_000_000,
-        events=events,
+        events=[*events],
         scope="x",
     )
 

@@ -73,6 +73,8 @@ def write_json(value: object) -> str:
         text = _ENCODE(value)
     except ValueError:
         text = _ENCODE(_finite(value))
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

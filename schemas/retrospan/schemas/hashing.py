@@ -7,7 +7,7 @@ the strings 'NaN', 'Infinity' and '-Infinity', and text that is not valid Unicod
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 
 from retrospan.schemas.json_encoding import json_encoder
@@ -44,10 +44,41 @@ def hash_of_texts(value: object) -> str:
     return sha256(_bytes_of(_ENCODE(value))).hexdigest()[:32]
 
 
+def hash_of_text(canonical: str) -> str:
+    """Return what `hash_of` does of a value whose canonical JSON is at hand; raises UnicodeEncodeError for surrogates."""
+    return sha256(canonical.encode()).hexdigest()[:32]
+
+
 def hash_of_hashes(hashes: Iterable[str]) -> str:
     """Return what `hash_of` does of a list of hashes: of these it is known how they are written."""
     text = '","'.join(hashes)
     return sha256(f'["{text}"]'.encode() if text else b"[]").hexdigest()[:32]
+
+
+class GrowingHash:
+    """Hashes lists of things as `hash_of_hashes` does their hashes.
+
+    A list that begins with the whole of the one before is hashed from where that ended.
+    """
+
+    def __init__(self) -> None:
+        self._before: list[int] = []
+        self._state = sha256(b"[")
+
+    def of(self, things: Sequence[int], hash_of_one: Callable[[int], str]) -> str:
+        """Return the hash of a list of things, each named by a number that stays its own."""
+        done = len(self._before)
+        state = self._state
+        if done > len(things) or things[:done] != self._before:
+            done, state = 0, sha256(b"[")
+        if added := things[done:]:
+            state = state.copy()
+            text = '","'.join(map(hash_of_one, added))
+            state.update(f'{"," if done else ""}"{text}"'.encode())
+        self._before, self._state = [*things], state
+        whole = state.copy()
+        whole.update(b"]")
+        return whole.hexdigest()[:32]
 
 
 def _is_plain(value: object) -> bool:

@@ -6,6 +6,9 @@ import json
 from collections.abc import Callable
 from json import encoder as _json
 
+#: Writes a text as JSON, every character as itself.
+quoted: Callable[[str], str] = _json.encode_basestring
+
 
 def json_encoder(*, sort_keys: bool, allow_nan: bool = False) -> Callable[[object], str]:
     """Return what turns a value into JSON without white space, every character as itself.

@@ -70,7 +70,17 @@ def raw(**more: Any) -> RawSpan:
     fields: dict[str, Any] = {
         **dict.fromkeys(RawSpan.__slots__, ""),
         **dict.fromkeys(
-            ("sequence", "arrived_at", "content_hash", "flags", "kind", "started_ns", "ended_ns"), 0
+            (
+                *("sequence", "arrived_at", "content_hash", "flags", "kind", "started_ns", "ended_ns"),
+                *(
+                    "dropped_attributes",
+                    "dropped_events",
+                    "dropped_links",
+                    "resource_dropped",
+                    "scope_dropped",
+                ),
+            ),
+            0,
         ),
         **{key: [] for key in ("attributes", "events", "links", "resource_attributes", "scope_attributes")},
         "status_code": 0,
@@ -116,7 +126,13 @@ def test_a_raw_span_is_decoded_field_by_field() -> None:
 def record(**more: Any) -> RawLog:
     fields: dict[str, Any] = {
         **dict.fromkeys(RawLog.__slots__, ""),
-        **dict.fromkeys(("time_ns", "observed_ns", "content_hash"), 0),
+        **dict.fromkeys(
+            (
+                *("sequence", "arrived_at", "time_ns", "observed_ns", "content_hash", "severity_number"),
+                *("flags", "dropped_attributes", "resource_dropped", "scope_dropped"),
+            ),
+            0,
+        ),
         "attributes": [],
         "body": ("string", "said"),
         "trace_id": OWN,

@@ -37,7 +37,7 @@ def told(answers: list[dict[str, object]], *tools: Span, **more: Any) -> Interpr
 
 
 def kinds(model: ModelCall) -> list[str]:
-    return [part["type"] for message in model.span.output for part in message["parts"]]
+    return [str(part["type"]) for message in model.span.output for part in message["parts"]]
 
 
 def results(messages: list[Message]) -> list[Part]:

@@ -15,7 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from spans import rows_of_spans, spans_of_requests
 from telling import SECOND, Fact, Told, logs_request, spans_request
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.rows import LISTS, Rows
 from retrospan.schemas import attributes as names
 
 RUN, OTHER_RUN = f"{1:032x}", f"{2:032x}"
@@ -57,7 +57,7 @@ def compared(rows: Rows) -> dict[str, list[dict[str, Any]]]:
             {each.name: getattr(row, each.name) for each in fields(row) if each.name not in _NOT_COMPARED}
             for row in getattr(rows, table)
         ]
-        for table in Rows.__slots__
+        for table in LISTS
     }
 
 

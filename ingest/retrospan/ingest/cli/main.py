@@ -79,7 +79,10 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(top_help())
         return ANSWERED
     if words[0] in ("-V", "--version"):
-        sys.stdout.write(f"retrospan {version()}\n")
+        # Imported here: no other command asks.
+        from retrospan.ingest.compiled import is_compiled
+
+        sys.stdout.write(f"retrospan {version()}{' (compiled)' if is_compiled() else ''}\n")
         return ANSWERED
     name = words[0]
     if name not in COMMANDS:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from retrospan.ingest.compiled import is_compiled
 from retrospan.ingest.confinement import landlock_abi
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
 from retrospan.ingest.durable_files import Files
@@ -120,6 +121,13 @@ def check_system() -> Finding:
         if has_collectors()
         else failed("system", f"{said}: a collector runs on Linux and macOS", ELSEWHERE)
     )
+
+
+def check_core() -> Finding:
+    """Return whether runs are read by compiled modules or by Python; both give the same rows."""
+    if is_compiled():
+        return ok("core", "this installation reads runs with compiled modules")
+    return ok("core", "this installation reads runs with pure Python")
 
 
 def check_engine() -> Finding:

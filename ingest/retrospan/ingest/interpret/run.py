@@ -148,7 +148,7 @@ def interpret(
     calls = read_calls(tree, history, gap is not None or any(span.interrupted for span in tree.spans))
     values = Values()
     for call in calls.models:
-        call.input_values = [values.message(message, call.ordinal) for message in call.input]
+        call.input_values = values.prompt(call.input, call.ordinal)
         call.output_values = [values.message(message, call.ordinal) for message in call.span.output]
     states = States(tree, values, problems)
     steps = read_steps(tree, calls, states)

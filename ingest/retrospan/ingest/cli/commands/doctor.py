@@ -124,6 +124,7 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
             yield settings.check_open_ports(page)
             yield from filter(None, [machine.check_private(Path(str(page["data"])))])
             yield machine.check_sync(Path(str(page["data"])))
+            yield machine.check_core()
     yield settings.check_tokens(config)
     yield from filter(None, (settings.check_tls(config), settings.check_exporters(os.environ, page)))
 
@@ -146,6 +147,7 @@ def _without(config: Config) -> Iterator[Finding]:
     yield from filter(None, [machine.check_private(config.data)])
     yield machine.check_sync(config.data)
     yield machine.check_system()
+    yield machine.check_core()
     engine = machine.check_engine()
     yield engine
     yield machine.check_confinement()

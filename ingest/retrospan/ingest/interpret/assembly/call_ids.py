@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.normalize.message import Message
+from collections.abc import Set as AbstractSet
+
+from retrospan.ingest.interpret.normalize.message import Message, repeated
 
 
 class CallIds:
@@ -10,6 +12,8 @@ class CallIds:
 
     def __init__(self) -> None:
         self._read: dict[int, tuple[Message, list[str], list[str]]] = {}
+        self._prompt: list[Message] = []
+        self._answered: set[str] = set()
 
     def asked(self, message: Message) -> list[str]:
         """Return the ids of the calls that a message asks for."""
@@ -18,6 +22,16 @@ class CallIds:
     def answered(self, message: Message) -> list[str]:
         """Return the ids of the calls whose results a message tells."""
         return self._ids(message)[2]
+
+    def answered_in(self, prompt: list[Message]) -> AbstractSet[str]:
+        """Return the ids of the calls whose results a prompt tells, good until the next is asked for."""
+        known = repeated(self._prompt, prompt)
+        if not known:
+            self._answered = set()
+        for message in prompt[known:]:
+            self._answered.update(self.answered(message))
+        self._prompt = [*prompt]
+        return self._answered
 
     def _ids(self, message: Message) -> tuple[Message, list[str], list[str]]:
         read = self._read.get(id(message))

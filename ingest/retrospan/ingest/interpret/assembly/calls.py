@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.message import Message, Part, repeated
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.tool_results import error_of, told_error
 
@@ -65,8 +65,11 @@ class Calls:
 def messages_once(models: Iterable[ModelCall]) -> Iterator[tuple[ModelCall, Message]]:
     """Yield the messages that calls were given, each with the first of them that was."""
     seen: set[int] = set()
+    before: list[Message] = []
     for call in models:
-        for message in call.input:
+        new = call.input[repeated(before, call.input) :]
+        before = call.input
+        for message in new:
             if id(message) not in seen:
                 seen.add(id(message))
                 yield call, message

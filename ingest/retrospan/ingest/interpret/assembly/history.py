@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from retrospan.ingest.interpret.assembly.call_ids import CallIds
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.assembly.earlier_turns import complete_earlier_turns, leaves_out_calls
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, repeated, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
 
@@ -39,6 +39,7 @@ class History:
         self._ids = CallIds()
         self._given = _Given([])
         self._remembered: set[int] = set()
+        self._told: list[Message] = []
         self.used_previous_run = False
         self.wants_previous_run = False
 
@@ -138,12 +139,13 @@ class History:
 
     def _remember(self, call: NormalizedSpan, whole: list[Message]) -> None:
         after = [*whole, *call.output]
-        for message in after:
+        for message in after[repeated(self._told, after) :]:
             if id(message) in self._remembered:
                 continue
             self._remembered.add(id(message))
             if ids := tuple(self._ids.asked(message)):
                 self._said.setdefault(ids, message)
+        self._told = after
         for message in call.output:
             for call_id in self._ids.asked(message):
                 self._asked[call_id] = after

@@ -48,7 +48,7 @@ def with_retold_calls(tree: Tree, requests: Sequence[NormalizedSpan]) -> list[No
 def _drop_stale(span: NormalizedSpan, ids: CallIds) -> None:
     """Take the calls out of an answer that its own prompt holds the results of: they are left over from an earlier one."""
     asked = {call_id for message in span.output for call_id in _asked_in(message)}
-    given = {call_id for message in span.input for call_id in ids.answered(message)} if asked else set[str]()
+    given = ids.answered_in(span.input) if asked else set[str]()
     if given.isdisjoint(asked):
         return
     kept: list[Message] = []

@@ -10,13 +10,14 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas.attributes import STEP_INDEX, STEP_NAME
 
 _LEAVES = {"retrieval": "retrieval", "memory": "memory"}
+_OF_STEPS = ("inference", "tool", *_LEAVES)
 
 
 def read_steps(tree: Tree, calls: Calls, states: States) -> list[RunStep]:
     """Return the steps in order. A framework's node is one only when nothing inside it is, and it changed the state."""
     models = {call.span: call for call in calls.models}
     tools = {call.span: call for call in calls.tools if call.span is not None}
-    busy = tree.around(r for r in tree.spans if r.operation in ("inference", "tool", *_LEAVES))
+    busy = tree.around(r for r in tree.spans if r.operation in _OF_STEPS)
     steps: list[RunStep] = []
     for span in tree.spans:
         step = _step_of(span, models, tools)

@@ -91,7 +91,9 @@ def totals_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
     for call in run.calls.models:
         tokens, attributes = call.span.tokens, call.span.sent.attributes
         total = next((attributes[key] for key in call.span.names.total_tokens if key in attributes), None)
-        if not isinstance(total, int) or not total or tokens.input is None or tokens.output is None:
+        if not isinstance(total, int) or isinstance(total, bool) or not total:
+            continue
+        if tokens.input is None or tokens.output is None:
             continue
         beside = {0, tokens.reasoning or 0, tokens.cached or 0, -(tokens.cached or 0)}
         if total - tokens.input - tokens.output not in beside:
@@ -106,7 +108,7 @@ def unread_tokens(run: AssembledRun) -> Iterator[ParseIssue]:
         return
     for root in roots:
         for key, value in leaves_of(root.framework_output):
-            if key in _COUNTS and isinstance(value, int) and value:
+            if key in _COUNTS and isinstance(value, int) and not isinstance(value, bool) and value:
                 yield issue(
                     root.sent.span_id, "input_tokens", f"{key}: {value}", "a count of tokens that is not read"
                 )

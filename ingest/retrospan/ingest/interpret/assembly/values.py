@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.message import Message, repeated
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.hashing import hash_of, hash_of_hashes, hash_of_texts
+from retrospan.schemas.hashing import GrowingHash, hash_of, hash_of_text
+from retrospan.schemas.json_encoding import quoted
 
 #: Only JSON with one of these in it can hold what is compared in another form.
 _COMPARED = ("tool_call", '"parts"', '"content"')
+#: The fields of a message, and of a part of one, that says nothing but texts.
+_PLAIN_MESSAGE, _PLAIN_PART = ["role", "parts"], ["type", "content"]
 
 
 @dataclass(slots=True)
@@ -42,6 +45,8 @@ class Values:
         self._by_text: dict[str, str] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
+        self._prompt: tuple[list[Message], list[int]] = ([], [])
+        self._growing = GrowingHash()
 
     def hash(self, number: int) -> str:
         return self.all[number - 1].hash
@@ -52,16 +57,26 @@ class Values:
         if seen is not None:
             number = seen[1]
         else:
-            compared = hash_of_texts(message) if _is_plain(message) else hash_of(self.comparable(message))
-            number = self._messages.get(compared) or self._put_message(message, compared, call)
+            compared, text = _told(message) or (hash_of(self.comparable(message)), None)
+            number = self._messages.get(compared) or self._put_message(message, compared, text, call)
             # Kept with its object: an id is only good as long as that lives.
             self._seen[id(message)] = (message, number)
         if call and not self.all[number - 1].first_call:
             self.all[number - 1].first_call = call
         return number
 
-    def _put_message(self, message: Message, compared: str, call: int) -> int:
-        value = Value("message", compared, write_json(message), role=message["role"], first_call=call)
+    def prompt(self, messages: Sequence[Message], call: int) -> list[int]:
+        """Return the numbers of the messages that a model call is given; those of the prompt before are known."""
+        before, numbers = self._prompt
+        known = repeated(before, messages)
+        found = [*numbers[:known], *(self.message(message, call) for message in messages[known:])]
+        self._prompt = ([*messages], found)
+        return found
+
+    def _put_message(self, message: Message, compared: str, text: str | None, call: int) -> int:
+        if text is None:
+            text = write_json(message)
+        value = Value("message", compared, text, role=message["role"], first_call=call)
         number = self._messages[compared] = self._put(value)
         return number
 
@@ -112,9 +127,14 @@ class Values:
         key = tuple(elements)
         number = self._lists.get(key)
         if number is None:
-            compared = hash_of_hashes(self.hash(element) for element in elements)
-            number = self._lists[key] = self._put(Value("list", compared, "", elements=[*elements]))
+            number = self._lists[key] = self._put(
+                Value("list", self.hash_of_all(elements), "", elements=[*elements])
+            )
         return number
+
+    def hash_of_all(self, numbers: Sequence[int]) -> str:
+        """Return the hash of a list of values, made of theirs."""
+        return self._growing.of(numbers, self.hash)
 
     def comparable(self, value: object) -> object:
         """Return the value without what differs between two equal runs: call ids as ordinals, messages in one form."""
@@ -144,12 +164,28 @@ class Values:
         return len(self.all)
 
 
-def _is_plain(message: Message) -> bool:
-    """Tell whether a message says nothing but texts: it is compared as it is."""
-    return all(
-        part["type"] in ("text", "reasoning") and len(part) == 2 and type(part.get("content")) is str
-        for part in message["parts"]
-    )
+def _told(message: Message) -> tuple[str, str] | None:
+    """Return the hash of a message that says nothing but texts, which is compared as it is, and its JSON; None for others.
+
+    Most of what is stored are such texts: each is spelled once for both.
+    """
+    if [*message] != _PLAIN_MESSAGE:
+        return None
+    sorted_parts: list[str] = []
+    parts: list[str] = []
+    for part in message["parts"]:
+        kind, content = part["type"], part.get("content")
+        if kind not in ("text", "reasoning") or type(content) is not str or [*part] != _PLAIN_PART:
+            return None
+        said = quoted(content)
+        sorted_parts.append(f'{{"content":{said},"type":"{kind}"}}')
+        parts.append(f'{{"type":"{kind}","content":{said}}}')
+    role = quoted(message["role"])
+    try:
+        compared = hash_of_text(f'{{"parts":[{",".join(sorted_parts)}],"role":{role}}}')
+    except UnicodeEncodeError:
+        return None  # half a surrogate pair has a way of its own to be written
+    return compared, f'{{"role":{role},"parts":[{",".join(parts)}]}}'
 
 
 def _is_framework_message(value: dict[str, object]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 from retrospan.ingest.interpret.assembly.calls import messages_once
@@ -89,17 +88,18 @@ class _Results:
 
     def __init__(self, steps: list[RunStep]) -> None:
         self._steps = steps
+        self._hashed: dict[str, list[RunStep]] | None = None
 
     def latest(self, value: object, before: int) -> RunStep | None:
         """Return the last step before a number that returned the value."""
-        said = self._by_hash.get(hash_of(value), [])
+        said = self._by_hash().get(hash_of(value), [])
         place = bisect_left(said, before, key=lambda step: step.number)
         return said[place - 1] if place else None
 
-    @cached_property
     def _by_hash(self) -> dict[str, list[RunStep]]:
-        found: dict[str, list[RunStep]] = {}
-        for step in self._steps:
-            if step.tool is not None and step.tool.result_source == "span":
-                found.setdefault(hash_of(step.tool.result), []).append(step)
-        return found
+        if self._hashed is None:
+            self._hashed = {}
+            for step in self._steps:
+                if step.tool is not None and step.tool.result_source == "span":
+                    self._hashed.setdefault(hash_of(step.tool.result), []).append(step)
+        return self._hashed

@@ -60,8 +60,8 @@ def answered_once(messages: Iterable[Message]) -> list[Message]:
     If one of the two says that it is an error, it is.
     """
     messages = [*messages]
-    told_in_tools = (part for message in messages if message["role"] == "tool" for part in message["parts"])
-    ids = [part["id"] for part in told_in_tools if part["type"] in _ACTS and "id" in part]
+    told_in_tools = [message["parts"] for message in messages if message["role"] == "tool"]
+    ids = [part["id"] for parts in told_in_tools for part in parts if part["type"] in _ACTS and "id" in part]
     if len({*ids}) == len(ids):
         return messages
     whole: list[Message] = []

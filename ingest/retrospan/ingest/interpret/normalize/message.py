@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import is_
 from typing import Required, TypedDict
 
 
-class Part(TypedDict, total=False):
+class _Kind(TypedDict):
+    type: object  # a text, but for a part that is not known
+
+
+class Part(_Kind, total=False):
     """One part of a message. The types read here are the keys' comments; a part of another type stays as it was sent."""
 
-    type: Required[str]
     content: object  # text, reasoning
     id: str  # of calls and what they returned
     name: str  # of calls
@@ -31,6 +36,14 @@ def text_of(message: Message) -> str:
     """Return the text of a message, its parts joined by line breaks."""
     texts = (part.get("content") for part in message["parts"] if part["type"] == "text")
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def repeated(before: Sequence[Message], messages: Sequence[Message]) -> int:
+    """Return how many messages a prompt repeats of the one before: all of that, if it begins with them, else none.
+
+    They are compared as objects, which equal messages of prompts that grow are.
+    """
+    return len(before) if len(before) <= len(messages) and all(map(is_, before, messages)) else 0
 
 
 def parts_of(message: Message, kind: str) -> list[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
 from retrospan.ingest.interpret.normalize.message import Message, Part
@@ -85,13 +85,22 @@ class ProviderRequest:
         self._value = value
         config = value.get("config") if isinstance(value, dict) else None
         self._places = [each for each in (value, config) if isinstance(each, dict)]
+        self._system: list[Part] | None = None
+        self._messages: list[Message] | None = None
 
-    @cached_property
+    @property
     def system(self) -> list[Part]:
-        return _system(self._places)
+        if self._system is None:
+            self._system = _system(self._places)
+        return self._system
 
-    @cached_property
+    @property
     def messages(self) -> list[Message]:
+        if self._messages is None:
+            self._messages = self._said()
+        return self._messages
+
+    def _said(self) -> list[Message]:
         value = self._value
         if isinstance(value, dict):
             if isinstance(value.get("message"), str) and not isinstance(value.get("messages"), list):

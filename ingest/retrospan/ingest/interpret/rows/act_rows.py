@@ -26,7 +26,7 @@ def model_call_row(
         "system_hash": values.hash(system) if system else "",
         "tools_hash": values.hash(tools) if tools else "",
         "parameters_hash": values.hash_by_text(span.parameters, parameters),
-        "input_hash": hash_of_hashes(values.hash(number) for number in call.input_values),
+        "input_hash": values.hash_of_all(call.input_values),
     }
     request = [span.provider, span.request_model, *hashes.values()]
     return rows.ModelCallRow(
@@ -56,7 +56,7 @@ def model_call_row(
         error_type=span.error_type,
         error_message=span.error_message,
         call_hash=hash_of_texts(request),
-        output_hash=hash_of_hashes(values.hash(number) for number in call.output_values),
+        output_hash=hash_of_hashes([values.hash(number) for number in call.output_values]),
         **hashes,
         context_limit=use.limit,
         goes_on=use.goes_on,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from retrospan.ingest.interpret.assembly.agents import Agent
 from retrospan.ingest.interpret.assembly.attempts import Attempt
@@ -52,6 +52,9 @@ class Rows:
     runs: list[rows.RunRow] = field(default_factory=list)
 
 
+LISTS = tuple(each.name for each in fields(Rows))
+
+
 def rows_of(run: InterpretedRun, tenant: str, generation: int, history_run_id: str | None) -> Rows:
     """Return all rows of a run but those of its spans and traces."""
     key = Key(tenant=tenant, run_id=run.run_id, generation=generation)
@@ -74,7 +77,7 @@ def rows_of(run: InterpretedRun, tenant: str, generation: int, history_run_id: s
         rows.ProblemRow(**key, span_id=p.span_id, field=p.field, raw=p.raw, reason=p.reason)
         for p in run.problems
     ]
-    final = [run.values.message(message) for message in run.final_history]
+    final = run.values.prompt(run.final_history, 0)
     out.runs = [run_row(key, run, final, history_run_id)]
     # Last: building the rows above may still have numbered values.
     out.values = [_value(key, number, value) for number, value in enumerate(run.values.all, start=1)]

@@ -18,7 +18,7 @@ from retrospan.schemas.attributes import (
     RUN_ORIGIN,
 )
 from retrospan.schemas.canonical import RunRow
-from retrospan.schemas.hashing import hash_of, hash_of_hashes
+from retrospan.schemas.hashing import hash_of
 
 #: Types of links that lead to a parent, and those of them after which the run is still about the same task.
 _DESCENT = frozenset({"forks", "replays", "retries", "resumes"})
@@ -76,7 +76,7 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
         arrived_at=max(max(each.arrived_at, each.heard_at) for each in sent),
         through_sequence=max(max(each.sequence, each.heard_sequence) for each in sent),
         final_history=[*final],
-        final_history_hash=hash_of_hashes(run.values.hash(number) for number in final),
+        final_history_hash=run.values.hash_of_all(final),
         history_run_id=history_run_id,
         interpreted_by=run.interpreted_by,
         problems=len(run.problems),

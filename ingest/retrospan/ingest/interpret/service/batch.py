@@ -16,7 +16,7 @@ from retrospan.ingest.interpret.assembly.grouping import (
 from retrospan.ingest.interpret.conversations import Conversations, Past
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.placeholders import broken_run
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.rows import LISTS, Rows, rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans, version_with
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog
@@ -279,7 +279,7 @@ def _interpret_run(
 
 
 def _extend(rows: Rows, more: Rows) -> None:
-    for name in Rows.__slots__:
+    for name in LISTS:
         getattr(rows, name).extend(getattr(more, name))
 
 

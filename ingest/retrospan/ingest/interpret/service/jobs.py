@@ -8,7 +8,7 @@ from itertools import count
 
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.rows import LISTS, Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
@@ -20,7 +20,7 @@ from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 
 #: Row list → table, in the order of writing: the pointer last.
-TABLES = {name: f"canon_{name}" for name in Rows.__slots__}
+TABLES = {name: f"canon_{name}" for name in LISTS}
 
 #: How much is sent back in one piece, in characters.
 PIECE_CHARACTERS = 8_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from math import inf
 from typing import cast
 
@@ -64,6 +63,8 @@ class SpanFields:
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
+        self._requests: list[object] | None = None
+        self._responses: list[object] | None = None
 
     def any(self, *keys: str) -> object:
         """Return the value of the first key that has one, wherever it lies."""
@@ -139,15 +140,19 @@ class SpanFields:
             if record.event not in EXCEPTIONS:
                 yield {**({"body": record.body} if record.body else {}), **record.attributes}
 
-    @cached_property
+    @property
     def requests(self) -> list[object]:
         """The values that may hold the request."""
-        return [*self.each(*self.names.requests)]
+        if self._requests is None:
+            self._requests = [*self.each(*self.names.requests)]
+        return self._requests
 
-    @cached_property
+    @property
     def responses(self) -> list[object]:
         """The values that may hold the response."""
-        return [*self.each(*self.names.responses)]
+        if self._responses is None:
+            self._responses = [*self.each(*self.names.responses)]
+        return self._responses
 
     def holds_exchange(self) -> bool:
         """Tell whether there is an exchange, also one that only its values show: to be asked where no name tells more."""

@@ -5,7 +5,7 @@ tell is remembered.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from retrospan.ingest.interpret.spans.name_words import means_itself, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes
@@ -20,25 +20,27 @@ class SpanNames:
     def __init__(self, listed: str, names: tuple[str, ...]) -> None:
         self.listed = listed
         self._names = names
+        self._indexed: frozenset[str] | None = None
+        self._worded: dict[str, list[str]] | None = None
+        #: Whether there is a name that is not one of the GenAI conventions.
+        self.has_own = not all(map(means_itself, names))
 
-    @cached_property
+    @property
     def indexed(self) -> frozenset[str]:
         """The prefixes under which there are names with a number."""
-        return frozenset(filter(None, map(prefix_of, self._names)))
+        if self._indexed is None:
+            self._indexed = frozenset(filter(None, map(prefix_of, self._names)))
+        return self._indexed
 
-    @cached_property
+    @property
     def worded(self) -> Mapping[str, list[str]]:
         """The names by what their words say, in order."""
-        found: dict[str, list[str]] = {}
-        for name in self._names:
-            for words in words_of(name):
-                found.setdefault(words, []).append(name)
-        return found
-
-    @cached_property
-    def has_own(self) -> bool:
-        """Whether there is a name that is not one of the GenAI conventions."""
-        return not all(map(means_itself, self._names))
+        if self._worded is None:
+            self._worded = {}
+            for name in self._names:
+                for words in words_of(name):
+                    self._worded.setdefault(words, []).append(name)
+        return self._worded
 
 
 def names_of(attributes: Attributes) -> SpanNames:

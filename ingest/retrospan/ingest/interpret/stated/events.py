@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
@@ -40,6 +39,7 @@ class Whereabouts:
         self._around = tree.nearest(lambda span: span in self._steps)
         self._ordered = steps
         self._starts = [step.span.sent.started_at for step in steps]
+        self._inside: Inside | None = None
 
     def step(self, span: NormalizedSpan, at: int) -> RunStep | None:
         """Return the step that the span is or lies in; else the last step inside the span that had begun by then.
@@ -49,6 +49,8 @@ class Whereabouts:
         around = self.around(span)
         if around is not None:
             return around
+        if self._inside is None:
+            self._inside = Inside(self._tree, [step.span for step in self._ordered])
         inside, begun = self._inside, bisect_right(self._starts, at)
         number = inside.last(span, begun)
         if number is None and span.sent.attributes.keys() & _TASK:
@@ -59,10 +61,6 @@ class Whereabouts:
         """Return the step that the span is or lies in."""
         around = span if span in self._steps else self._around.get(span)
         return None if around is None else self._steps[around]
-
-    @cached_property
-    def _inside(self) -> Inside:
-        return Inside(self._tree, [step.span for step in self._ordered])
 
 
 def read_events(tree: Tree, whereabouts: Whereabouts, problems: ParseIssues) -> Iterator[StatedEvent]:

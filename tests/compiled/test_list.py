@@ -1,0 +1,49 @@
+"""The list of what is compiled names everything that the interpreting process loads, once, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from compiled.modules import COMPILED, LEFT_OUT, files_in, is_named
+
+TOP = Path(__file__).resolve().parents[2]
+ROOTS = ("ingest", "schemas")
+
+
+@pytest.fixture(scope="module")
+def loaded() -> list[str]:
+    """The modules of ours that the interpreting process has loaded before its first job."""
+    code = "import retrospan.ingest.interpret.service.jobs, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [name for name in done.stdout.split() if name.startswith("retrospan.")]
+
+
+def _is_package(name: str) -> bool:
+    return any((TOP / root / name.replace(".", "/") / "__init__.py").exists() for root in ROOTS)
+
+
+def test_each_module_that_reads_runs_is_in_one_of_the_two_lists(loaded: list[str]) -> None:
+    for name in loaded:
+        if not _is_package(name):
+            assert is_named(name, COMPILED) != is_named(name, LEFT_OUT), name
+
+
+@pytest.mark.parametrize("named", [*COMPILED, *LEFT_OUT])
+def test_each_name_is_that_of_something_that_is_loaded(named: str, loaded: list[str]) -> None:
+    assert any(is_named(name, (named,)) for name in loaded)
+
+
+def test_files_of_the_list_are_found() -> None:
+    found = {str(file) for root in ROOTS for file in files_in(TOP / root)}
+    assert {"retrospan/ingest/interpret/run.py", "retrospan/schemas/hashing.py"} <= found
+    assert not any("service" in file or file.endswith("__init__.py") for file in found)
+
+
+def test_nothing_that_is_compiled_is_a_cached_property() -> None:
+    """mypyc makes a plain property of one, which is computed each time: a run of nested spans then takes the square."""
+    for root in ROOTS:
+        for file in files_in(TOP / root):
+            assert "cached_property" not in (TOP / root / file).read_text(encoding="utf-8"), file
