@@ -66,7 +66,7 @@ class CommandRuns:
 
 async def _ended(process: Process) -> CommandRun:
     assert process.stdout is not None and process.stderr is not None, "both are pipes"
-    output, explained = bytearray(), bytearray()
+    output, explained, is_whole = bytearray(), bytearray(), False
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_read, process.stderr, explained)
         is_whole = await _read(process.stdout, output)
