@@ -67,9 +67,14 @@ def test_where_it_may_be_otherwise_nothing_is_added(spans: list[Span]) -> None:
 S, U = "You are Orla.", "How is Oslo?"
 
 
-def listed(at: float, texts: list[str], answer: list[str], **more: Any) -> Span:
-    told = {"gen_ai__prompt": json.dumps(texts), "gen_ai__completion": json.dumps(answer)}
-    return act("chat", at, spring__ai__kind="chat", **told, **more)
+def listed(at: float, texts: list[str], answer: list[str]) -> Span:
+    return act(
+        "chat",
+        at,
+        spring__ai__kind="chat",
+        gen_ai__prompt=json.dumps(texts),
+        gen_ai__completion=json.dumps(answer),
+    )
 
 
 def speakers(*spans: Span) -> list[list[str]]:

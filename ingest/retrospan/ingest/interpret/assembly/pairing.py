@@ -248,7 +248,7 @@ def _unpacked(result: object, said: object) -> list[object] | None:
     if not isinstance(result, dict) or not (isinstance(said, list) or str(said)[:1] == "["):
         return None
     told = read_value(said)
-    told = read_repr(said) if isinstance(told, str) else told
+    told = read_repr(told) if isinstance(told, str) else told
     inside = [result] if result else []
     return told if isinstance(told, list) and write_json(told) == write_json(inside) else None
 

@@ -30,7 +30,9 @@ def _refine(span: NormalizedSpan) -> None:
         span.input = [{**message, "role": "unknown"} for message in span.input]
 
 
-_CONTENT = "an ObservationFilter that adds gen_ai.prompt and gen_ai.completion, as Langfuse's guide to Spring AI has"
+_CONTENT = (
+    "an ObservationFilter that adds gen_ai.prompt and gen_ai.completion, as Langfuse's guide to Spring AI has"
+)
 DIALECT = Dialect(
     name="spring_ai",
     speaks=_speaks,
