@@ -33,7 +33,8 @@ def whole(
     return around("a", began, ended, **told, **more)
 
 
-def parts(began: int = 2, ended: int = 8, trace: str = "b", **more: Any) -> list[Span]:
+def parts(trace: str = "b", **more: Any) -> list[Span]:
+    began, ended = 2, 8
     root = around(trace, began, ended, **more)
     call = make_span(
         {
@@ -65,7 +66,7 @@ def test_a_span_of_its_own_and_the_trace_inside_it_are_one_run() -> None:
         [whole(given=[{"role": "user", "content": "Hey"}]), *parts()],
         [whole(answer=[{"role": "assistant", "content": "Huh"}]), *parts()],
         [whole(name="another turn"), *parts()],
-        [whole(), *parts(**{"gen_ai.prompt": json.dumps({"messages": GIVEN})})],
+        [whole(), *parts("b", **{"gen_ai.prompt": json.dumps({"messages": GIVEN})})],
     ],
     ids=[
         "begins later",

@@ -67,9 +67,14 @@ def test_where_it_may_be_otherwise_nothing_is_added(spans: list[Span]) -> None:
 S, U = "You are Orla.", "How is Oslo?"
 
 
-def listed(at: float, texts: list[str], answer: list[str], **more: Any) -> Span:
-    told = {"gen_ai__prompt": json.dumps(texts), "gen_ai__completion": json.dumps(answer)}
-    return act("chat", at, spring__ai__kind="chat", **told, **more)
+def listed(at: float, texts: list[str], answer: list[str]) -> Span:
+    return act(
+        "chat",
+        at,
+        spring__ai__kind="chat",
+        gen_ai__prompt=json.dumps(texts),
+        gen_ai__completion=json.dumps(answer),
+    )
 
 
 def speakers(*spans: Span) -> list[list[str]]:
@@ -94,3 +99,15 @@ def test_of_more_only_the_last_is_known_at_first() -> None:
     found = rows(agent(), listed(1, [S, U, "Snow.", "And Bergen?"], ["Rain."]))
     assert found.runs[0].input == "And Bergen?"
     assert [problem.field for problem in found.problems] == ["input_messages"]
+
+
+@pytest.mark.parametrize(("second", "doubted"), [("{}", True), ("It is free", False)])
+def test_where_no_prompt_tells_a_result_a_text_before_an_object_is_doubted(
+    second: str, doubted: bool
+) -> None:
+    tries = [ran(), ran(7, "c2")]
+    for each, result in zip(tries, ("It is locked", second), strict=True):
+        each.attributes = {**each.attributes, "gen_ai.tool.call.result": result}
+    again = chat(5, [HI], gen_ai__completion="[]", **ENDED)
+    found = rows(agent(), first(), tries[0], again, tries[1], chat(9, [HI], "Done."))
+    assert any("may be an error" in problem.reason for problem in found.problems) == doubted
