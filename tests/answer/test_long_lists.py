@@ -76,5 +76,5 @@ def test_pieces_are_small_however_large_spans_are(client: Client, query: str) ->
     with client.query_row_block_stream(query) as blocks:
         rows = [len(block) for block in blocks]
     assert sum(rows) == SPANS
-    # Of three quarters of a megabyte are 150; without pieces a thousand come at once.
+    # A piece holds 130; without pieces a thousand come at once.
     assert max(rows) < 250
