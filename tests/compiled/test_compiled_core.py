@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.soak
 
 TOP = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
