@@ -17,7 +17,8 @@ from fix_collector import Served
 from fix_recordings import Recording
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from retrospan.queries import connect
+from retrospan.queries import catalogue, connect
+from retrospan.queries.connect import Views
 
 LOOP = "genai-openai.span_and_event/loop"
 PAIR = ("langgraph-openinference/diverge_a", "langgraph-openinference/diverge_b")
@@ -206,6 +207,10 @@ def test_rejects_are_counted_on_every_page(served: Served) -> None:
     assert "retrospan_healthy 1\n" in text
 
 
+def test_each_view_has_a_method() -> None:
+    assert [view.name for view in catalogue.views() if not callable(getattr(Views, view.name, None))] == []
+
+
 @pytest.mark.long
 def test_every_view_and_question_is_a_frame(served: Served, recordings: dict[str, Recording]) -> None:
     for name in (LOOP, *PAIR):
@@ -227,11 +232,14 @@ def test_every_view_and_question_is_a_frame(served: Served, recordings: dict[str
         warehouse.messages(run_id=run_id),
         warehouse.steps(run_id=run_id),
         warehouse.provenance_edges(run_id=run_id),
+        warehouse.texts(run_id=run_id),
     ):
         assert frame.height > 1
         assert set(frame["run_id"].to_list()) == {run_id}
     assert warehouse.context_use(run_id=run_id)["messages_lost"].sum() == 0
     assert (warehouse.failures(run_id=run_id).height, warehouse.retries(run_id=run_id).height) == (0, 0)
+    assert warehouse.texts(run_id=run_id, kind="result")["tool_name"].n_unique() == 1
+    assert warehouse.agents(run_id=run_id)["tool_calls"].sum() >= 3
     assert warehouse.steps(run_id=run_id, limit=2)["step"].to_list() == [1, 2]
     assert "messages" in warehouse.run_state(run_id, 2)["key"].to_list()
     a, b = [run for run in runs["run_id"].to_list() if run != run_id]
