@@ -79,7 +79,9 @@ def test_what_is_fetched_is_pinned_by_hash() -> None:
     assert re.search(r"^\s+\{ url = (?!.*hash = \"sha256:)", locked_text, re.MULTILINE) is None
     makefile = (TOP / "Makefile").read_text(encoding="utf-8")
     assert re.findall(r"pip install.*", makefile) == [
-        "pip install --quiet --disable-pip-version-check --requirement build-tools.txt"
+        "pip install --quiet --disable-pip-version-check --requirement build-tools.txt",
+        "pip install --quiet --require-hashes --only-binary :all: --python $(TOOLS)/bin/python "
+        "--requirement compiled/build-tools.txt",
     ]
 
 
