@@ -157,12 +157,9 @@ class Views(Generic[Frame]):
         filters = {"run_id": run_id, "kind": kind, "role": role, "tool_name": tool_name}
         return self._list("SELECT * FROM texts", filters, "ORDER BY at, run_id, step, kind, text", limit)
 
-    def agents(
-        self, *, run_id: str | None = None, agent_name: str | None = None, limit: int | None = None
-    ) -> Frame:
+    def agents(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
         """Return the agents of runs and what each did itself."""
-        filters = {"run_id": run_id, "agent_name": agent_name}
-        return self._list("SELECT * FROM agents", filters, "ORDER BY run_id, agent_name", limit)
+        return self._list("SELECT * FROM agents", {"run_id": run_id}, "ORDER BY run_id, agent_name", limit)
 
     def provenance_edges(
         self,

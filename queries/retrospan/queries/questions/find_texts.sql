@@ -38,7 +38,8 @@ WHERE text ILIKE {pattern:String}
         arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {words:Array(String)})) > 0
             OR arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {escaped:Array(String)})) > 0
     )
-    AND ifNull(at >= {since:DateTime64(9, 'UTC')}, true)
+    -- What has no time is not known to be of then: it is there only if no time is asked for.
+    AND ifNull(at >= {since:DateTime64(9, 'UTC')}, {since:DateTime64(9, 'UTC')} = toDateTime64(0, 9, 'UTC'))
     AND ({run_id:String} = '' OR run_id = {run_id:String})
     AND ({agent:String} = '' OR agent_name = {agent:String})
     AND ({kind:String} = '' OR kind = {kind:String})
