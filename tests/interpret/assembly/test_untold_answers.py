@@ -95,6 +95,11 @@ def test_a_text_that_was_answered_before_is_the_models() -> None:
     assert speakers(listed(1, [S, U], ["I look."]), other) == [["user"], ["user", "unknown"]]
 
 
+def test_a_text_that_stands_there_more_often_than_it_was_answered_may_be_the_users_too() -> None:
+    repeated = listed(5, [S, U, "OK.", "OK."], ["Snow."])
+    assert speakers(listed(1, [S, U], ["OK."]), repeated)[1] == ["user", "unknown", "unknown"]
+
+
 def test_of_more_only_the_last_is_known_at_first() -> None:
     found = rows(agent(), listed(1, [S, U, "Snow.", "And Bergen?"], ["Rain."]))
     assert found.runs[0].input == "And Bergen?"

@@ -1,12 +1,14 @@
 """Who said the texts of a prompt that tells nobody: known from the first prompt of the run and from what was answered.
 
 A prompt that begins with all texts of the run's first one goes on from it, and a text after those that is the text of an
-answer given by then was said by the model. Before anything was answered the last text is the user's. Of all others it
+answer given by then was said by the model, unless it stands there more often than it was answered: a user may have said
+the same. Before anything was answered the last text is the user's. Of all others it
 stays unknown.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.normalize.message import Message, text_of
@@ -28,8 +30,10 @@ def name_speakers(requests: Sequence[NormalizedSpan]) -> None:
         told = [*map(text_of, span.input)]
         goes_on = span.agent_name == first.agent_name and told[: len(known)] == known
         if span is not first and _is_untold(span) and goes_on:
-            rest = [_named(message, answered) for message in span.input[len(known) :]]
-            span.system, span.input = first.system, [*first.input, *rest]
+            span.system, span.input = (
+                first.system,
+                [*first.input, *_named(span.input[len(known) :], answered)],
+            )
         answered += filter(None, map(text_of, span.output))
 
 
@@ -37,8 +41,12 @@ def _is_untold(span: NormalizedSpan) -> bool:
     return bool(span.input) and all(message["role"] == _UNKNOWN for message in span.input)
 
 
-def _named(message: Message, answered: Sequence[str]) -> Message:
-    return {**message, "role": "assistant"} if text_of(message) in answered else message
+def _named(messages: Sequence[Message], answered: Sequence[str]) -> list[Message]:
+    given, told = Counter(answered), Counter(map(text_of, messages))
+    return [
+        {**message, "role": "assistant"} if told[text] <= given[text] else message
+        for message, text in zip(messages, map(text_of, messages), strict=True)
+    ]
 
 
 def _texts(parts: Sequence[object]) -> list[str]:
