@@ -80,8 +80,10 @@ def test_what_is_fetched_is_pinned_by_hash() -> None:
     makefile = (TOP / "Makefile").read_text(encoding="utf-8")
     assert re.findall(r"pip install.*", makefile) == [
         "pip install --quiet --disable-pip-version-check --requirement build-tools.txt",
-        "pip install --quiet --require-hashes --only-binary :all: --python $(TOOLS)/bin/python "
-        "--requirement compiled/build-tools.txt",
+        (
+            "pip install --quiet --require-hashes --only-binary :all: --python $(TOOLS)/bin/python "
+            "--requirement compiled/build-tools.txt"
+        ),
     ]
 
 
