@@ -33,25 +33,30 @@ def module_views(module_warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedStore]
 
 
 @pytest.fixture
-def ask(views: EmbeddedStore) -> Ask:
+def ask(views: EmbeddedStore, request: pytest.FixtureRequest) -> Ask:
     """Run a SELECT with parameters, as the SQL port would; its rows as dictionaries.
 
-    What the port rewrites must say what the statement itself says, and what it computes what the view says.
+    What the port rewrites must say what the statement itself says. What it computes must say what the view says: long
+    tests ask both, as the engine plans such a view for seconds.
     """
+    is_long = request.node.get_closest_marker("long") is not None
 
     def read(statement: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         found = views.query(statement, parameters, output_format="JSONEachRow")
         return [json.loads(line) for line in found.splitlines()]
 
     def rows(statement: str, **parameters: Any) -> list[dict[str, Any]]:
+        with_places, calls = placed(statement, COMPUTED)
+        computed: list[dict[str, Any]] | None = None
+        if calls:
+            computed = read(with_places, {**parameters, **given_rows(views, calls, parameters)})
+            if not is_long:
+                return computed
         found = read(inlined(statement), parameters)
         less = narrowed(inlined(lean(statement)), parameters)
         if less != inlined(statement):
             assert in_any_order(read(less, parameters)) == in_any_order(found)
-        with_places, calls = placed(statement, COMPUTED)
-        if calls:
-            given = given_rows(views, calls, parameters)
-            assert in_any_order(read(with_places, {**parameters, **given})) == in_any_order(found)
+        assert computed is None or in_any_order(computed) == in_any_order(found)
         return found
 
     return rows

@@ -4,34 +4,33 @@
 --   position UInt32: place in the alignment, from 1
 --   step_a Nullable(UInt32): step of run a; NULL if only b has it
 --   step_b Nullable(UInt32): step of run b; NULL if only a has it
---   change LowCardinality(String): same, changed, only_a or only_b
+--   change LowCardinality(String): same, changed, moved, only_a or only_b
 --   aspect LowCardinality(String): what differs: tool, arguments, result, answer, state, prompt, model, error; '' if nothing
 --   value_a Nullable(String): what run a has, cut to 500 characters
 --   value_b Nullable(String): what run b has, also cut
 --   step_kind LowCardinality(String): model, tool, retrieval, memory, step or node
 --   name String: the tool of a tool step, the agent of a model step
---   detail LowCardinality(String): for a prompt, which of system, tools and messages differ; for a state, the keys that differ; order if the step only moved
+--   detail LowCardinality(String): for a prompt, which of system, tools and messages differ; for a state, the keys that differ; order if the step moved; inherited if it is of the history that the other run goes on from
 --   known Bool: false if something here is known for only one run; that is neither a difference nor equality
--- note: times, ids, token counts and instances are never compared. No rows if one of the runs does not exist.
+-- note: as many steps as possible stand beside one of equal content, in the order of both runs; what is left and has its equal elsewhere has moved; then, between two that are settled, steps stand beside those of their kind and name, and tool calls beside tool calls. A fork or resumed run is compared from where it begins in its parent.
+-- note: where the prompts before differ too, a prompt is compared by what it adds to that and what it leaves out of it. Times, ids (in texts as well), token counts and instances are never compared. No rows if one of the runs does not exist.
+-- note: behind the steps with which both begin, up to 4,096 of a and 256 of b are aligned as well as possible; of more than that the equal end is set aside first, and what is still more goes by occurrence. The port of a collector has no such bound.
 -- example: SELECT position, step_a, step_b, change, aspect, value_a, value_b FROM run_diff(a = {run_id:String}, b = {other_run_id:String}) WHERE change != 'same' ORDER BY position
 WITH
     -- Of the texts that are shown, those of one thing and one side.
     (words, what, side) -> arrayFilter(w -> w.what = what AND w.side = side, words) AS words_of,
     state -> concat('{', arrayStringConcat(arrayMap(s -> concat(toJSONString(s.place), ':', s.text), state), ','), '}') AS as_object,
-    -- Of one side, index by index, the index of the neighbour when that has the same key, else 0.
-    (side, entries, neighbours) -> arrayMap(
-        pair -> pair.partner,
-        arraySort(
-            pair -> pair.index,
-            arrayFilter(
-                pair -> pair.side = side,
-                CAST(
-                    arrayMap((x, y) -> (x.side, x.index, if(x.key = y.key, y.index, 0)), entries, neighbours),
-                    'Array(Tuple(side String, index Int64, partner Int64))'
-                )
-            )
-        )
-    ) AS partners_of,
+    -- How many steps of its parent a run inherits.
+    (of_parent, names_of_parent, statuses_of_parent, own, own_names, link, fork_step) -> multiIf(
+        empty(own), 0,
+        fork_step BETWEEN 1 AND length(of_parent) AND of_parent[fork_step] = own[1], fork_step - 1,
+        of_parent[1] = own[1], 0,
+        fork_step BETWEEN 1 AND length(of_parent) AND names_of_parent[fork_step] = own_names[1], fork_step - 1,
+        has(of_parent, own[1]), indexOf(of_parent, own[1]) - 1,
+        link = 'resumes',
+        if(has(statuses_of_parent, 'incomplete'), indexOf(statuses_of_parent, 'incomplete') - 1, length(of_parent)),
+        0
+    ) AS inherited_of,
     current_generations AS
     (
         SELECT tenant, run_id, generation
@@ -62,7 +61,7 @@ WITH
         SELECT
             v.run_id AS run_id,
             v.number AS number,
-            v.hash AS hash,
+            retrospan_key_of_text(if(v.kind = 'message', retrospan_message_text(v.json), v.json), v.hash) AS key,
             v.role AS role,
             substringUTF8(if(v.kind = 'message', retrospan_message_text(v.json), v.json), 1, 500) AS text
         FROM canon_values AS v
@@ -72,7 +71,11 @@ WITH
         SELECT
             l.run_id AS run_id,
             l.number AS number,
-            any(l.hash) AS hash,
+            if(
+                any(l.length) <= 20 AND countIf(e.key != e.hash) > 0,
+                arrayStringConcat(arraySort((key, place) -> place, groupArray(e.key), groupArray(l.element.place)), ','),
+                any(l.hash)
+            ) AS key,
             '' AS role,
             concat(
                 '[',
@@ -106,6 +109,8 @@ WITH
                 run_id,
                 generation,
                 number,
+                hash,
+                retrospan_key_of_text(if(kind = 'message', retrospan_message_text(json), json), hash) AS key,
                 substringUTF8(if(kind = 'message', retrospan_message_text(json), json), 1, 500) AS text
             FROM canon_values
             WHERE run_id IN ({a:String}, {b:String})
@@ -113,35 +118,115 @@ WITH
             ON e.tenant = l.tenant AND e.run_id = l.run_id AND e.generation = l.generation AND e.number = l.element.number
         GROUP BY l.run_id, l.number
     ),
-    -- The input of each model call; the hash as a number takes a third.
+    -- The input of each model call, and that of the one before by the same agent; the hash of a key as a number takes a
+    -- third.
     prompts AS
     (
         SELECT
+            run_id,
+            step,
+            messages,
+            lagInFrame(messages) OVER (
+                PARTITION BY run_id, agent_name ORDER BY step ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            ) AS before,
+            toUInt32(
+                arrayFirstIndex(
+                    (x, y) -> x.3 != y.3,
+                    arrayPushBack(
+                        arraySlice(messages, 1, least(length(messages), length(before))),
+                        (0, toUInt128(0), 0)
+                    ),
+                    arrayPushBack(
+                        arraySlice(before, 1, least(length(messages), length(before))),
+                        (0, toUInt128(0), 1)
+                    )
+                ) - 1
+            ) AS kept
+        FROM
+        (
+            SELECT
+                c.run_id AS run_id,
+                c.step AS step,
+                any(c.agent_name) AS agent_name,
+                CAST(
+                    arraySort(groupArray((c.message.place, v.key, c.number))),
+                    'Array(Tuple(place UInt32, hash UInt128, number UInt32))'
+                ) AS messages
+            FROM
+            (
+                SELECT
+                    tenant,
+                    run_id,
+                    generation,
+                    step,
+                    ifNull(agent_name, '') AS agent_name,
+                    arrayJoin(
+                        CAST(arrayZip(arrayEnumerate(input_values), input_values), 'Array(Tuple(place UInt32, number UInt32))')
+                    ) AS message,
+                    message.number AS number
+                FROM canon_model_calls
+                WHERE run_id IN ({a:String}, {b:String})
+            ) AS c
+            INNER JOIN current_generations USING (tenant, run_id, generation)
+            INNER JOIN
+            (
+                SELECT
+                    tenant,
+                    run_id,
+                    generation,
+                    number,
+                    reinterpretAsUInt128(
+                        sipHash128(
+                            retrospan_key_of_text(if(kind = 'message', retrospan_message_text(json), json), hash)
+                        )
+                    ) AS key
+                FROM canon_values
+                WHERE run_id IN ({a:String}, {b:String})
+            ) AS v
+                ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation AND v.number = c.number
+            GROUP BY c.tenant, c.run_id, c.generation, c.step
+        )
+    ),
+    -- What was answered, where it has ids: what it is compared by without them.
+    answers AS
+    (
+        SELECT
+            c.tenant AS tenant,
             c.run_id AS run_id,
-            c.step AS step,
-            CAST(
-                arraySort(groupArray((c.message.place, reinterpretAsUInt128(unhex(v.hash)), c.number))),
-                'Array(Tuple(place UInt32, hash UInt128, number UInt32))'
-            ) AS messages
+            c.generation AS generation,
+            c.ordinal AS ordinal,
+            arrayStringConcat(arraySort((key, place) -> place, groupArray(v.key), groupArray(c.element.place)), ',') AS key
         FROM
         (
             SELECT
                 tenant,
                 run_id,
                 generation,
-                step,
+                ordinal,
                 arrayJoin(
-                    CAST(arrayZip(arrayEnumerate(input_values), input_values), 'Array(Tuple(place UInt32, number UInt32))')
-                ) AS message,
-                message.number AS number
+                    CAST(arrayZip(arrayEnumerate(output_values), output_values), 'Array(Tuple(place UInt32, number UInt32))')
+                ) AS element,
+                element.number AS number
             FROM canon_model_calls
             WHERE run_id IN ({a:String}, {b:String})
         ) AS c
-        INNER JOIN current_generations USING (tenant, run_id, generation)
-        INNER JOIN canon_values AS v
+        INNER JOIN
+        (
+            SELECT
+                tenant,
+                run_id,
+                generation,
+                number,
+                hash,
+                retrospan_key_of_text(if(kind = 'message', retrospan_message_text(json), json), hash) AS key
+            FROM canon_values
+            WHERE
+                run_id IN ({a:String}, {b:String})
+                AND number IN (SELECT arrayJoin(output_values) FROM canon_model_calls WHERE run_id IN ({a:String}, {b:String}))
+        ) AS v
             ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation AND v.number = c.number
-        WHERE v.run_id IN ({a:String}, {b:String})
-        GROUP BY c.tenant, c.run_id, c.generation, c.step
+        GROUP BY c.tenant, c.run_id, c.generation, c.ordinal
+        HAVING countIf(v.key != v.hash) > 0
     ),
     -- What is compared of each step, with its texts cut short.
     facts AS
@@ -168,7 +253,7 @@ WITH
             m.system_hash AS system_hash,
             m.tools_hash AS tools_hash,
             m.input_hash AS input_hash,
-            m.output_hash AS output_hash,
+            if(w.key = '', m.output_hash, w.key) AS output_hash,
             m.system_value AS system_value,
             m.tools_value AS tools_value,
             m.output_values AS output_values,
@@ -188,8 +273,8 @@ WITH
                 tool_name,
                 error_type,
                 error_message,
-                arguments_hash,
-                result_hash,
+                if(isNull(canon_tool_calls.arguments_hash), NULL, retrospan_key_of_text(ifNull(canon_tool_calls.arguments, ''), assumeNotNull(canon_tool_calls.arguments_hash))) AS arguments_hash,
+                if(isNull(canon_tool_calls.result_hash), NULL, retrospan_key_of_text(ifNull(canon_tool_calls.result, ''), assumeNotNull(canon_tool_calls.result_hash))) AS result_hash,
                 substringUTF8(canon_tool_calls.arguments, 1, 500) AS arguments,
                 substringUTF8(canon_tool_calls.result, 1, 500) AS result
             FROM canon_tool_calls
@@ -198,6 +283,8 @@ WITH
             ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation AND t.ordinal = s.tool_call
         LEFT JOIN canon_model_calls AS m
             ON m.tenant = s.tenant AND m.run_id = s.run_id AND m.generation = s.generation AND m.ordinal = s.model_call
+        LEFT JOIN answers AS w
+            ON w.tenant = s.tenant AND w.run_id = s.run_id AND w.generation = s.generation AND w.ordinal = s.model_call
         WHERE s.run_id IN ({a:String}, {b:String})
     ),
     -- The same as one tuple with the names of the columns, so that two of them can stand side by side.
@@ -219,15 +306,59 @@ WITH
             s.run_id AS run_id,
             s.step AS step,
             s.step_kind AS step_kind,
-            multiIf(s.step_kind = 'model', ifNull(s.agent_name, ''), s.tool_call != 0, t.tool_name, s.name) AS name
+            s.status AS status,
+            multiIf(s.step_kind = 'model', ifNull(s.agent_name, ''), s.tool_call != 0, t.tool_name, s.name) AS name,
+            -- Unknown is NULL.
+            multiIf(
+                s.tool_call != 0, t.arguments_hash,
+                s.model_call != 0, if(w.key = '', m.output_hash, w.key),
+                ''
+            ) AS content
         FROM canon_steps AS s
         INNER JOIN current_generations USING (tenant, run_id, generation)
-        LEFT JOIN canon_tool_calls AS t
+        LEFT JOIN
+        (
+            SELECT
+                tenant,
+                run_id,
+                generation,
+                ordinal,
+                tool_name,
+                if(isNull(canon_tool_calls.arguments_hash), NULL, retrospan_key_of_text(ifNull(arguments, ''), assumeNotNull(canon_tool_calls.arguments_hash))) AS arguments_hash
+            FROM canon_tool_calls
+            WHERE run_id IN ({a:String}, {b:String})
+        ) AS t
             ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation AND t.ordinal = s.tool_call
+        LEFT JOIN canon_model_calls AS m
+            ON m.tenant = s.tenant AND m.run_id = s.run_id AND m.generation = s.generation AND m.ordinal = s.model_call
+        LEFT JOIN answers AS w
+            ON w.tenant = s.tenant AND w.run_id = s.run_id AND w.generation = s.generation AND w.ordinal = s.model_call
         WHERE s.run_id IN ({a:String}, {b:String})
     ),
-    -- Alignment: common head, common tail, and between them by (kind, name, occurrence). One row, stage by stage:
-    -- an alias used twice in one SELECT would be worked out twice.
+    -- How one of the runs descends from the other.
+    descent AS
+    (
+        SELECT
+            anyIf(
+                (link, fork_step),
+                run_id = {b:String} AND parent = {a:String} AND link IN ('forks', 'resumes')
+            ) AS of_b,
+            anyIf(
+                (link, fork_step),
+                run_id = {a:String} AND parent = {b:String} AND link IN ('forks', 'resumes')
+            ) AS of_a
+        FROM
+        (
+            SELECT
+                run_id,
+                ifNull(parent_run_id, '') AS parent,
+                toString(ifNull(parent_link, '')) AS link,
+                toUInt32(least(ifNull(canon_runs.fork_step, 0), 4294967295)) AS fork_step
+            FROM canon_runs FINAL
+            WHERE run_id IN ({a:String}, {b:String}) AND NOT deleted AND {a:String} != {b:String}
+        )
+    ),
+    -- The alignment: one row, stage by stage, as an alias used twice in one SELECT would be worked out twice.
     listed AS
     (
         WITH
@@ -238,181 +369,132 @@ WITH
                 INNER JOIN current_generations USING (tenant, run_id, generation)
                 WHERE s.run_id IN ({a:String}, {b:String}) AND s.step_kind = 'model' AND ifNull(s.agent_name, '') != ''
             ) AS agents_known,
-            concat(step_kind, '\0', if(step_kind = 'model' AND NOT agents_known, '', name)) AS key
+            cityHash64(step_kind, if(step_kind = 'model' AND NOT agents_known, '', name)) AS key,
+            'Array(Tuple(step UInt32, content UInt64, known Bool, name UInt64, is_tool Bool, status String))' AS list_type,
+            (step, cityHash64(key, isNull(content), ifNull(content, '')), isNotNull(content), key, step_kind = 'tool', status) AS entry
         SELECT
-            CAST(arraySort(groupArrayIf((step, key), run_id = {a:String})), 'Array(Tuple(step UInt32, key String))') AS steps_a,
-            CAST(arraySort(groupArrayIf((step, key), run_id = {b:String})), 'Array(Tuple(step UInt32, key String))') AS steps_b
+            CAST(arraySort(groupArrayIf(entry, run_id = {a:String})), list_type) AS steps_a,
+            CAST(arraySort(groupArrayIf(entry, run_id = {b:String})), list_type) AS steps_b
         FROM named
         HAVING (SELECT uniqExact(run_id) FROM current_generations) = if({a:String} = {b:String}, 1, 2)
     ),
-    keyed AS
+    begun AS
     (
         SELECT
-            steps_a.key AS keys_a,
-            steps_b.key AS keys_b,
-            toInt64(length(steps_a)) AS length_a,
-            toInt64(length(steps_b)) AS length_b,
-            least(length_a, length_b) AS shorter
+            steps_a,
+            steps_b,
+            toUInt32(
+                if(
+                    of_b.1 = '', 0,
+                    inherited_of(steps_a.content, steps_a.name, steps_a.status, steps_b.content, steps_b.name, of_b.1, of_b.2)
+                )
+            ) AS begins_a,
+            toUInt32(
+                if(
+                    of_a.1 = '', 0,
+                    inherited_of(steps_b.content, steps_b.name, steps_b.status, steps_a.content, steps_a.name, of_a.1, of_a.2)
+                )
+            ) AS begins_b
         FROM listed
+        CROSS JOIN descent
     ),
-    headed AS
+    own AS
     (
         SELECT
-            *,
-            toInt64(
-                arrayFirstIndex(
-                    (x, y) -> x != y,
-                    arrayPushBack(arraySlice(keys_a, 1, shorter), 'end of a'),
-                    arrayPushBack(arraySlice(keys_b, 1, shorter), 'end of b')
-                )
-            ) - 1 AS head
-        FROM keyed
+            begins_a,
+            begins_b,
+            arrayMap(s -> (s.content, s.known, s.name, s.is_tool), arraySlice(steps_a, begins_a + 1)) AS own_a,
+            arrayMap(s -> (s.content, s.known, s.name, s.is_tool), arraySlice(steps_b, begins_b + 1)) AS own_b
+        FROM begun
     ),
-    tailed AS
+    matched AS
     (
         SELECT
-            *,
-            toInt64(
-                arrayFirstIndex(
-                    (x, y) -> x != y,
-                    arrayPushBack(arraySlice(arrayReverse(keys_a), 1, shorter - head), 'start of a'),
-                    arrayPushBack(arraySlice(arrayReverse(keys_b), 1, shorter - head), 'start of b')
-                )
-            ) - 1 AS tail
-        FROM headed
+            begins_a,
+            begins_b,
+            length(own_a) AS length_a,
+            length(own_b) AS length_b,
+            retrospan_aligned(own_a, own_b) AS found
+        FROM own
     ),
-    middles AS
+    settled AS
     (
         SELECT
-            * EXCEPT (keys_a, keys_b, shorter),
-            arraySlice(keys_a, head + 1, length_a - head - tail) AS middle_a,
-            arraySlice(keys_b, head + 1, length_b - head - tail) AS middle_b
-        FROM tailed
+            begins_a,
+            begins_b,
+            length_a,
+            length_b,
+            found.1 AS pairs,
+            arrayMap(pair -> (pair.2, pair.1), found.1) AS pairs_of_b,
+            found.2 AS moves,
+            arrayMap(pair -> (pair.2, pair.1), found.2) AS moves_of_b
+        FROM matched
     ),
-    -- All of both middles, sorted: partners stand side by side. No lambda from here on uses a whole array: it would be
-    -- copied for each element.
-    merged AS
+    partnered AS
     (
         SELECT
-            * EXCEPT (middle_a, middle_b),
-            CAST(
-                arraySort(
-                    arrayConcat(
-                        arrayMap(
-                            (key, occurrence, i) -> (concat(key, '\0', toString(occurrence)), 'a', toInt64(i)),
-                            middle_a,
-                            arrayEnumerateUniq(middle_a),
-                            arrayEnumerate(middle_a)
-                        ),
-                        arrayMap(
-                            (key, occurrence, i) -> (concat(key, '\0', toString(occurrence)), 'b', toInt64(i)),
-                            middle_b,
-                            arrayEnumerateUniq(middle_b),
-                            arrayEnumerate(middle_b)
-                        )
-                    )
-                ),
-                'Array(Tuple(key String, side String, index Int64))'
-            ) AS entries
-        FROM middles
+            begins_a,
+            begins_b,
+            retrospan_partners(pairs, length_a) AS partner_a,
+            retrospan_partners(pairs_of_b, length_b) AS partner_b,
+            retrospan_partners(moves, length_a) AS moved_a,
+            retrospan_partners(moves_of_b, length_b) AS moved_b
+        FROM settled
     ),
-    -- Index by index the partner on the other side, 0 where there is none.
-    partners AS
-    (
-        SELECT
-            * EXCEPT (entries),
-            partners_of('a', entries, arrayShiftLeft(entries, 1)) AS partner_a,
-            partners_of('b', entries, arrayShiftRight(entries, 1)) AS partner_b
-        FROM merged
-    ),
-    paired_off AS
-    (
-        SELECT
-            *,
-            arrayFilter((i, partner) -> partner != 0, arrayEnumerate(partner_a), partner_a) AS common_a,
-            arrayFilter(partner -> partner != 0, partner_a) AS common_b
-        FROM partners
-    ),
-    -- The zone is 0 for the head, 1 for the middle, 2 for the tail. In the middle what a has stands in its order, and
-    -- what only b has before the next step that both have.
+    -- In order: between two that are settled, what a has in its order, then what only b has.
     aligned AS
     (
-        WITH 'Array(Tuple(zone Int64, place Int64, of_a Int64, step_a Int64, step_b Int64, moved Int64))' AS places_type
+        WITH 'Array(Tuple(gap Int64, zone Int64, place Int64, step_a UInt32, step_b UInt32, how Int64))' AS places_type
         SELECT
             arraySort(
                 arrayConcat(
-                    CAST(arrayMap(i -> (0, i, 1, i, i, 0), range(1, head + 1)), places_type),
+                    CAST(arrayMap(i -> (-1, 0, i, i, 0, 2), range(1, begins_a + 1)), places_type),
+                    CAST(arrayMap(i -> (-1, 1, i, 0, i, 2), range(1, begins_b + 1)), places_type),
                     CAST(
                         arrayMap(
-                            (i, partner, in_order) -> (1, i, 1, head + i, head + partner, partner != in_order),
-                            common_a,
-                            common_b,
-                            arraySort(common_b)
-                        ),
-                        places_type
-                    ),
-                    CAST(
-                        arrayMap(
-                            i -> (1, i, 1, head + i, 0, 0),
-                            arrayFilter((i, partner) -> partner = 0, arrayEnumerate(partner_a), partner_a)
+                            (i, partner, elsewhere, settled) -> (
+                                settled - (partner != 0),
+                                if(partner != 0, 2, 0),
+                                i,
+                                begins_a + i,
+                                if(partner + elsewhere = 0, 0, begins_b + partner + elsewhere),
+                                elsewhere != 0
+                            ),
+                            arrayEnumerate(partner_a),
+                            partner_a,
+                            moved_a,
+                            arrayCumSum(arrayMap(x -> x != 0, partner_a))
                         ),
                         places_type
                     ),
                     CAST(
                         arrayFilter(
-                            (place, partner) -> partner = 0,
+                            (place, partner, elsewhere) -> partner = 0 AND elsewhere = 0,
                             arrayMap(
-                                (i, next) -> (1, if(next = 0, 4294967295, next), 0, 0, head + toInt64(i), 0),
+                                (i, settled) -> (settled, 1, i, 0, begins_b + i, 0),
                                 arrayEnumerate(partner_b),
-                                arrayReverseFill(x -> x != 0, partner_b)
+                                arrayCumSum(arrayMap(x -> x != 0, partner_b))
                             ),
-                            partner_b
+                            partner_b,
+                            moved_b
                         ),
-                        places_type
-                    ),
-                    CAST(
-                        arrayMap(i -> (2, i, 0, length_a - tail + i, length_b - tail + i, 0), range(1, tail + 1)),
                         places_type
                     )
                 )
             ) AS places
-        FROM paired_off
+        FROM partnered
     ),
     paired AS
     (
         -- Steps count from 1 without a gap, as the indexes do.
         SELECT
             position,
-            toUInt32(place.step_a) AS step_a,
-            toUInt32(place.step_b) AS step_b,
-            place.moved != 0 AS moved
+            place.step_a AS step_a,
+            place.step_b AS step_b,
+            place.how = 1 AS moved,
+            place.how = 2 AS inherited
         FROM aligned
         ARRAY JOIN places AS place, arrayEnumerate(places) AS position
-    ),
-    prompted AS
-    (
-        SELECT
-            p.position AS position,
-            p.step_a AS step_a,
-            p.step_b AS step_b,
-            p.moved AS moved,
-            -- The first message in which the prompts differ, as numbers in both runs; 0 where one prompt has ended.
-            arrayFirst(
-                m -> m.hash_a != m.hash_b,
-                CAST(
-                    arrayZip(
-                        arrayResize(x.messages.hash, greatest(length(x.messages), length(y.messages))),
-                        arrayResize(y.messages.hash, greatest(length(x.messages), length(y.messages))),
-                        arrayResize(x.messages.number, greatest(length(x.messages), length(y.messages))),
-                        arrayResize(y.messages.number, greatest(length(x.messages), length(y.messages)))
-                    ),
-                    'Array(Tuple(hash_a UInt128, hash_b UInt128, in_a UInt32, in_b UInt32))'
-                )
-            ) AS odd_message
-        FROM paired AS p
-        -- The run is named here and not joined by: so each side holds the rows of its own run only.
-        LEFT JOIN prompts AS x ON x.run_id = {a:String} AND x.step = p.step_a
-        LEFT JOIN prompts AS y ON y.run_id = {b:String} AND y.step = p.step_b
     ),
     joined AS
     (
@@ -421,17 +503,58 @@ WITH
             p.step_a AS step_a,
             p.step_b AS step_b,
             p.moved AS moved,
-            p.odd_message AS odd_message,
+            p.inherited AS inherited,
             x.fact AS a,
             y.fact AS b,
             p.step_a != 0 AND p.step_b != 0 AS both,
+            both AND a.step_kind = 'tool' AND a.name != b.name AS other_tool,
             both AND a.system_hash != b.system_hash AS other_system,
             both AND a.tools_hash != b.tools_hash AS other_tools,
-            both AND a.input_hash != b.input_hash AS other_input,
+            both AND a.input_hash != b.input_hash AS other_prompt,
             both AND ifNull(a.state_hash != b.state_hash, false) AS other_state
-        FROM prompted AS p
+        FROM paired AS p
+        -- The run is named here and not joined by: so each side holds the rows of its own run only.
         LEFT JOIN sides AS x ON x.run_id = {a:String} AND x.step = p.step_a
         LEFT JOIN sides AS y ON y.run_id = {b:String} AND y.step = p.step_b
+    ),
+    prompted AS
+    (
+        WITH
+            (of_a, of_b) -> CAST(
+                arrayZip(
+                    arrayResize(of_a.hash, greatest(length(of_a), length(of_b))),
+                    arrayResize(of_b.hash, greatest(length(of_a), length(of_b))),
+                    arrayResize(of_a.number, greatest(length(of_a), length(of_b))),
+                    arrayResize(of_b.number, greatest(length(of_a), length(of_b)))
+                ),
+                'Array(Tuple(hash_a UInt128, hash_b UInt128, in_a UInt32, in_b UInt32))'
+            ) AS side_by_side
+        SELECT
+            p.*,
+            x.before.hash = y.before.hash AS from_one,
+            -- The first message in which the prompts differ, as numbers in both runs; 0 where one has ended.
+            arrayFirst(
+                m -> m.hash_a != m.hash_b,
+                if(
+                    p.other_prompt,
+                    arrayConcat(
+                        side_by_side(
+                            arraySlice(x.messages, if(from_one, 0, x.kept) + 1),
+                            arraySlice(y.messages, if(from_one, 0, y.kept) + 1)
+                        ),
+                        if(
+                            from_one,
+                            [],
+                            side_by_side(arraySlice(x.before, x.kept + 1), arraySlice(y.before, y.kept + 1))
+                        )
+                    ),
+                    []
+                )
+            ) AS odd_message,
+            odd_message.in_a != 0 OR odd_message.in_b != 0 AS other_input
+        FROM joined AS p
+        LEFT JOIN prompts AS x ON x.run_id = {a:String} AND x.step = p.step_a
+        LEFT JOIN prompts AS y ON y.run_id = {b:String} AND y.step = p.step_b
     ),
     -- The values whose texts are shown: none of what is equal.
     wanted AS
@@ -474,7 +597,7 @@ WITH
                 )
             ) AS want,
             if(want.side = 'a', {a:String}, {b:String}) AS of_run
-        FROM joined
+        FROM prompted
     ),
     worded AS
     (
@@ -483,10 +606,12 @@ WITH
             any(w.step_a) AS step_a,
             any(w.step_b) AS step_b,
             any(w.moved) AS moved,
+            any(w.inherited) AS inherited,
             any(w.odd_message) AS odd_message,
             any(w.a) AS a,
             any(w.b) AS b,
             any(w.both) AS both,
+            any(w.other_tool) AS other_tool,
             any(w.other_system) AS other_system,
             any(w.other_tools) AS other_tools,
             any(w.other_input) AS other_input,
@@ -498,7 +623,7 @@ WITH
                             w.want.what,
                             w.want.side,
                             w.want.place,
-                            t.hash,
+                            t.key,
                             multiIf(
                                 w.want.what = 'message', concat(t.role, ': ', t.text),
                                 w.want.what = 'state', substringUTF8(t.text, 1, 200),
@@ -507,7 +632,7 @@ WITH
                         )
                     )
                 ),
-                'Array(Tuple(what String, side String, place String, hash String, text String))'
+                'Array(Tuple(what String, side String, place String, key String, text String))'
             ) AS words
         FROM wanted AS w
         LEFT JOIN texts AS t ON t.run_id = w.of_run AND t.number = w.want.number
@@ -516,7 +641,9 @@ WITH
     told_apart AS
     (
         SELECT
-            * EXCEPT (words),
+            * EXCEPT (words, other_system, other_tools),
+            other_system AND words_of(words, 'system', 'a')[1].key != words_of(words, 'system', 'b')[1].key AS other_system,
+            other_tools AND words_of(words, 'tools', 'a')[1].key != words_of(words, 'tools', 'b')[1].key AS other_tools,
             words_of(words, 'system', 'a')[1].text AS system_a,
             words_of(words, 'system', 'b')[1].text AS system_b,
             words_of(words, 'tools', 'a')[1].text AS tools_a,
@@ -528,8 +655,8 @@ WITH
             words_of(words, 'state', 'a') AS all_state_a,
             words_of(words, 'state', 'b') AS all_state_b,
             -- Of two states only the keys that differ.
-            arrayFilter(e -> NOT has(arrayZip(all_state_b.place, all_state_b.hash), (e.place, e.hash)), all_state_a) AS state_a,
-            arrayFilter(e -> NOT has(arrayZip(all_state_a.place, all_state_a.hash), (e.place, e.hash)), all_state_b) AS state_b
+            arrayFilter(e -> NOT has(arrayZip(all_state_b.place, all_state_b.key), (e.place, e.key)), all_state_a) AS state_a,
+            arrayFilter(e -> NOT has(arrayZip(all_state_a.place, all_state_a.key), (e.place, e.key)), all_state_b) AS state_b
         FROM worded
     ),
     compared AS
@@ -538,9 +665,10 @@ WITH
             position,
             step_a,
             step_b,
+            inherited,
             if(step_a != 0, a.step_kind, b.step_kind) AS step_kind,
             if(step_a != 0, a.name, b.name) AS name,
-            NOT both OR (
+            NOT both OR other_tool OR (
                 isNull(a.arguments_hash) = isNull(b.arguments_hash)
                 AND isNull(a.result_hash) = isNull(b.result_hash)
                 AND isNull(a.state_hash) = isNull(b.state_hash)
@@ -550,7 +678,7 @@ WITH
                 CAST(
                     [
                         (
-                            NOT both,
+                            (NOT both AND NOT inherited) OR other_tool,
                             if(step_kind = 'model', 'answer', 'tool'),
                             '',
                             multiIf(
@@ -572,7 +700,7 @@ WITH
                             concat('at step ', toString(step_b))
                         ),
                         (
-                            both AND ifNull(a.arguments_hash != b.arguments_hash, false),
+                            both AND NOT other_tool AND ifNull(a.arguments_hash != b.arguments_hash, false),
                             'arguments',
                             '',
                             a.arguments,
@@ -603,14 +731,14 @@ WITH
                             multiIf(other_system, nullIf(system_b, ''), other_tools, nullIf(tools_b, ''), message_b)
                         ),
                         (
-                            other_state,
+                            other_state AND (notEmpty(state_a) OR notEmpty(state_b)),
                             'state',
                             arrayStringConcat(arrayDistinct(arrayConcat(state_a.place, state_b.place)), ', '),
                             as_object(state_a),
                             as_object(state_b)
                         ),
                         (both AND a.output_hash != b.output_hash, 'answer', '', answer_a, answer_b),
-                        (both AND ifNull(a.result_hash != b.result_hash, false), 'result', '', a.result, b.result),
+                        (both AND NOT other_tool AND ifNull(a.result_hash != b.result_hash, false), 'result', '', a.result, b.result),
                         (
                             both AND (a.status != b.status OR a.error_type != b.error_type),
                             'error',
@@ -629,7 +757,13 @@ SELECT
     nullIf(r.step_a, 0) AS step_a,
     nullIf(r.step_b, 0) AS step_b,
     CAST(
-        multiIf(r.step_b = 0, 'only_a', r.step_a = 0, 'only_b', notEmpty(differences), 'changed', 'same'),
+        multiIf(
+            r.inherited OR empty(differences), 'same',
+            r.step_b = 0, 'only_a',
+            r.step_a = 0, 'only_b',
+            difference.detail = 'order', 'moved',
+            'changed'
+        ),
         'LowCardinality(String)'
     ) AS change,
     CAST(difference.aspect, 'LowCardinality(String)') AS aspect,
@@ -637,7 +771,7 @@ SELECT
     substringUTF8(difference.value_b, 1, 500) AS value_b,
     CAST(step_kind, 'LowCardinality(String)') AS step_kind,
     name,
-    CAST(difference.detail, 'LowCardinality(String)') AS detail,
+    CAST(if(r.inherited, 'inherited', difference.detail), 'LowCardinality(String)') AS detail,
     CAST(known, 'Bool') AS known
 FROM
 (

@@ -4,13 +4,13 @@
 --   step_a Nullable(UInt32): first step of a that differs; NULL if nothing differs or a has no step there
 --   step_b Nullable(UInt32): the step of b at that position
 --   aspect LowCardinality(String): what differs there: tool, arguments, result, answer, state, prompt, model, error; '' if nothing
---   cause LowCardinality(String): input, code, model, prompt, tool_result, sampling, order or unknown; '' if nothing differs but length
+--   cause LowCardinality(String): patch, input, code, model, prompt, tool_result, sampling, order or unknown; '' if nothing differs but length
 --   value_a Nullable(String): what run a has there, cut to 500 characters
 --   value_b Nullable(String): what run b has there, also cut
 --   identical Bool: every step, the input and the outcome are known and equal
 --   prefix LowCardinality(String): a if run b merely continues where a stops, b the other way round, else none
 --   position Nullable(UInt32): the place in run_diff
--- note: no row if one of the runs does not exist.
+-- note: of a fork, what was changed there is the cause, and its patch is the value of the side that is the fork. A model's answer that only one run has is set beside the other run's next step, if that was asked the same. No row if one of the runs does not exist.
 -- example: SELECT step_a, step_b, aspect, cause, value_a, value_b FROM run_divergence(a = {run_id:String}, b = {other_run_id:String})
 WITH
     runs_apart AS
@@ -20,19 +20,52 @@ WITH
             y.input AS input_b,
             x.outcome AS outcome_a,
             y.outcome AS outcome_b,
+            -- What a fork changed in the other run, and whose it is.
+            multiIf(
+                y.parent = {a:String} AND y.link = 'forks' AND y.patch != '' AND {a:String} != {b:String}, 'b',
+                x.parent = {b:String} AND x.link = 'forks' AND x.patch != '' AND {a:String} != {b:String}, 'a',
+                ''
+            ) AS forked,
+            if(forked = 'b', y.patch, x.patch) AS patch,
             ifNull(x.input_hash != y.input_hash, false) AS other_input,
             isNull(x.input_hash) != isNull(y.input_hash) AS half_known_input,
             ifNull(x.agent_version != y.agent_version, false)
                 OR ifNull(x.service_version != y.service_version, false) AS other_code
         FROM
         (
-            SELECT 1 AS one, input, input_hash, outcome, agent_version, service_version
+            SELECT
+                1 AS one,
+                input,
+                if(
+                    isNull(canon_runs.input_hash),
+                    NULL,
+                    retrospan_key_of_text(ifNull(canon_runs.input, ''), assumeNotNull(canon_runs.input_hash))
+                ) AS input_hash,
+                outcome,
+                agent_version,
+                service_version,
+                ifNull(parent_run_id, '') AS parent,
+                toString(ifNull(parent_link, '')) AS link,
+                ifNull(canon_runs.patch, '') AS patch
             FROM canon_runs FINAL
             WHERE run_id = {a:String} AND NOT deleted
         ) AS x
         INNER JOIN
         (
-            SELECT 1 AS one, input, input_hash, outcome, agent_version, service_version
+            SELECT
+                1 AS one,
+                input,
+                if(
+                    isNull(canon_runs.input_hash),
+                    NULL,
+                    retrospan_key_of_text(ifNull(canon_runs.input, ''), assumeNotNull(canon_runs.input_hash))
+                ) AS input_hash,
+                outcome,
+                agent_version,
+                service_version,
+                ifNull(parent_run_id, '') AS parent,
+                toString(ifNull(parent_link, '')) AS link,
+                ifNull(canon_runs.patch, '') AS patch
             FROM canon_runs FINAL
             WHERE run_id = {b:String} AND NOT deleted
         ) AS y USING (one)
@@ -40,13 +73,69 @@ WITH
     -- Whether both runs made the same calls, in whatever order.
     calls AS
     (
+        WITH
+            if(
+                isNull(t.arguments_hash),
+                '',
+                retrospan_key_of_text(ifNull(t.arguments, ''), assumeNotNull(t.arguments_hash))
+            ) AS key
         SELECT
-            arraySort(groupArrayIf((t.tool_name, ifNull(t.arguments_hash, '')), t.run_id = {a:String}))
-            = arraySort(groupArrayIf((t.tool_name, ifNull(t.arguments_hash, '')), t.run_id = {b:String})) AS same_calls
+            arraySort(groupArrayIf((t.tool_name, key), t.run_id = {a:String}))
+            = arraySort(groupArrayIf((t.tool_name, key), t.run_id = {b:String})) AS same_calls
         FROM canon_tool_calls AS t
         INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
             USING (tenant, run_id, generation)
         WHERE t.run_id IN ({a:String}, {b:String}) AND isNotNull(t.step)
+    ),
+    -- What each model step was asked, and what it answered.
+    requests AS
+    (
+        SELECT
+            c.run_id AS run_id,
+            c.step AS step,
+            any(c.request) AS request,
+            arrayStringConcat(
+                arraySort((text, place) -> place, groupArray(v.text), groupArray(c.answer.place)),
+                ' '
+            ) AS answered
+        FROM
+        (
+            SELECT
+                tenant,
+                run_id,
+                generation,
+                step,
+                (
+                    ifNull(agent_name, ''),
+                    ifNull(provider, ''),
+                    ifNull(request_model, ''),
+                    parameters_hash,
+                    system_hash,
+                    tools_hash,
+                    input_hash
+                ) AS request,
+                arrayJoin(
+                    CAST(arrayZip(arrayEnumerate(output_values), output_values), 'Array(Tuple(place UInt32, number UInt32))')
+                ) AS answer,
+                answer.number AS number
+            FROM canon_model_calls
+            WHERE run_id IN ({a:String}, {b:String})
+        ) AS c
+        INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+            USING (tenant, run_id, generation)
+        INNER JOIN
+        (
+            SELECT
+                tenant,
+                run_id,
+                generation,
+                number,
+                substringUTF8(if(kind = 'message', retrospan_message_text(json), json), 1, 500) AS text
+            FROM canon_values
+            WHERE run_id IN ({a:String}, {b:String})
+        ) AS v
+            ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation AND v.number = c.number
+        GROUP BY c.tenant, c.run_id, c.generation, c.step
     ),
     -- The whole alignment as one row.
     listed AS
@@ -95,6 +184,9 @@ WITH
     (
         SELECT
             * EXCEPT (places),
+            -- Where each run stood when they parted.
+            arrayMax(arrayPushFront(arrayFilter(p -> p.position < first, places).step_a, 0)) + 1 AS next_a,
+            arrayMax(arrayPushFront(arrayFilter(p -> p.position < first, places).step_b, 0)) + 1 AS next_b,
             -- The next place after that which both runs share.
             arrayMin(
                 arrayPushBack(
@@ -109,6 +201,8 @@ WITH
         SELECT
             apart,
             all_known,
+            next_a,
+            next_b,
             arrayFilter(p -> p.position = first, apart) AS there,
             there.aspect AS aspects,
             arrayFirst(p -> p.change = 'only_a' AND p.position < shared_again, apart) AS own_a,
@@ -121,16 +215,35 @@ WITH
             ) AS prefix
         FROM placed
     ),
+    -- A model's answer that only one run has, and the other was asked the same: they part in what was answered.
+    beside AS
+    (
+        SELECT
+            found.*,
+            x.answered AS answered_a,
+            y.answered AS answered_b,
+            notEmpty(there)
+                AND there[1].change IN ('only_a', 'only_b')
+                AND there[1].step_kind = 'model'
+                AND x.step != 0
+                AND y.step != 0
+                AND x.request = y.request AS asked_the_same
+        FROM found
+        LEFT JOIN requests AS x ON x.run_id = {a:String} AND x.step = found.next_a
+        LEFT JOIN requests AS y ON y.run_id = {b:String} AND y.step = found.next_b
+    ),
     judged AS
     (
         SELECT
             *,
-            empty(apart)
+            forked = ''
+                AND empty(apart)
                 AND all_known
                 AND NOT other_input
                 AND NOT half_known_input
                 AND outcome_a = outcome_b AS identical,
             multiIf(
+                forked != '', 'patch',
                 prefix != 'none', '',
                 empty(apart) AND NOT other_input AND outcome_a = outcome_b, '',
                 other_input OR arrayExists(p -> p.aspect = 'state' AND p.step_a = 1 AND p.step_b = 1, there), 'input',
@@ -153,10 +266,11 @@ WITH
                     AND there[1].change = 'changed'
                     AND has(aspects, 'answer')
                     AND NOT hasAny(['prompt', 'error'], aspects), 'sampling',
+                asked_the_same, 'sampling',
                 notEmpty(there) AND there[1].step_kind != 'model' AND same_calls, 'order',
                 'unknown'
             ) AS cause
-        FROM found
+        FROM beside
         CROSS JOIN runs_apart
         CROSS JOIN calls
     ),
@@ -182,8 +296,22 @@ WITH
         FROM judged
     )
 SELECT
-    nullIf(if(place.change = 'only_b', own_a.step_a, place.step_a), 0) AS step_a,
-    nullIf(if(place.change = 'only_a', own_b.step_b, place.step_b), 0) AS step_b,
+    nullIf(
+        multiIf(
+            cause = 'sampling' AND asked_the_same, next_a,
+            place.change = 'only_b', own_a.step_a,
+            place.step_a
+        ),
+        0
+    ) AS step_a,
+    nullIf(
+        multiIf(
+            cause = 'sampling' AND asked_the_same, next_b,
+            place.change = 'only_a', own_b.step_b,
+            place.step_b
+        ),
+        0
+    ) AS step_b,
     CAST(
         multiIf(
             notEmpty(there), place.aspect,
@@ -195,12 +323,16 @@ SELECT
     ) AS aspect,
     CAST(cause, 'LowCardinality(String)') AS cause,
     multiIf(
+        cause = 'patch' AND forked = 'a', substringUTF8(patch, 1, 500),
+        cause = 'sampling' AND asked_the_same, substringUTF8(answered_a, 1, 500),
         empty(there) AND other_input, substringUTF8(input_a, 1, 500),
         empty(there) AND outcome_a != outcome_b, toString(outcome_a),
         place.change = 'only_b', own_a.value_a,
         place.value_a
     ) AS value_a,
     multiIf(
+        cause = 'patch' AND forked = 'b', substringUTF8(patch, 1, 500),
+        cause = 'sampling' AND asked_the_same, substringUTF8(answered_b, 1, 500),
         empty(there) AND other_input, substringUTF8(input_b, 1, 500),
         empty(there) AND outcome_a != outcome_b, toString(outcome_b),
         place.change = 'only_a', own_b.value_b,

@@ -2,103 +2,40 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from retrospan.ingest.answer.computed.alignment import Key
+from retrospan.ingest.answer.computed.compared_steps import ModelCall, Step, ToolCall, Value
 from retrospan.ingest.answer.computed.lookups import Lookups, TooMuch, of_runs
 from retrospan.schemas.store import Parameters
 
-#: A list is shown by so many of its elements.
+#: A list is shown, and compared without its ids, by so many of its elements.
 SHOWN_ELEMENTS = 20
 
 
-class ToolCall(NamedTuple):
-    """A tool call, its long texts cut."""
+class RunFacts(NamedTuple):
+    """What is compared of a run as a whole."""
 
-    step: int | None
-    tool_name: str
-    error_type: str | None
-    error_message: str | None
-    arguments_hash: str | None
-    result_hash: str | None
-    arguments: str | None
-    result: str | None
-
-
-class ModelCall(NamedTuple):
-    """A model call; values are numbers in its run, 0 for none."""
-
-    provider: str | None = None
-    request_model: str | None = None
-    parameters: str = ""
-    parameters_hash: str = ""
-    system_hash: str = ""
-    tools_hash: str = ""
-    input_hash: str = ""
-    output_hash: str = ""
-    system_value: int = 0
-    tools_value: int = 0
-    output_values: Sequence[int] = ()
-    error_type: str | None = None
-    error_message: str | None = None
-
-
-class Value(NamedTuple):
-    """A value of a run, without its text."""
-
-    kind: str
-    hash: str
-    role: str
-    elements: Sequence[int]
-    """The first ones."""
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What is compared of a step."""
-
-    step_kind: str
-    own_name: str
-    agent_name: str
-    status: str
-    tool: ToolCall | None
-    model: ModelCall
-    state_hash: str | None
-    state: Sequence[tuple[str, int]]
-    """Keys and values."""
-    asked_model: bool
-
-    @property
-    def name(self) -> str:
-        """The tool of a tool step, the agent of a model step."""
-        if self.step_kind == "model":
-            return self.agent_name
-        return self.tool.tool_name if self.tool is not None else self.own_name
-
-    @property
-    def error_type(self) -> str:
-        return (self.tool.error_type if self.tool is not None else self.model.error_type) or ""
-
-    @property
-    def error_message(self) -> str:
-        return (self.tool.error_message if self.tool is not None else self.model.error_message) or ""
-
-    def key(self, *, agents_known: bool) -> Key:
-        """Return what it is aligned by. A run whose root never came does not know its agents: then they name no step."""
-        return self.step_kind, "" if self.step_kind == "model" and not agents_known else self.name
+    tenant: str
+    run_id: str
+    generation: int
+    input: str | None
+    input_hash: str | None
+    outcome: str
+    agent_version: str | None
+    service_version: str | None
+    parent_run_id: str
+    parent_link: str
+    fork_step: int
+    patch: str | None
 
 
 @dataclass(slots=True)
 class ComparedRun:
     """One of the two."""
 
-    generation: int
-    about: Sequence[Any]
-    """Its row of `find_runs`."""
+    facts: RunFacts
     steps: list[Step] = field(default_factory=list[Step])
     tools: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
     models: dict[int, ModelCall] = field(default_factory=dict[int, ModelCall])
@@ -110,18 +47,21 @@ class ComparedRuns:
     def __init__(self, lookups: Lookups, a: str, b: str) -> None:
         self._lookups = lookups
         self._values: dict[str, dict[int, Value]] | None = None
-        found = lookups.rows("find_runs", {"run_ids": sorted({a, b})})
-        if len({row[1] for row in found}) < len(found):
+        self._keys: dict[tuple[str, int], str] = {}
+        found = [RunFacts(*row) for row in lookups.rows("find_compared_runs", {"run_ids": sorted({a, b})})]
+        if len({facts.run_id for facts in found}) < len(found):
             raise TooMuch  # runs of several tenants under one id: the view says what it makes of them
-        self.runs = {row[1]: ComparedRun(row[2], row) for row in found}
+        self.runs = {facts.run_id: ComparedRun(facts) for facts in found}
         if self.runs.keys() != {a, b}:
             self.runs = {}
             return
-        self._asked = of_runs(sorted(self.runs), sorted({run.generation for run in self.runs.values()}))
+        generations = {run.facts.generation for run in self.runs.values()}
+        self._asked = of_runs(sorted(self.runs), sorted(generations))
         for run, row in self._current("read_tool_calls"):
             run.tools[row[2]] = ToolCall(*row[3:])
         for run, row in self._current("read_model_calls"):
             run.models[row[2]] = ModelCall(*row[3:])
+        self._compare_answers_without_ids()
         for run, row in self._current("read_steps"):
             run.steps.append(_step(run, row))
 
@@ -140,43 +80,74 @@ class ComparedRuns:
         if self._values is None:
             self._values = {run: {} for run in self.runs}
             for row in self._lookups.rows("read_values", self._asked):
-                if self.runs[row[1]].generation == row[2]:
+                if self.runs[row[1]].facts.generation == row[2]:
                     self._values[row[1]][row[3]] = Value(*row[4:])
         return self._values[run_id]
 
-    def inputs(self) -> Mapping[str, Mapping[int, Sequence[int]]]:
-        """Return the numbers of the messages that each model step was given, by run and step."""
-        found: dict[str, defaultdict[int, list[tuple[int, int]]]] = {
-            run: defaultdict(list) for run in self.runs
-        }
-        for _, run_id, generation, step, _, numbers in self._lookups.rows("read_inputs", self._asked):
-            if self.runs[run_id].generation != generation:
+    def prompts(self) -> Mapping[str, Sequence[tuple[int, str, list[int]]]]:
+        """Return by run the step, the agent and the numbers of the messages of each model step that was given any."""
+        found: dict[str, dict[int, tuple[str, list[int]]]] = {run: {} for run in self.runs}
+        for run_id, generation, step, agent, numbers in self._lookups.rows("read_prompts", self._asked):
+            if self.runs[run_id].facts.generation != generation:
                 continue
             if step is None:
                 raise TooMuch
             self._lookups.spend(len(numbers))
-            found[run_id][step] += enumerate(numbers)
+            known = self.values(run_id)
+            found[run_id].setdefault(step, (agent, []))[1].extend(n for n in numbers if n in known)
         return {
-            run_id: {step: [number for _, number in sorted(places)] for step, places in steps.items()}
-            for run_id, steps in found.items()
+            run_id: [(step, *of_step[step]) for step in sorted(of_step) if of_step[step][1]]
+            for run_id, of_step in found.items()
         }
+
+    def learn_keys(self, wanted: Mapping[str, Iterable[int]]) -> None:
+        """Look up what these values are compared by; `wanted` are numbers by run."""
+        for run_id, number, key in self._of_values("read_keys", wanted):
+            self._keys[run_id, number] = key
+
+    def key(self, run_id: str, number: int) -> str:
+        """Return what a value is compared by: its hash, or what it is without ids if that was learnt."""
+        return self._keys.get((run_id, number)) or self.values(run_id)[number].hash
+
+    def list_key(self, run_id: str, number: int) -> str:
+        """Return the same for a list: short ones by their elements."""
+        value = self.values(run_id)[number]
+        elements = [n for n in value.elements if n in self.values(run_id)]
+        if value.length > SHOWN_ELEMENTS or not any((run_id, n) in self._keys for n in elements):
+            return value.hash
+        return ",".join(self.key(run_id, n) for n in elements)
 
     def texts(self, wanted: Mapping[str, Iterable[int]]) -> Mapping[tuple[str, int], str]:
         """Return values as short texts, by run and number; `wanted` are numbers by run."""
+        return {(run_id, number): text for run_id, number, text in self._of_values("read_texts", wanted)}
+
+    def _compare_answers_without_ids(self) -> None:
+        """Give each answer that has ids the hash of what it is without them."""
+        said = {
+            run_id: {n for call in run.models.values() for n in call.output_values}
+            for run_id, run in self.runs.items()
+        }
+        self.learn_keys(said)
+        for run_id, run in self.runs.items():
+            for ordinal, call in run.models.items():
+                if any((run_id, n) in self._keys for n in call.output_values):
+                    known = [n for n in call.output_values if n in self.values(run_id)]
+                    output_hash = ",".join(self.key(run_id, n) for n in known)
+                    run.models[ordinal] = call._replace(output_hash=output_hash)
+
+    def _of_values(self, lookup: str, wanted: Mapping[str, Iterable[int]]) -> Iterator[tuple[str, int, str]]:
         pairs = {(run_id, number) for run_id, numbers in wanted.items() for number in numbers}
         if not pairs:
-            return {}
+            return
         asked: Parameters = {**self._asked, "numbers": sorted({number for _, number in pairs})}
-        return {
-            (run_id, number): text
-            for run_id, generation, number, text in self._lookups.rows("read_texts", asked)
-            if self.runs[run_id].generation == generation and (run_id, number) in pairs
-        }
+        for run_id, generation, number, text in self._lookups.rows(lookup, asked):
+            if self.runs[run_id].facts.generation == generation and (run_id, number) in pairs:
+                yield run_id, number, text
 
     def _current(self, lookup: str) -> Iterator[tuple[ComparedRun, list[Any]]]:
         for row in self._lookups.rows(lookup, self._asked):
             run = self.runs[row[0]]
-            if run.generation == row[1]:
+            if run.facts.generation == row[1]:
                 yield run, row
 
 
@@ -192,4 +163,5 @@ def _step(run: ComparedRun, row: Sequence[Any]) -> Step:
         state_hash=state_hash,
         state=list(zip(keys, values, strict=True)),
         asked_model=model_call != 0,
+        called_tool=tool_call != 0,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from retrospan.ingest.answer.computed.compared_runs import ComparedRun, ComparedRuns
+from retrospan.ingest.answer.computed.compared_steps import ModelCall
 from retrospan.ingest.answer.computed.comparison import Row, differences_of
 from retrospan.ingest.answer.computed.lookups import Lookups
 from retrospan.schemas.store import Store
@@ -23,6 +24,7 @@ _SHOWN_BY = {
     "tool_result": "result",
     "sampling": "answer",
 }
+_LONGEST = 500
 _NOWHERE = Row(0, None, None, "", "", None, None, "", "", "", known=False)
 
 
@@ -39,28 +41,39 @@ def run_divergence(store: Store, values: Sequence[str]) -> list[Sequence[object]
     rows = sorted(differences_of(runs, a, b), key=lambda row: (row.position, _order(row.aspect)))
     found = _Found.among(rows)
     apart = _Apart.between(runs.runs[a], runs.runs[b])
-    cause = _cause(found, apart)
+    beside = _Beside.where(found, runs, a, b)
+    cause = _cause(found, apart, beside)
     shown = _SHOWN_BY.get(cause, "")
     place = next(
         (row for row in found.there if row.aspect == shown), found.there[0] if found.there else _NOWHERE
     )
     value_a, value_b = place.value_a, place.value_b
-    if not found.there and apart.other_input:
+    step_a = found.own_a.step_a if place.change == "only_b" else place.step_a
+    step_b = found.own_b.step_b if place.change == "only_a" else place.step_b
+    if cause == "sampling" and beside is not None:
+        step_a, step_b = found.next_a, found.next_b
+        value_a, value_b = beside.answers
+    elif not found.there and apart.other_input:
         value_a, value_b = apart.inputs
     elif not found.there and apart.other_outcome:
         value_a, value_b = apart.outcomes
     else:
         value_a = found.own_a.value_a if place.change == "only_b" else value_a
         value_b = found.own_b.value_b if place.change == "only_a" else value_b
+    if apart.patch is not None:
+        value_a, value_b = (
+            (apart.patch.text, value_b) if apart.patch.side == "a" else (value_a, apart.patch.text)
+        )
     return [
         (
-            found.own_a.step_a if place.change == "only_b" else place.step_a,
-            found.own_b.step_b if place.change == "only_a" else place.step_b,
+            step_a,
+            step_b,
             _aspect(found, apart, place),
             cause,
             value_a,
             value_b,
             not found.apart
+            and apart.patch is None
             and all(row.known for row in rows)
             and not apart.other_input
             and not apart.half_known_input
@@ -69,6 +82,13 @@ def run_divergence(store: Store, values: Sequence[str]) -> list[Sequence[object]
             place.position or None,
         )
     ]
+
+
+class _Patch(NamedTuple):
+    """What a fork changed in the other run."""
+
+    side: str
+    text: str
 
 
 class _Apart(NamedTuple):
@@ -82,19 +102,20 @@ class _Apart(NamedTuple):
     other_code: bool
     same_calls: bool
     """Both made the same calls, in whatever order."""
+    patch: _Patch | None
 
     @classmethod
     def between(cls, a: ComparedRun, b: ComparedRun) -> _Apart:
-        input_a, hash_a, outcome_a, agent_a, service_a = a.about[6:11]
-        input_b, hash_b, outcome_b, agent_b, service_b = b.about[6:11]
         return cls(
-            inputs=(input_a, input_b),
-            outcomes=(outcome_a, outcome_b),
-            other_input=_differ(hash_a, hash_b),
-            half_known_input=(hash_a is None) != (hash_b is None),
-            other_outcome=outcome_a != outcome_b,
-            other_code=_differ(agent_a, agent_b) or _differ(service_a, service_b),
+            inputs=(a.facts.input, b.facts.input),
+            outcomes=(a.facts.outcome, b.facts.outcome),
+            other_input=_differ(a.facts.input_hash, b.facts.input_hash),
+            half_known_input=(a.facts.input_hash is None) != (b.facts.input_hash is None),
+            other_outcome=a.facts.outcome != b.facts.outcome,
+            other_code=_differ(a.facts.agent_version, b.facts.agent_version)
+            or _differ(a.facts.service_version, b.facts.service_version),
             same_calls=_calls(a) == _calls(b),
+            patch=_patch(a, b),
         )
 
 
@@ -109,6 +130,9 @@ class _Found:
     """The first step that only a has before the next place that both share."""
     own_b: Row
     prefix: str
+    next_a: int
+    """Where run a stood when they parted."""
+    next_b: int
 
     @classmethod
     def among(cls, rows: Sequence[Row]) -> _Found:
@@ -127,10 +151,53 @@ class _Found:
             return next(fitting, _NOWHERE)
 
         there = [row for row in apart if row.position == first]
-        return cls(apart, there, own("only_a"), own("only_b"), prefix)
+        begun = [row for row in rows if row.position < first]
+        next_a = 1 + max((row.step_a or 0 for row in begun), default=0)
+        next_b = 1 + max((row.step_b or 0 for row in begun), default=0)
+        return cls(apart, there, own("only_a"), own("only_b"), prefix, next_a, next_b)
 
 
-def _cause(found: _Found, apart: _Apart) -> str:
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """An answer that only one run has, beside that of the other run's next step, which was asked the same."""
+
+    answers: tuple[str, str]
+
+    @classmethod
+    def where(cls, found: _Found, runs: ComparedRuns, a: str, b: str) -> _Beside | None:
+        there = found.there[0] if found.there else _NOWHERE
+        if there.change not in ("only_a", "only_b") or there.step_kind != "model":
+            return None
+        calls = [_model_at(runs.runs[a], found.next_a), _model_at(runs.runs[b], found.next_b)]
+        if not all(call is not None and call.output_values for call in calls):
+            return None
+        call_a, call_b = (call for call in calls if call is not None)
+        if call_a.request != call_b.request:
+            return None
+        texts = runs.texts({a: call_a.output_values, b: call_b.output_values} if a != b else {})
+        said = [
+            " ".join(texts[run, n] for n in call.output_values if (run, n) in texts)[:_LONGEST]
+            for run, call in ((a, call_a), (b, call_b))
+        ]
+        return cls((said[0], said[1]))
+
+
+def _model_at(run: ComparedRun, step: int) -> ModelCall | None:
+    return run.steps[step - 1].model if step <= len(run.steps) and run.steps[step - 1].asked_model else None
+
+
+def _patch(a: ComparedRun, b: ComparedRun) -> _Patch | None:
+    for side, fork, other in (("b", b, a), ("a", a, b)):
+        facts = fork.facts
+        forked = facts.parent_link == "forks" and facts.parent_run_id == other.facts.run_id != facts.run_id
+        if forked and facts.patch:
+            return _Patch(side, facts.patch)
+    return None
+
+
+def _cause(found: _Found, apart: _Apart, beside: _Beside | None) -> str:
+    if apart.patch is not None:
+        return "patch"
     there, aspects = found.there, {row.aspect for row in found.there}
     nothing = not found.apart and not apart.other_input and not apart.other_outcome
     if found.prefix != "none" or nothing:
@@ -154,6 +221,8 @@ def _cause(found: _Found, apart: _Apart) -> str:
     ):
         return "tool_result"
     if changed == "model" and "answer" in aspects and not aspects & {"prompt", "error"}:
+        return "sampling"
+    if beside is not None:
         return "sampling"
     if there and there[0].step_kind != "model" and apart.same_calls:
         return "order"

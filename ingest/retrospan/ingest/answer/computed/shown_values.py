@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from retrospan.ingest.answer.computed.alignment import Place
-from retrospan.ingest.answer.computed.compared_runs import ComparedRuns, Step
+from retrospan.ingest.answer.computed.compared_prompts import ComparedPrompts
+from retrospan.ingest.answer.computed.compared_runs import ComparedRuns
+from retrospan.ingest.answer.computed.compared_steps import Step
 
 _LONGEST = {"state": 200}
 _LONGEST_ELSE = 500
@@ -17,7 +19,8 @@ class ShownValue(NamedTuple):
     """A value in words. `place` is the key of a state's value, and orders the messages of an answer."""
 
     place: str
-    hash: str
+    key: str
+    """What it is compared by; empty if it is not known."""
     text: str
 
 
@@ -36,7 +39,7 @@ class ShownValues:
     def __init__(self, runs: ComparedRuns, a: str, b: str) -> None:
         self._runs = runs
         self._run_of = {"a": a, "b": b}
-        self._inputs: Mapping[str, Mapping[int, Sequence[int]]] | None = None
+        self.prompts = ComparedPrompts(runs, a, b)
         self._lists: dict[str, set[int]] | None = None
 
     def wanted(self, place: Place, a: Step | None, b: Step | None) -> list[Wanted]:
@@ -62,6 +65,7 @@ class ShownValues:
         numbers: defaultdict[str, set[int]] = defaultdict(set)
         for one in (one for group in wanted for one in group):
             numbers[self._run_of[one.side]].update(self._read_for(one))
+        self._runs.learn_keys(numbers)
         texts = self._runs.texts(numbers)
         found: list[Mapping[tuple[str, str], Sequence[ShownValue]]] = []
         for group in wanted:
@@ -79,27 +83,11 @@ class ShownValues:
             yield Wanted("tools", "a", "", a.model.tools_value)
             yield Wanted("tools", "b", "", b.model.tools_value)
         if a.model.input_hash != b.model.input_hash:
-            in_a, in_b = self._odd_message(place)
+            in_a, in_b = self.prompts.odd_message(place.step_a, place.step_b)
             # Where one prompt has ended, it has no message to show.
             yield from (
                 Wanted("message", side, "", number) for side, number in (("a", in_a), ("b", in_b)) if number
             )
-
-    def _odd_message(self, place: Place) -> tuple[int, int]:
-        """Return the first message in which two prompts differ, as numbers; 0 where one prompt has ended."""
-        if self._inputs is None:
-            self._inputs = self._runs.inputs()
-        sides = ("a", place.step_a), ("b", place.step_b)
-        numbers = [self._inputs[self._run_of[side]].get(step, ()) for side, step in sides]
-        values = [self._runs.values(self._run_of[side]) for side, _ in sides]
-        known_a = [(n, values[0][n].hash) for n in numbers[0] if n in values[0]]
-        known_b = [(n, values[1][n].hash) for n in numbers[1] if n in values[1]]
-        for (in_a, hash_a), (in_b, hash_b) in zip(known_a, known_b, strict=False):
-            if hash_a != hash_b:
-                return in_a, in_b
-        shorter = min(len(known_a), len(known_b))
-        rest_a, rest_b = known_a[shorter : shorter + 1], known_b[shorter : shorter + 1]
-        return rest_a[0][0] if rest_a else 0, rest_b[0][0] if rest_b else 0
 
     def _read_for(self, one: Wanted) -> Sequence[int]:
         """Return the numbers whose texts make the words for a value: its own, or those of its elements."""
@@ -118,11 +106,13 @@ class ShownValues:
                 return ShownValue(one.place, "", ": " if one.what == "message" else "")
             elements = [texts[run_id, number] for number in value.elements if (run_id, number) in texts]
             text = f"[{','.join(elements)}{',…]' if value.length > len(value.elements) else ']'}"
+            key = self._runs.list_key(run_id, one.number)
         else:
             text = texts.get((run_id, one.number), "")
+            key = self._runs.key(run_id, one.number)
         if one.what == "message":
-            return ShownValue(one.place, value.hash, f"{value.role}: {text}")
-        return ShownValue(one.place, value.hash, text[: _LONGEST.get(one.what, _LONGEST_ELSE)])
+            return ShownValue(one.place, key, f"{value.role}: {text}")
+        return ShownValue(one.place, key, text[: _LONGEST.get(one.what, _LONGEST_ELSE)])
 
     def _is_shown_list(self, run_id: str, number: int) -> bool:
         """Return whether this list is part of a prompt or of a stated state; other lists have no words."""

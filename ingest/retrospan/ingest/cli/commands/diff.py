@@ -22,9 +22,10 @@ HELP = Help(
     exits="0 answered; with --exit-code 1 unless they are identical; 2 wrong use or trouble",
     examples=("retrospan diff last 7f3e91d0", "retrospan diff 7f3e91d0 b83f51aa --aspect state --json"),
     sql="SELECT step_a, step_b, cause FROM run_divergence(a = '…', b = '…')",
-    more="Steps are aligned by kind, name and occurrence. Times, ids and token counts are not differences.",
+    more="Steps are aligned by content, then by name, then by place. Times, ids and token counts are not differences.",
 )
 CAUSES = {
+    "patch": "one is a fork of the other, which was changed there",
     "input": "the user's input or the start state differs",
     "code": "another version of the agent or service",
     "model": "another model, or other parameters",
@@ -40,7 +41,8 @@ _ORDER = {
     for i, aspect in enumerate(("prompt", "model", "tool", "arguments", "result", "answer", "state"))
 }
 _MARKS: dict[str, tuple[str, Style]] = {
-    "same": (" ", ""), "changed": ("~", "yellow"), "only_a": ("-", "red"), "only_b": ("+", "green"),
+    "same": (" ", ""), "changed": ("~", "yellow"), "moved": ("^", "yellow"),
+    "only_a": ("-", "red"), "only_b": ("+", "green"),
 }  # fmt: skip
 
 
@@ -59,7 +61,7 @@ class Position:
     @property
     def change(self) -> str:
         changes = {str(row["change"]) for row in self.rows}
-        for change in ("only_a", "only_b", "changed"):
+        for change in ("only_a", "only_b", "changed", "moved"):
             if change in changes:
                 return change
         return "same"

@@ -1,0 +1,59 @@
+-- title: pairs of steps, and with them those that have the same name between the same two pairs
+-- params: pairs Array(Tuple(UInt32, UInt32)); names_a Array(UInt64); free_a Array(Bool), whether a step may be paired; names_b Array(UInt64); free_b Array(Bool)
+-- returns: Array(Tuple(UInt32, UInt32)), pairs of places from 1, in order
+CREATE FUNCTION IF NOT EXISTS retrospan_beside_by_name AS (pairs, names_a, free_a, names_b, free_b) -> arrayMap(
+    (partners_a, partners_b) -> arrayMap(
+        (keys_a, keys_b, places_a, places_b) -> arrayMap(
+            alike -> arraySort(
+                arrayConcat(
+                    pairs,
+                    arrayMap(
+                        (i, j) -> (toUInt32(i), toUInt32(j)),
+                        arrayFilter(
+                            (i, partner) -> partner != 0,
+                            places_a,
+                            retrospan_partners(alike, length(places_a))
+                        ),
+                        arrayFilter(
+                            (i, partner) -> partner != 0,
+                            places_b,
+                            retrospan_partners(arrayMap(pair -> (pair.2, pair.1), alike), length(places_b))
+                        )
+                    )
+                )
+            ),
+            [
+                arrayMap(
+                    (few_a, few_b, many_a, many_b) -> arrayConcat(
+                        retrospan_longest_in_common(few_a, few_b),
+                        retrospan_in_turn(many_a, many_b)
+                    ),
+                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, keys_a, [])],
+                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, keys_b, [])],
+                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, [], keys_a)],
+                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, [], keys_b)]
+                )[1]
+            ]
+        )[1],
+        [
+            arrayFilter(
+                (key, partner, free) -> partner = 0 AND free,
+                arrayMap((gap, name) -> cityHash64(gap, name), arrayCumSum(arrayMap(p -> p != 0, partners_a)), names_a),
+                partners_a,
+                free_a
+            )
+        ],
+        [
+            arrayFilter(
+                (key, partner, free) -> partner = 0 AND free,
+                arrayMap((gap, name) -> cityHash64(gap, name), arrayCumSum(arrayMap(p -> p != 0, partners_b)), names_b),
+                partners_b,
+                free_b
+            )
+        ],
+        [arrayFilter((i, partner, free) -> partner = 0 AND free, arrayEnumerate(partners_a), partners_a, free_a)],
+        [arrayFilter((i, partner, free) -> partner = 0 AND free, arrayEnumerate(partners_b), partners_b, free_b)]
+    )[1],
+    [retrospan_partners(pairs, length(names_a))],
+    [retrospan_partners(arrayMap(pair -> (pair.2, pair.1), pairs), length(names_b))]
+)[1]
