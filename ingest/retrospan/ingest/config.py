@@ -375,7 +375,7 @@ def _value(key: str, given: Given) -> object:
 
 def _built(config: Config, told: Mapping[str, object]) -> Config:
     top = {key: value for key, value in told.items() if "." not in key}
-    names = ("tls", "redaction", "limits", "loader", "interpreter", "server", "retention")
+    names = ("tls", "redaction", "limits", "loader", "interpreter", "server", "retention", "prices")
     sections = {name: replace(getattr(config, name), **_section(told, f"{name}.")) for name in names}
     # Every value went through the reader of its key, so the types fit the fields.
     return replace(config, **top, **sections)  # type: ignore[arg-type]
