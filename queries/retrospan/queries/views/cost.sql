@@ -22,7 +22,7 @@
 --   service_name Nullable(String): OTel service that sent the run
 --   service_version Nullable(String): version of that service
 --   run_kind LowCardinality(String): kind of the run
--- note: each model call counts once. One that failed and says no tokens is in no row. `cost.md` defines the terms.
+-- note: each model call counts once. One that failed and says no tokens is in no row. The page on cost in the documentation defines the terms.
 -- example: SELECT bucket, tokens, price, amount, unknown FROM cost WHERE run_id = {run_id:String} ORDER BY model_call, bucket
 -- example: SELECT toDate(at) AS day, model, currency, sum(amount) AS cost, countIf(isNull(amount)) AS unpriced FROM cost GROUP BY ALL ORDER BY day
 SELECT

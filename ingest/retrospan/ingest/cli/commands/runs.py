@@ -55,6 +55,8 @@ FILTERS = (
 )
 #: How many runs of a condition in SQL are looked at, the newest.
 MOST_CHOSEN = 5_000
+#: From so many columns on there is room for what a run cost.
+COST_FROM = 120
 _STYLES: dict[str, Style] = {
     "ok": "green",
     "error": "red",
@@ -208,6 +210,7 @@ def _show(session: Session, rows: list[Row]) -> None:
         for row in session.ask("longest_loops", run_ids=[str(row["run_id"]) for row in rows])
     }
     scores = _scores(session, [str(row["run_id"]) for row in rows])
+    costs = session.screen.width is None or session.screen.width >= COST_FROM
     columns = [
         Column("RUN", style="cyan"),
         Column("STARTED", priority=2),
@@ -218,7 +221,7 @@ def _show(session: Session, rows: list[Row]) -> None:
         Column("TOOLS", right=True, priority=6),
         Column("ERR", right=True, priority=5, style=lambda errors: "" if errors == "0" else "red"),
         Column("TOKENS", right=True, priority=8),
-        Column("COST", right=True, priority=9),
+        *([Column("COST", right=True, priority=9)] if costs else []),
         *([Column("SCORE", priority=4, limit=32)] if scores else []),
         Column("TOOK", right=True, priority=4),
         Column("INPUT", text=True, priority=1),
@@ -237,7 +240,7 @@ def _show(session: Session, rows: list[Row]) -> None:
                 count(whole(row, "tool_calls")),
                 count(whole(row, "errors")),
                 tokens(row),
-                money(row["cost"], text_of(row, "currency")),
+                *([money(row["cost"], text_of(row, "currency"))] if costs else []),
                 *([scores.get(str(row["run_id"]), "")] if scores else []),
                 duration(number_of(row, "duration_ms")),
                 "⊘ not recorded" if row["input"] is None else str(row["input"]),
