@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -309,5 +310,5 @@ def test_buckets_times_prices_add_up(counts: tuple[int, ...], prices: dict[str, 
             strict=True,
         )
     )
-    assert cost.amount is not None and int(cost.amount.scaleb(12)) == exact
+    assert cost.amount is not None and Fraction(cost.amount) == Fraction(exact, 10**12)
     assert {line.bucket: line.tokens for line in cost.lines} == tokens.buckets()

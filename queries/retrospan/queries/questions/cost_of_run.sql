@@ -1,6 +1,6 @@
 -- title: What a run cost, as on an invoice
 -- params: run_id String
--- returns: one row per model, kind of tokens and price: model, bucket, model_calls, tokens, price (of a million), currency, amount, price_list, unknown, loops and retries (of the amount)
+-- returns: one row per model, kind of tokens and price; `loops` and `retries` are of the amount
 SELECT
     c.model AS model,
     c.bucket AS bucket,

@@ -1,6 +1,6 @@
 -- title: The cost of a run, and what its instrumentation says it cost
 -- params: run_id String
--- returns: one row: run_id, cost, currency, cost_unknown, stated (array of the sums that are said, by currency), stated_calls, model_calls
+-- returns: one row: run_id, cost, currency, cost_unknown, model_calls, stated_calls, stated (sums that are said)
 SELECT
     r.run_id AS run_id,
     r.cost AS cost,
@@ -19,7 +19,7 @@ CROSS JOIN
 (
     SELECT
         sum(calls) AS stated_calls,
-        groupArray((concat(toString(amount), ' ', coin))) AS stated
+        groupArray(concat(toString(amount), ' ', coin)) AS stated
     FROM
     (
         SELECT

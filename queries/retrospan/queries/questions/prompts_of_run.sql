@@ -1,6 +1,6 @@
 -- title: What fills the prompts of a run, by estimate, the most first
 -- params: run_id String, most UInt32 (rows)
--- returns: one row per message, system prompt or list of tools: part, message, role, tool_name, first_call, prompts, bytes, tokens_estimated, share, cost_estimated, currency, begins (of the text)
+-- returns: one row per message, system prompt or list of tools; `begins` is of the text
 SELECT
     part,
     message,

@@ -1,5 +1,5 @@
 -- title: The newest runs that meet conditions beyond time, outcome and agent
--- params: since DateTime64(9, 'UTC'), outcome String, agent String, user String, conversation String, version String (of the agent or the service), tool String (that it called), cost_is String ('', unknown, or one of > >= < <= =), cost String (a decimal), pattern String (what ILIKE finds in one of its texts, and more), said String (what is there), escaped String (the same as JSON writes it), score String (name of an evaluation), score_is String ('' or a comparison), score_value String (a number, or after = a label; '' = any), chosen UInt8 (1: only those of run_ids), run_ids Array(String), most UInt32 (rows)
+-- params: since DateTime64(9, 'UTC'), outcome String, agent String, user String, conversation String, version String (of the agent or the service), tool String (that it called), cost_is String ('', unknown, or one of > >= < <= =), cost String (a decimal), pattern String (what ILIKE finds in one of its texts, and more), said String (what is there), as_json String (the same as JSON writes it), score String (name of an evaluation), score_is String ('' or a comparison), score_value String (a number, or after = a label; '' = any), chosen UInt8 (1: only those of run_ids), run_ids Array(String), most UInt32 (rows)
 -- returns: one row per run: run_id, matching (how many there are)
 SELECT
     r.run_id AS run_id,
@@ -34,7 +34,7 @@ WHERE r.started_at >= {since:DateTime64(9, 'UTC')}
             WHERE {pattern:String} != '' AND x.text ILIKE {pattern:String}
                 AND (
                     positionCaseInsensitiveUTF8(x.text, {said:String}) > 0
-                    OR positionCaseInsensitiveUTF8(x.text, {escaped:String}) > 0
+                    OR positionCaseInsensitiveUTF8(x.text, {as_json:String}) > 0
                 )
         )
     )

@@ -171,7 +171,7 @@ def _chosen(
         "cost": cost,
         "pattern": pattern_of(arguments.text) if arguments.text else "",
         "said": arguments.text,
-        "escaped": json.dumps(arguments.text, ensure_ascii=False)[1:-1],
+        "as_json": json.dumps(arguments.text, ensure_ascii=False)[1:-1],
         "score": score,
         "score_is": score_is,
         "score_value": score_value,
