@@ -32,6 +32,7 @@ LEFT_OUT = {
     "retrospan.ingest.interpret.conversations": "asks the warehouse, once for a conversation",
     "retrospan.ingest.interpret.service": "processes, queues and pipes: its objects are pickled, and it waits more than it works",
     "retrospan.ingest.load.raw_row_reader": "one call of json's decoder for each row",
+    "retrospan.ingest.prices": "called once for a model call, with decimals, which are Python's own",
     "retrospan.ingest.rules": "rules are pickled with a job, and no frozen class of mypyc can be",
     "retrospan.ingest.sql_files": "reads files, once",
     "retrospan.ingest.trusted_file": "reads files, once",

@@ -124,6 +124,7 @@ class Keeper:
         segment_bytes: int = 64 << 20,
         limit_bytes: int = 64 << 30,
         interprets: bool = True,
+        prices: bytes = b"",
     ) -> None:
         self.warehouse = warehouse
         self.now = time.time_ns()
@@ -135,7 +136,9 @@ class Keeper:
             low_water_bytes=0,
             loaded_sequence=ledger.loaded_sequence,
         )
-        self.interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False)
+        self.interpreter = Interpreter(
+            warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False, prices=prices
+        )
         self.loader = Loader(
             self.log,
             warehouse.connect,

@@ -6,9 +6,30 @@ from collections.abc import Mapping
 
 from story import MS, SECOND, Message, Story, calls, text
 
+from retrospan.ingest.prices.history import PriceHistory
+from retrospan.ingest.prices.price_file import parse_prices
 from retrospan.schemas import attributes, semconv
 
 START = 1_789_999_200 * SECOND  # 2026-09-21 14:00:00 UTC
+PRICES = PriceHistory(
+    (
+        (
+            0,
+            (
+                parse_prices(
+                    """
+                    currency = "USD"
+                    [[price]]
+                    provider = "openai"
+                    models = "gpt-4o-mini-2024"
+                    per_million = { input = 0.15, cache_read = 0.075, output = 0.6 }
+                    """,
+                    "scenes",
+                ),
+            ),
+        ),
+    )
+)
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x9b31mred\u202eevil\x00\x7f [b]not markup[/b] 日本語"
 
 
@@ -34,6 +55,7 @@ class Scene(Story):
             takes=10 * MS,
         )
         self.root.started_at = begin
+        self.prices = PRICES
         self.resource["service.name"] = "shop"
         if asked is not None:
             self.hear(text("user", asked))
@@ -170,6 +192,12 @@ def hostile() -> Scene:
 def scenes() -> list[Scene]:
     twin = Scene("4bf92f35aaaaaaaaa3ce929d0e0e4736", agent="milo", begin=START - SECOND, asked="Another one.")
     twin.says(text("assistant", "Done."))
+    for name, said in (("relevance", {"score.value": 0.75}), ("verdict", {"score.label": "pass"})):
+        result = {
+            "gen_ai.evaluation.name": name,
+            **{f"gen_ai.evaluation.{key}": value for key, value in said.items()},
+        }
+        twin.event("gen_ai.evaluation.result", 1, result)
     named = Scene("batch/12", agent="nightly", begin=START - 2 * SECOND, asked=None)
     named.tool("sync", {"day": "2026-09-20"}, "Ran.", heard=False)
     named.observe("record/C-1042", "status", "open")

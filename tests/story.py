@@ -11,6 +11,7 @@ from spans import read_run
 from retrospan.ingest.interpret.rows.rows import LISTS, Rows, rows_of
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.interpret.spans.span import Event, Span
+from retrospan.ingest.prices.history import NO_PRICES
 from retrospan.schemas import attributes, semconv
 from retrospan.schemas.store import Store
 
@@ -60,6 +61,7 @@ class Story:
     ) -> None:
         self.run_id, self.generation, self.tenant = run_id, generation, tenant
         self.started_at, self.agent, self.beat, self.takes = started_at, agent, beat, takes
+        self.prices = NO_PRICES
         self.history: list[Message] = []
         self.resource: dict[str, object] = {}
         named = {
@@ -150,12 +152,13 @@ class Story:
         )
 
     def rows(self) -> Rows:
-        """Return what the interpreter makes of the run."""
+        """Return what the interpreter makes of the run, by the `prices` of the story."""
         return rows_of(
             read_run(self.run_id, [self.root, *self.acts] if self.has_root else self.acts),
             self.tenant,
             self.generation,
             None,
+            self.prices,
         )
 
     def tell(self, store: Store) -> Story:

@@ -98,8 +98,10 @@ FOLDERS = {
         "interpret",
         "interpret/assembly",
         "interpret/lineage",
+        "interpret/normalize",
         "interpret/spans",
         "interpret/stated",
+        "prices",
     },
     "interpret/service": {
         "interpret",
@@ -110,6 +112,7 @@ FOLDERS = {
         "interpret/spans",
         "interpret/sql",
         "load",
+        "prices",
         "rules",
         "warehouse",
     },
@@ -152,6 +155,7 @@ FOLDERS = {
         "warehouse",
     },
     "retention/sql": set[str](),
+    "prices": set[str](),
     "rules": set[str](),
     "status": {"access", "http", "interpret/service", "load", "log", "receive", "warehouse"},
     "verify": {

@@ -78,6 +78,7 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
         "diff": [["diff", run, other]],
         "find": [["find", "anything"]],
         "loops": [["loops"]],
+        "cost": [["cost"], ["cost", run]],
         "drift": [["drift", "--baseline", "2d..1d", "--candidate", "1d.."]],
         "mcp": [["mcp"]],
         "spool": [["spool", "send", str(spool)]],

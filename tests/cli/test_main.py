@@ -35,6 +35,8 @@ QUESTIONS = (
     ["trace", "last"],
     ["diff", "7f3e", "b83f"],
     ["loops"],
+    ["cost"],
+    ["cost", "last"],
     ["entity", "record/C-1042"],
     ["sql", "SELECT 1"],
     ["doctor", "--run", "last"],

@@ -24,6 +24,7 @@ PAIRS: list[tuple[type, str]] = [
     (canonical.FailureRow, "canon_failures"),
     (canonical.AttemptRow, "canon_attempts"),
     (canonical.AgentRow, "canon_agents"),
+    (canonical.CostRow, "canon_costs"),
     (canonical.LoopRow, "canon_loops"),
     (canonical.HabitRow, "canon_habits"),
     (stated.ObservationRow, "canon_observations"),

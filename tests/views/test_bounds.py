@@ -52,6 +52,8 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
         "SELECT * FROM failures WHERE run_id = 'r'",
         "SELECT * FROM retries WHERE run_id = 'r'",
         "SELECT * FROM evaluations WHERE run_id = 'r'",
+        "SELECT * FROM cost WHERE run_id = 'r'",
+        "SELECT * FROM prompt_shares WHERE run_id = 'r'",
         "SELECT * FROM model_calls WHERE run_id IN ('r', 's')",
         "SELECT * FROM run_state(run_id = 'r', step = 1)",
     ],

@@ -16,6 +16,8 @@ from retrospan.schemas.errors import NotFound
 
 _TIME = "DateTime64(9, 'UTC')"
 _WORD = "LowCardinality(String)"
+_MAYBE_WORD = "LowCardinality(Nullable(String))"
+_AMOUNT = "Nullable(Decimal(38, 12))"
 
 # The contract: names, order and types. Columns may follow, none may change.
 CONTRACT: dict[str, list[tuple[str, str]]] = {
@@ -197,6 +199,45 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
         ("step", "Nullable(UInt32)"),
         ("at", _TIME),
     ],
+    "cost": [
+        ("tenant", _WORD),
+        ("run_id", "String"),
+        ("model_call", "Nullable(UInt32)"),
+        ("step", "Nullable(UInt32)"),
+        ("agent_name", _MAYBE_WORD),
+        ("tool_name", _MAYBE_WORD),
+        ("bucket", _MAYBE_WORD),
+        ("tokens", "Nullable(UInt64)"),
+        ("price", "Nullable(Decimal(38, 6))"),
+        ("currency", _MAYBE_WORD),
+        ("price_list", _MAYBE_WORD),
+        ("amount", _AMOUNT),
+        ("at", _TIME),
+        ("provider", _MAYBE_WORD),
+        ("model", _MAYBE_WORD),
+        ("unknown", _MAYBE_WORD),
+        ("wasted", _MAYBE_WORD),
+        ("agent_version", "Nullable(String)"),
+        ("service_name", "Nullable(String)"),
+        ("service_version", "Nullable(String)"),
+        ("run_kind", _WORD),
+    ],
+    "prompt_shares": [
+        ("tenant", _WORD),
+        ("run_id", "String"),
+        ("part", _WORD),
+        ("message", "Nullable(String)"),
+        ("role", _MAYBE_WORD),
+        ("tool_name", "Nullable(String)"),
+        ("first_call", "Nullable(UInt32)"),
+        ("prompts", "UInt64"),
+        ("bytes", "UInt64"),
+        ("tokens_estimated", "Float64"),
+        ("share", "Nullable(Float64)"),
+        ("cost_estimated", "Nullable(Float64)"),
+        ("currency", _MAYBE_WORD),
+        ("text", "Nullable(String)"),
+    ],
     "loops": [
         ("tenant", _WORD),
         ("run_id", "String"),
@@ -260,6 +301,9 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
         ("failures", "UInt64"),
         ("input_tokens", "Nullable(UInt64)"),
         ("output_tokens", "Nullable(UInt64)"),
+        ("cost", _AMOUNT),
+        ("currency", _MAYBE_WORD),
+        ("cost_unknown", _MAYBE_WORD),
     ],
     "evaluations": [
         ("tenant", _WORD),

@@ -30,14 +30,16 @@ def commands(
     log_number: int,
     policy_file: Path | None,
     rules: Callable[[], Ruleset] = lambda: NO_RULES,
+    prices: bytes = b"",
 ) -> dict[str, Command]:
-    """Each command by its name. `rules` are the mutation rules that runs are read by."""
+    """Each command by its name. `rules` are the mutation rules that runs are read by, `prices` what models cost when."""
     verification = Verification(
         warehouse,
         retention.log,
         chains,
         log_number,
         rules=rules,
+        prices=prices,
         stopping=retention.stopping,
         shared=not retention.alone,
     )

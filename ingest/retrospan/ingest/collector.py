@@ -12,6 +12,7 @@ child, follows the log: engine, loader, interpreter, SQL port. Whatever happens 
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.memory import engine_bytes, memory_limit
 from retrospan.ingest.metrics_target import require_foreign
 from retrospan.ingest.port import bind
+from retrospan.ingest.prices.kept_prices import keep_prices, require_usable
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
@@ -138,7 +140,7 @@ class Collector:
         everything opened is closed again.
 
                 Raises:
-                    ConfigError: the file of tokens, of rules, or one of TLS cannot be used, the process may have
+                    ConfigError: the file of tokens, of rules, of prices, or one of TLS cannot be used, the process may have
                         too little memory, or metrics would go to the collector itself.
                     DirectoryInUse: another process owns the data directory.
                     PortInUse: another process listens on one of the addresses.
@@ -173,6 +175,8 @@ class Collector:
         for flag, address in (("--grpc", config.grpc), ("--http", config.http)):
             # A taken port is reported before anything is opened.
             bind(address, flag=flag).close()
+        if config.warehouse is None:
+            keep_prices(config.data, config.prices, time.time_ns())
         loaded = Ledger.look(config.data / "log" / "batches.jsonl").loaded_sequence
         self._log = self._open_log(loaded)
         stack.callback(self._log.close)
@@ -216,6 +220,7 @@ class Collector:
         read_policy_file(config.retention.policy)
         server_context(config.tls)
         Ruleset.configured(config.interpreter.rules)
+        require_usable(config.prices)
         require_foreign(config)
         return redactor
 

@@ -148,6 +148,18 @@ class RetentionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceSettings:
+    """What model calls cost."""
+
+    table: Path | None = None
+    """A file of prices of your own, which take precedence. Read at startup; it applies to what arrives from then on."""
+    published: bool = True
+    """Whether the prices that providers publish, as this release has them, count where the file has none."""
+    kept: Path | None = field(default=None, compare=False, repr=False)
+    """Where the tables of earlier starts are kept. Not a setting itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings of `retrospan serve`."""
 
@@ -186,6 +198,7 @@ class Config:
     interpreter: InterpreterSettings = field(default_factory=InterpreterSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+    prices: PriceSettings = field(default_factory=PriceSettings)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Where each setting was given, by its key. Not a setting itself."""
 
@@ -322,6 +335,8 @@ def _reader(key: str) -> Callable[[object], object]:
         "redaction.rules": parse_path,
         "interpreter.rules": parse_path,
         "retention.policy": parse_path,
+        "prices.table": parse_path,
+        "prices.published": parse_flag,
         "tls.certificate": parse_path,
         "tls.key": parse_path,
         "tls.client_ca": parse_path,
@@ -360,7 +375,7 @@ def _value(key: str, given: Given) -> object:
 
 def _built(config: Config, told: Mapping[str, object]) -> Config:
     top = {key: value for key, value in told.items() if "." not in key}
-    names = ("tls", "redaction", "limits", "loader", "interpreter", "server", "retention")
+    names = ("tls", "redaction", "limits", "loader", "interpreter", "server", "retention", "prices")
     sections = {name: replace(getattr(config, name), **_section(told, f"{name}.")) for name in names}
     # Every value went through the reader of its key, so the types fit the fields.
     return replace(config, **top, **sections)  # type: ignore[arg-type]

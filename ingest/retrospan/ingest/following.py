@@ -27,6 +27,7 @@ from retrospan.ingest.load.migrating import migrate
 from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.follower import LogFollower
 from retrospan.ingest.open_warehouse import OpenWarehouse
+from retrospan.ingest.prices.kept_prices import packed
 from retrospan.ingest.rebuilding import Rebuilding
 from retrospan.ingest.retention.deletion.deleter import Deleter
 from retrospan.ingest.retention.deletion.retention import Retention
@@ -115,7 +116,11 @@ class Following:
         stack.callback(ledger.close)
         self._prepare()
         self._interpreter = Interpreter(
-            opened, config.interpreter, share=opened.share, is_flooded=lambda: self._loader.is_flooded
+            opened,
+            config.interpreter,
+            share=opened.share,
+            is_flooded=lambda: self._loader.is_flooded,
+            prices=packed(config.prices),
         )
         self._loader = Loader(
             self._log, opened.connect, ledger, config.loader, opened.log_number, self._loaded
@@ -201,6 +206,7 @@ class Following:
                     opened.log_number,
                     config.retention.policy,
                     lambda: Ruleset.configured(config.interpreter.rules),
+                    packed(config.prices),
                 ),
             }
         )

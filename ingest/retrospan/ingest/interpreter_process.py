@@ -21,6 +21,7 @@ from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.migrating import migrate
 from retrospan.ingest.open_warehouse import open_warehouse
+from retrospan.ingest.prices.kept_prices import packed, require_usable
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.health import LAG_SECONDS
 from retrospan.ingest.status.metrics import Records, rendered
@@ -49,7 +50,7 @@ class InterpretingProcess:
         """Begin, and return what the ready line says once the SQL port answers.
 
         Raises:
-            ConfigError: the file of tokens, or one of TLS, cannot be used.
+            ConfigError: the file of tokens, of prices, or one of TLS, cannot be used.
             PortInUse: another process listens on the address.
         """
         with ExitStack() as stack:
@@ -67,6 +68,7 @@ class InterpretingProcess:
     def _start(self, stack: ExitStack) -> str:
         config = self.config
         server_context(config.tls)
+        require_usable(config.prices)
         tokens = TokenFile(config.tokens, self._log_event) if config.tokens is not None else None
         opened = open_warehouse(config, config.loader.memory_bytes, guarded=tokens is not None)
         stack.callback(opened.close)
@@ -74,7 +76,9 @@ class InterpretingProcess:
             opened.prepare()
         except WarehouseUnavailable as cause:
             self._log_event(f"the warehouse does not answer: {cause}")
-        self._interpreter = Interpreter(opened, config.interpreter, share=opened.share)
+        self._interpreter = Interpreter(
+            opened, config.interpreter, share=opened.share, prices=packed(config.prices)
+        )
         self._share = opened.share
         gate = Gate(tokens, Tenancy(shared=True))
         admin = Admin(

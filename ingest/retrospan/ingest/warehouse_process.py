@@ -29,6 +29,7 @@ from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_messages import segment_message, segments_of
 from retrospan.ingest.logs import install, log_event, log_failure
 from retrospan.ingest.operating_system import end_with
+from retrospan.ingest.prices.kept_prices import FILE
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
 from retrospan.ingest.service import Service
@@ -222,7 +223,12 @@ def _reading_settings_over(channel: Channel, config: Config) -> Config:
         interpreter = replace(
             interpreter, rules=RemoteFile.of(channel, "interpreter.rules", interpreter.rules)
         )
-    return replace(config, retention=retention, interpreter=interpreter)
+    if config.warehouse is None:
+        kept = RemoteFile.of(channel, "prices", config.data / FILE)
+        prices = replace(config.prices, kept=kept)
+    else:
+        prices = config.prices
+    return replace(config, retention=retention, interpreter=interpreter, prices=prices)
 
 
 def _end_first() -> None:

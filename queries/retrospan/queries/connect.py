@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from retrospan.queries.client import Client, parts_of
+from retrospan.queries.cost_views import CostViews
 from retrospan.queries.credentials import Credentials
 from retrospan.queries.frames import Ask, pandas_frame, polars_frame
 from retrospan.schemas.errors import ConfigError
@@ -70,7 +71,7 @@ def connect(
     return Views(client, pandas_frame) if pandas else Views(client, polars_frame)
 
 
-class Views(Generic[Frame]):
+class Views(CostViews[Frame]):
     """The questions. Each method raises SqlError when the query is refused, CollectorUnreachable without an answer.
 
     Lists take exact values of columns as filters, and `limit`, the greatest number of rows.

@@ -122,6 +122,12 @@ class ModelCallRow:
     time_to_first_chunk_ms: float | None = None
     prompt_name: str | None = None
     prompt_version: str | None = None
+    cost: str | None = None  # decimal, by the prices that were in force
+    currency: str | None = None
+    cost_unknown: str | None = None  # why there is no cost
+    price_list: str | None = None
+    stated_cost: str | None = None  # decimal, as the instrumentation says
+    stated_currency: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -185,6 +191,8 @@ class StepRow:
     state_schema: str | None = None  # name@version
     query: str | None = None  # of a retrieval or a search in memory
     data_source: str | None = None
+    cost: str | None = None  # decimal, of its model call
+    currency: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -293,6 +301,36 @@ class AgentRow:
     failures: int
     input_tokens: int | None
     output_tokens: int | None
+    cost: str | None = None  # decimal, of its own model calls
+    currency: str | None = None
+    cost_unknown: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class CostRow:
+    """Tokens of one kind of a model call and what they cost; without a bucket, that its tokens are not known.
+
+    Amounts are decimal texts. Those of `model_call` 0 are of spans above, where no model call says its own.
+    """
+
+    tenant: str
+    run_id: str
+    generation: int
+    model_call: int
+    step: int | None
+    agent_name: str | None
+    provider: str | None
+    model: str | None
+    tool_name: str | None  # in whose call it was made
+    bucket: str | None = None
+    tokens: int | None = None
+    price: str | None = None  # of a million tokens
+    amount: str | None = None
+    currency: str | None = None
+    price_list: str | None = None
+    unknown: str | None = None  # why there is no amount
+    wasted: str | None = None  # retry | loop
+    at: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -382,3 +420,6 @@ class RunRow:
     last_said_at: int = 0  # time of the newest that any of it said
     fork_step: int | None = None  # the step of its parent that it went another way from
     patch: str | None = None  # JSON: what it changed there
+    cost: str | None = None  # decimal, each model call once
+    currency: str | None = None
+    cost_unknown: str | None = None  # why there is no cost

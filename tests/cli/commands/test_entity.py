@@ -85,3 +85,23 @@ def test_what_is_not_known_names_the_nearest(ask: Ask) -> None:
 
 def test_without_any_run_the_way_to_one_is_reported(ask_empty: Ask) -> None:
     assert "No runs yet" in ask_empty("entity", RECORD).err
+
+
+def test_without_an_entity_those_that_there_are_are_listed(ask: Ask) -> None:
+    said = ask("entity")
+    assert said.code == 0 and said.lines[0].split() == ["ENTITY", "FIELDS", "STATEMENTS", "RUNS", "LAST"]
+    rows = [json.loads(line) for line in ask("entity", "--json").lines]
+    assert {"record/C-1042"} <= {f"{row['entity_type']}/{row['entity_id']}" for row in rows}
+    (found,) = [row for row in rows if row["entity_id"] == "C-1042"]
+    assert (found["fields"], found["runs"]) == (2, 2) and "total" not in found
+    assert len(said.lines) == len(rows) + 1
+    cut = ask("entity", "-n", "1")
+    assert len(cut.lines) == 2 and f"the latest 1 of {len(rows)} entities" in cut.err
+    none = ask("entity", "--since", "2100-01-01T00:00:00Z", "--exit-code")
+    assert none.code == 1 and "No agent has stated anything" in none.err
+    assert ask("entity", "--at", "14:00").code == 2
+    assert ask("sql", ask("entity", "--sql").out).code == 0
+
+
+def test_without_runs_there_is_no_entity(ask_empty: Ask) -> None:
+    assert "No runs yet" in ask_empty("entity").err

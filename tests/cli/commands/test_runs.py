@@ -3,11 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from fix_cli import Ask
+from fix_cli import CUT_SHORT, HELD, Ask
 
 from retrospan.ingest.cli.client.empty import nothing_yet
 
 REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
+TWIN = "4bf92f35aaaaaaaaa3ce929d0e0e4736"
 
 
 def test_runs_come_newest_first_with_ids_that_tell_them_apart(ask: Ask) -> None:
@@ -124,3 +125,104 @@ def test_sql_of_a_question_can_be_run_as_it_is_printed(ask: Ask) -> None:
 )
 def test_why_there_is_no_run(health: dict[str, object], said: str) -> None:
     assert said in nothing_yet("host:1", health)
+
+
+def listed(ask: Ask, *words: str) -> set[str]:
+    said = ask("runs", "--json", *words)
+    assert said.code == 0, said.err
+    return {json.loads(line)["run_id"] for line in said.lines}
+
+
+def test_runs_by_what_they_did(ask: Ask) -> None:
+    # What was cut short has no root, which says of what conversation and version it is.
+    with_root = listed(ask) - {CUT_SHORT}
+    assert listed(ask, "--conversation", "c-88") == with_root
+    assert listed(ask, "--conversation", "c-89") == listed(ask, "--user", "nobody") == set()
+    assert listed(ask, "--tool", "update_record") == {HELD}
+    assert listed(ask, "--tool", "update_record", "--agent", "milo") == set()
+    assert REFUND in listed(ask, "--version", "1.4.2") <= with_root and listed(ask, "--version", "9") == set()
+    assert REFUND in listed(ask, "--text", "returned WITHIN 30 days")
+    assert listed(ask, "--text", "no such words") == set()
+    assert listed(ask, "--text", "within 30% days") == set()
+
+
+def test_runs_by_cost(ask: Ask) -> None:
+    rows = [json.loads(line) for line in ask("runs", "--json").lines]
+    known = {row["run_id"]: row["cost"] for row in rows if row["cost"] is not None}
+    assert (
+        known and listed(ask, "--cost", "unknown") == {row["run_id"] for row in rows} - known.keys() != set()
+    )
+    assert listed(ask, "--cost", "0.000069") == {run for run, cost in known.items() if cost >= 0.000069}
+    assert listed(ask, "--cost", ">0.000069") == {run for run, cost in known.items() if cost > 0.000069}
+    assert listed(ask, "--cost", "< 0.000069") == {run for run, cost in known.items() if cost < 0.000069}
+    assert REFUND in listed(ask, "--cost", "=0.000069")
+    assert "0.000069 USD" in ask("runs").out
+    for wrong in ("much", "-1", "1e3", "0.0000000000001", ">", "x>1"):
+        said = ask("runs", "--cost", wrong) if wrong != "-1" else ask("runs", "--cost=-1")
+        assert said.code == 2 and "is not an amount" in said.err
+
+
+def test_runs_by_a_condition_in_sql(ask: Ask) -> None:
+    assert listed(ask, "--where", "agent_name = 'milo' AND steps >= 1") == listed(ask, "--agent", "milo")
+    assert listed(
+        ask, "--where", "steps >= {least:UInt32}", "--param", "least=3", "--tool", "update_record"
+    ) == {HELD}
+    assert listed(ask, "--where", "run_id = {run:String}", "--param", "run=x' OR 1 = 1 --") == set()
+    assert listed(
+        ask, "--where", "run_id IN (SELECT run_id FROM tool_calls WHERE tool_name = 'update_record')"
+    ) == {HELD}
+    assert listed(ask, "--where", "agent_name = ';)--'") == set()
+    assert ask("runs", "-n", "1", "--where", "1").err.startswith("1 of 8 runs, newest first")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "1) UNION ALL SELECT name FROM system.tables WHERE (1",
+        "1; DROP VIEW runs",
+        "1 -- all",
+        "1 /* all",
+        "1 # all",
+        "$$1$$ = 1",
+        "'1",
+        "(1",
+        "1]",
+        "  ",
+        "run_id IN (SELECT name FROM system.users)",
+        "run_id IN (SELECT * FROM url('http://127.0.0.1/', CSV, 'a String'))",
+        "length(file('/etc/passwd')) > 0",
+        "no_such_column = 1",
+        "1 FORMAT CSV",
+        "1 SETTINGS readonly = 0",
+    ],
+)
+def test_a_condition_is_guarded_as_any_statement_and_ends_where_it_ends(ask: Ask, where: str) -> None:
+    said = ask("runs", "--where", where)
+    assert said.code == 2 and said.out == "" and said.err.startswith("error: "), said
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("", "empty"), ("a>=b", "not NAME"), (">=1", "not NAME"), ("a=", "not NAME")]
+)
+def test_a_score_that_cannot_be_asked_for(ask: Ask, text: str, why: str) -> None:
+    if text:
+        assert why in ask("runs", "--score", text).err
+    else:
+        assert listed(ask, "--score", "") == listed(ask)
+
+
+def test_scores_are_shown_and_asked_for(ask: Ask) -> None:
+    assert listed(ask, "--score", "relevance") == {TWIN}
+    assert listed(ask, "--score", "relevance>=0.75") == {TWIN} == listed(ask, "--score", "verdict=pass")
+    assert listed(ask, "--score", "relevance>0.75") == listed(ask, "--score", "verdict=fail") == set()
+    assert listed(ask, "--score", "relevance=0.75") == {TWIN}
+    said = ask("runs")
+    assert "SCORE" in said.lines[0] and "relevance 0.75, verdict pass" in said.out
+
+
+def test_filters_that_leave_nothing_are_named(ask: Ask) -> None:
+    said = ask("runs", "--tool", "nothing", "--user", "u-1")
+    assert "No runs with --user u-1 and --tool nothing among 8 runs." in said.err
+    assert ask("runs", "--param", "a=1").code == 2
+    printed = ask("runs", "--tool", "update_record", "--sql").out
+    assert "tool_calls" in printed and ask("sql", printed).code == 0

@@ -31,6 +31,7 @@ COMMANDS = {
     "diff": Command(ASK, "where two runs diverge, and why"),
     "find": Command(ASK, "where something was said: in messages, arguments, results and errors"),
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),
+    "cost": Command(ASK, "what models cost, by agent, day, model or tool; and what fills a run's prompts"),
     "drift": Command(ASK, "whether runs behave differently from earlier ones"),
     "sql": Command(ASK, "any read-only SQL over the views"),
     "mcp": Command(ASK, "the same questions as tools for an assistant (Model Context Protocol)"),

@@ -74,13 +74,14 @@ class DerivedRows:
         part: VerifiedPart,
         rules: Ruleset,
         owns: Callable[[str, str], bool],
+        prices: bytes = b"",
     ) -> None:
         self._store = store
         self._scratch = scratch
         self._part = part
         self._rules = rules
         self._owns = owns
-        self._runner = BatchRunner(True, owns, rules)
+        self._runner = BatchRunner(True, owns, rules, prices=prices)
         self._reader = Worker(patience_seconds=READING_SECONDS)
         self._done: set[tuple[str, str]] = set()
         for table in TABLES.values():

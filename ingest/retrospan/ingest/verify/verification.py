@@ -69,6 +69,7 @@ class Verification:
         log_number: int,
         *,
         rules: Callable[[], Ruleset] = lambda: NO_RULES,
+        prices: bytes = b"",
         stopping: Callable[[], bool] = lambda: False,
         shared: bool = False,
     ) -> None:
@@ -78,6 +79,7 @@ class Verification:
         self._chains = chains
         self._log_number = log_number
         self._rules = rules
+        self._prices = prices
         self._stopping = stopping
         self._shared = shared
 
@@ -266,7 +268,7 @@ class Verification:
         report: Report,
     ) -> None:
         part, began = VerifiedPart("derived rows", report), time.monotonic()
-        derived = DerivedRows(store, scratch, part, self._rules(), lambda tenant, run_id: True)
+        derived = DerivedRows(store, scratch, part, self._rules(), lambda tenant, run_id: True, self._prices)
         derived.check(
             traces,
             self._go_on,

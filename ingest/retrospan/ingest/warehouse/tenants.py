@@ -58,6 +58,7 @@ TABLES = (
     "canon_approvals",
     "canon_compactions",
     "canon_evaluations",
+    "canon_costs",
     "canon_log_texts",
     "canon_problems",
     "canon_runs",

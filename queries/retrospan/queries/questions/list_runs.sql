@@ -1,5 +1,5 @@
 -- title: Runs, newest first
--- params: since DateTime64(9, 'UTC'), outcome String ('' = any), agent String ('' = any), most UInt32
+-- params: since DateTime64(9, 'UTC'), outcome String ('' = any), agent String ('' = any), chosen UInt8 (1: only those of run_ids), run_ids Array(String), most UInt32
 -- returns: one row per run, the columns of the view runs
 SELECT
     run_id,
@@ -35,11 +35,16 @@ SELECT
     ended_by,
     last_said_at,
     fork_step,
-    patch
+    patch,
+    user_id,
+    cost,
+    currency,
+    cost_unknown
 FROM runs
 WHERE started_at >= {since:DateTime64(9, 'UTC')}
     AND ({outcome:String} = '' OR outcome = {outcome:String})
     AND ({agent:String} = '' OR agent_name = {agent:String})
+    AND ({chosen:UInt8} = 0 OR run_id IN {run_ids:Array(String)})
 ORDER BY
     started_at DESC,
     run_id

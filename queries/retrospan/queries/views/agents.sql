@@ -13,6 +13,9 @@
 --   failures UInt64: failures that were its own
 --   input_tokens Nullable(UInt64): tokens sent by its own model calls, cached ones included; NULL if not known
 --   output_tokens Nullable(UInt64): tokens answered in its own model calls; NULL if not known
+--   cost Nullable(Decimal(38, 12)): what its own model calls cost; NULL if not known
+--   currency LowCardinality(Nullable(String)): currency of that cost
+--   cost_unknown LowCardinality(Nullable(String)): why the cost is not known; NULL if it is
 -- example: SELECT agent_name, parent_agent_name, first_step, last_step, input_tokens FROM agents WHERE run_id = {run_id:String} ORDER BY first_step
 SELECT
     a.tenant AS tenant,
@@ -26,7 +29,10 @@ SELECT
     a.tool_calls AS tool_calls,
     a.failures AS failures,
     a.input_tokens AS input_tokens,
-    a.output_tokens AS output_tokens
+    a.output_tokens AS output_tokens,
+    a.cost AS cost,
+    a.currency AS currency,
+    a.cost_unknown AS cost_unknown
 FROM canon_agents AS a
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)

@@ -35,6 +35,12 @@
 --   time_to_first_chunk_ms Nullable(Float64): milliseconds until the answer began, where it was streamed
 --   prompt_name Nullable(String): prompt template that the request was made from
 --   prompt_version Nullable(String): version of that template
+--   cost Nullable(Decimal(38, 12)): what it cost by the prices that were in force; NULL if not known
+--   currency LowCardinality(Nullable(String)): currency of that cost
+--   cost_unknown LowCardinality(Nullable(String)): why the cost is not known; NULL if it is
+--   price_list LowCardinality(Nullable(String)): name of the price table and a part of its hash; NULL without a cost
+--   stated_cost Nullable(Decimal(38, 12)): what the instrumentation says that it cost, as it says it
+--   stated_currency LowCardinality(Nullable(String)): the currency of that, as it says or its authors define
 -- example: SELECT run_id, ordinal, request_model, input_tokens, output_tokens FROM model_calls ORDER BY started_at DESC LIMIT 20
 -- example: SELECT ordinal, input_messages, output_messages FROM model_calls WHERE run_id = {run_id:String} ORDER BY ordinal
 SELECT
@@ -92,7 +98,13 @@ SELECT
     c.token_buckets AS token_buckets,
     c.time_to_first_chunk_ms AS time_to_first_chunk_ms,
     c.prompt_name AS prompt_name,
-    c.prompt_version AS prompt_version
+    c.prompt_version AS prompt_version,
+    c.cost AS cost,
+    c.currency AS currency,
+    c.cost_unknown AS cost_unknown,
+    c.price_list AS price_list,
+    c.stated_cost AS stated_cost,
+    c.stated_currency AS stated_currency
 FROM canon_model_calls AS c
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)

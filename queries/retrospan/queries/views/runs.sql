@@ -39,6 +39,9 @@
 --   last_said_at DateTime64(9, 'UTC'): time of the newest event, start or end of a span, by the producer's clock
 --   fork_step Nullable(UInt64): of a fork, the step of its parent that it went another way from
 --   patch Nullable(String): of a fork, what it changed there, as JSON
+--   cost Nullable(Decimal(38, 12)): what its model calls cost by the prices that were in force, each once; NULL if not known
+--   currency LowCardinality(Nullable(String)): currency of that cost
+--   cost_unknown LowCardinality(Nullable(String)): why the cost is not known; NULL if it is
 -- example: SELECT run_id, agent_name, outcome, duration_ms FROM runs ORDER BY started_at DESC LIMIT 50
 SELECT
     tenant,
@@ -162,6 +165,9 @@ SELECT
     ) AS ended_by,
     canon_runs.last_said_at AS last_said_at,
     fork_step,
-    patch
+    patch,
+    cost,
+    currency,
+    cost_unknown
 FROM canon_runs FINAL
 WHERE NOT deleted

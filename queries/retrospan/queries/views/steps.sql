@@ -29,6 +29,8 @@
 --   state_schema Nullable(String): name and version of the state's schema, if the agent states it
 --   query Nullable(String): what a retrieval or a search in memory looked for
 --   data_source Nullable(String): id of the data source or memory store it looked in
+--   cost Nullable(Decimal(38, 12)): what its model call cost; NULL if not known, or if it is none
+--   currency LowCardinality(Nullable(String)): currency of that cost
 -- example: SELECT step, step_kind, name, status, duration_ms FROM steps WHERE run_id = {run_id:String} ORDER BY step
 SELECT
     s.tenant AS tenant,
@@ -104,7 +106,9 @@ SELECT
     s.ended_at AS ended_at,
     s.state_schema AS state_schema,
     s.query AS query,
-    s.data_source AS data_source
+    s.data_source AS data_source,
+    s.cost AS cost,
+    s.currency AS currency
 FROM canon_steps AS s
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.rows import moment_of, texts_of, whole
@@ -56,13 +56,16 @@ def _number(health: Mapping[str, object], key: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def no_runs_match(session: Session, counts: Row, since: Moment | None, outcome: str, agent: str) -> str:
-    """Return what to say when no run meets the conditions of `runs`."""
+def no_runs_match(
+    session: Session, counts: Row, since: Moment | None, outcome: str, agent: str, more: Sequence[str] = ()
+) -> str:
+    """Return what to say when no run meets the conditions of `runs`; `more` are those beyond outcome and agent."""
     total = whole(counts, "total") or 0
     if not total:
         return no_runs_yet(session)
     conditions = [f"outcome {outcome}"] if outcome else []
     conditions += [f"agent {agent}"] if agent else []
+    conditions += more
     what = f" with {' and '.join(conditions)}" if conditions else ""
     said = f"No runs{what}{since_text(session, since)} among {counted(total, 'run')}."
     agents = sorted(name for name in texts_of(counts, "agents") if name)

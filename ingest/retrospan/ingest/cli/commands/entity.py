@@ -13,14 +13,15 @@ from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_output_flags, moment, number
 from retrospan.ingest.cli.terminal.moments import TIME_HELP
 from retrospan.ingest.cli.terminal.table import Column, show_table, show_wrapped
-from retrospan.ingest.cli.terminal.text import counted
+from retrospan.ingest.cli.terminal.text import count, counted
 from retrospan.ingest.cli.terminal.values import brief_json
 from retrospan.schemas.errors import NotFound
 
 HELP = Help(
-    job="Show what changed on an entity and who changed it; with --at or --known-at, its state then.",
+    job="Show what changed on an entity and who changed it, or its state at a time; or which there are.",
     exits="0 answered; with --exit-code 1 if nothing changed or nothing was known; 2 wrong use or trouble",
     examples=(
+        "retrospan entity",
         "retrospan entity config/acme-config --since 14:00",
         "retrospan entity config/acme-config --at 14:35",
         "retrospan entity config/acme-config --at 14:35 --known-at 14:40 --json",
@@ -31,12 +32,14 @@ HELP = Help(
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.inputs.add_argument("entity", metavar="TYPE/ID", help="such as config/acme-config")
+    parser.inputs.add_argument(
+        "entity", metavar="[TYPE/ID]", nargs="?", default="", help="such as config/acme-config"
+    )
     parser.flags.add_argument("--at", type=moment, metavar="TIME", help=f"its state at TIME: {TIME_HELP}")
     parser.flags.add_argument("--known-at", type=moment, metavar="TIME", help="its state as known at TIME")
     parser.flags.add_argument("--since", type=moment, metavar="TIME", help="only changes at or after TIME")
     parser.flags.add_argument(
-        "-n", type=number(1), default=200, metavar="N", help="at most N changes, the latest (200)"
+        "-n", type=number(1), default=200, metavar="N", help="at most N changes or entities, the latest (200)"
     )
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if the answer is empty")
     add_output_flags(parser)
@@ -47,6 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     asks_state = arguments.at is not None or arguments.known_at is not None
     if asks_state and arguments.since is not None:
         raise UsageError("give --since, or --at and --known-at: changes, or a state.", "entity")
+    if not arguments.entity:
+        if asks_state:
+            raise UsageError("--at and --known-at are for one entity: give TYPE/ID.", "entity")
+        return _list(session, arguments)
     kind, name = split_entity(arguments.entity)
     asked: dict[str, Parameter] = {"entity_type": kind, "entity_id": name}
     if asks_state:
@@ -73,6 +80,57 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _show_changes(session, arguments, rows)
     return 1 if arguments.exit_code and not rows else 0
+
+
+def _list(session: Session, arguments: argparse.Namespace) -> int:
+    """Show which entities there are."""
+    asked: dict[str, Parameter] = {
+        "since": OPEN if arguments.since is None else arguments.since.clickhouse(),
+        "most": arguments.n,
+    }
+    if arguments.sql:
+        return session.print_sql(("list_entities", asked))
+    rows = session.ask("list_entities", **asked)
+    if arguments.json:
+        session.print_json([{key: value for key, value in row.items() if key != "total"} for row in rows])
+    elif rows:
+        _show_list(session, arguments, rows)
+    elif session.one("last_run") is None:
+        session.screen.say(no_runs_yet(session))
+    else:
+        session.screen.say(
+            f"No agent has stated anything about an entity (events retrospan.observation)"
+            f"{since_text(session, arguments.since)} in {session.warehouse.address}."
+        )
+    return 1 if arguments.exit_code and not rows else 0
+
+
+def _show_list(session: Session, arguments: argparse.Namespace, rows: list[Row]) -> None:
+    show_table(
+        session.screen,
+        [
+            Column("ENTITY", style="cyan", text=True),
+            Column("FIELDS", right=True, priority=2),
+            Column("STATEMENTS", right=True, priority=1),
+            Column("RUNS", right=True, priority=3),
+            Column("LAST"),
+        ],
+        [
+            [
+                f"{row['entity_type']}/{row['entity_id']}",
+                count(whole(row, "fields")),
+                count(whole(row, "said")),
+                count(whole(row, "runs")),
+                session.zone.listed(moment_of(row, "last_at"), session.now),
+            ]
+            for row in rows
+        ],
+    )
+    total = whole(rows[0], "total") or len(rows)
+    said = counted(total, "entity", "entities")
+    if len(rows) < total:
+        said = f"the latest {len(rows):,} of {said} (-n {total})"
+    session.screen.note((f"{said}{since_text(session, arguments.since)}; {session.zone_note()}", "dim"))
 
 
 def split_entity(typed: str) -> tuple[str, str]:

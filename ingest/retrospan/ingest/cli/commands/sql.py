@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     sql = (sys.stdin.read() if arguments.query == "-" else arguments.query).strip()
     if not sql:
         raise UsageError("QUERY is empty.", "sql")
-    parameters = dict(_parameter(word) for word in arguments.param)
+    parameters = dict(parameter_of(word, "sql") for word in arguments.param)
     wanted = "json" if arguments.json else arguments.format
     if wanted in FORMATS:
         _pass_through(screen, warehouse, sql, parameters, wanted)
@@ -81,10 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _parameter(word: str) -> tuple[str, str]:
+def parameter_of(word: str, command: str) -> tuple[str, str]:
+    """Return name and value of a `--param` of a command."""
     name, equals, value = word.partition("=")
     if not equals or not name.isidentifier():
-        raise UsageError(f"--param: '{word}' is not NAME=VALUE.", "sql")
+        raise UsageError(f"--param: '{word}' is not NAME=VALUE.", command)
     return name, value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ToolCall
@@ -37,6 +37,7 @@ class Agent:
     failures: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
+    asked: list[int] = field(default_factory=list)  # ordinals of its own model calls
 
 
 def read_agents(
@@ -56,6 +57,7 @@ def read_agents(
         agent = agents.of(call.span)
         if agent is not None:
             agent.model_calls += 1
+            agent.asked.append(call.ordinal)
             agent.input_tokens = _sum(agent.input_tokens, call.span.tokens.input)
             agent.output_tokens = _sum(agent.output_tokens, call.span.tokens.output)
     for tool in calls.tools:

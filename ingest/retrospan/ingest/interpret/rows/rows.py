@@ -11,12 +11,14 @@ from retrospan.ingest.interpret.assembly.states import Change
 from retrospan.ingest.interpret.assembly.values import Value
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.rows.act_rows import model_call_row, step_row, tool_call_row
+from retrospan.ingest.interpret.rows.cost_rows import cost_rows, note_total, wasted_calls, whole_run_rows
 from retrospan.ingest.interpret.rows.habit_rows import habit_rows, loop_rows
 from retrospan.ingest.interpret.rows.run_row import run_row
 from retrospan.ingest.interpret.rows.shared_refs import crossings_of
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key
 from retrospan.ingest.interpret.stated import rows as stated_rows
+from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.schemas import canonical as rows
 from retrospan.schemas import stated
 
@@ -34,6 +36,7 @@ class Rows:
     failures: list[rows.FailureRow] = field(default_factory=list)
     attempts: list[rows.AttemptRow] = field(default_factory=list)
     agents: list[rows.AgentRow] = field(default_factory=list)
+    costs: list[rows.CostRow] = field(default_factory=list)
     loops: list[rows.LoopRow] = field(default_factory=list)
     habits: list[rows.HabitRow] = field(default_factory=list)
     crossings: list[rows.CrossingRow] = field(default_factory=list)
@@ -55,7 +58,13 @@ class Rows:
 LISTS = tuple(each.name for each in fields(Rows))
 
 
-def rows_of(run: InterpretedRun, tenant: str, generation: int, history_run_id: str | None) -> Rows:
+def rows_of(
+    run: InterpretedRun,
+    tenant: str,
+    generation: int,
+    history_run_id: str | None,
+    prices: PriceHistory = NO_PRICES,
+) -> Rows:
     """Return all rows of a run but those of its spans and traces."""
     key = Key(tenant=tenant, run_id=run.run_id, generation=generation)
     out = Rows()
@@ -79,6 +88,7 @@ def rows_of(run: InterpretedRun, tenant: str, generation: int, history_run_id: s
     ]
     final = run.values.prompt(run.final_history, 0)
     out.runs = [run_row(key, run, final, history_run_id)]
+    _add_costs(out, key, run, prices)
     # Last: building the rows above may still have numbered values.
     out.values = [_value(key, number, value) for number, value in enumerate(run.values.all, start=1)]
     return out
@@ -97,6 +107,16 @@ def _add_acts(out: Rows, key: Key, run: InterpretedRun) -> None:
     ]
     tool_ordinals = {tool: ordinal for ordinal, tool in enumerate(run.calls.tools, start=1)}
     out.steps = [step_row(key, step, tool_ordinals) for step in run.steps]
+
+
+def _add_costs(out: Rows, key: Key, run: InterpretedRun, prices: PriceHistory) -> None:
+    wasted = wasted_calls(out.tool_calls, out.loops, out.attempts, out.steps)
+    out.costs, of_calls = cost_rows(key, run, out.model_calls, out.steps, wasted, prices)
+    above, of_whole = whole_run_rows(key, run, prices)
+    out.costs += above
+    note_total(out.runs[0], of_whole or [*of_calls.values()])
+    for agent, row in zip(run.agents, out.agents, strict=True):
+        note_total(row, [of_calls[ordinal] for ordinal in agent.asked if ordinal in of_calls])
 
 
 def _add_statements(out: Rows, key: Key, run: InterpretedRun) -> None:

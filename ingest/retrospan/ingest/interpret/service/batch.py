@@ -23,6 +23,7 @@ from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.json_text import TOO_DEEP
+from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import canonical
 from retrospan.schemas.sequences import Newest, newest_of
@@ -38,6 +39,7 @@ class InterpretedTraces:
     spans: int = 0
     broken: int = 0
     rules: Ruleset = NO_RULES
+    prices: PriceHistory = NO_PRICES
     foreign: dict[str, str] = field(
         default_factory=dict
     )  # trace id → the run whose interpreter is to read it
@@ -55,6 +57,7 @@ def interpret_traces(
     conversations: Conversations | None,
     owns: Callable[[str], bool] = lambda run_id: True,
     rules: Ruleset = NO_RULES,
+    prices: PriceHistory = NO_PRICES,
     *,
     at_once: bool = True,
 ) -> InterpretedTraces:
@@ -64,10 +67,10 @@ def interpret_traces(
     their start, so that a run finds the one before it in its conversation. A run whose interpretation fails is
     listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
     when something had to be. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the
-    user's mutation rules. Without `at_once` the rows were read one after the other: that one of a record is among them
+    user's mutation rules, `prices` what models cost when. Without `at_once` the rows were read one after the other: that one of a record is among them
     does not tell that all of that record are.
     """
-    batch = InterpretedTraces(rules=rules)
+    batch = InterpretedTraces(rules=rules, prices=prices)
     spans = given.spans
     problems: dict[str, ParseIssues] = {trace_id: ParseIssues() for trace_id in newest}
     _note_depth(given, problems)
@@ -181,7 +184,7 @@ def _interpret_group(
         try:
             run, history_run_id = _interpret_run(batch, run_id, spans, found, conversations)
             batch.runs.append(run)
-            _extend(batch.rows, rows_of(run, tenant, generation, history_run_id))
+            _extend(batch.rows, rows_of(run, tenant, generation, history_run_id, batch.prices))
         except Exception:  # noqa: BLE001 (whatever one run does, the others go on)
             batch.broken += 1
             own = [span.sent for span in spans]

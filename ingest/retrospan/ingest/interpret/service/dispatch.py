@@ -78,9 +78,18 @@ class BatchRunner:
     """Belongs to the interpreter's thread."""
 
     def __init__(
-        self, own_process: bool, owns: Callable[[str, str], bool], rules: Ruleset, memory_bytes: int = 0
+        self,
+        own_process: bool,
+        owns: Callable[[str, str], bool],
+        rules: Ruleset,
+        memory_bytes: int = 0,
+        prices: bytes = b"",
     ) -> None:
-        """`owns(tenant, run_id)` tells whether a run is this interpreter's; the other process may take `memory_bytes`."""
+        """`owns(tenant, run_id)` tells whether a run is this interpreter's; the other process may take `memory_bytes`.
+
+        `prices` is the packed history of what models cost.
+        """
+        self._prices = prices
         self.rules = rules
         """By which tool calls are read; may be changed at any time, for the batches that come."""
         self._worker = Worker(memory_bytes, PATIENCE_SECONDS) if own_process else None
@@ -136,6 +145,7 @@ class BatchRunner:
             generation,
             timed,
             self.rules,
+            self._prices,
             self._counted(first, pages, trace_ids),
         )
 
@@ -148,6 +158,7 @@ class BatchRunner:
             self._free_generations(),
             self._time_columns(store),
             self.rules,
+            self._prices,
             asks=True,
             most_rows=most_rows,
             page_spans=batch.page_spans,

@@ -67,12 +67,13 @@ class Interpreter(Service):
         share: PartitionLease | None = None,
         most_waiting: int = MOST_WAITING,
         is_flooded: Callable[[], bool] = lambda: False,
+        prices: bytes = b"",
     ) -> None:
         """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
 
         With a `share` this interpreter reads the runs that are its own. Without, it reads them all, and holds
         `most_waiting` traces in memory; the warehouse is asked for the others once those are read. `is_flooded` tells
-        whether the loader is far behind.
+        whether the loader is far behind. `prices` is the packed history of what models cost.
 
         Raises:
             ConfigError: the file of mutation rules cannot be used.
@@ -88,7 +89,7 @@ class Interpreter(Service):
         self._rules_file = settings.rules
         run_memory = run_bytes(settings.run_bytes, memory_limit())
         self._runner = BatchRunner(
-            own_process, self._backlog.owns, Ruleset.configured(settings.rules), run_memory
+            own_process, self._backlog.owns, Ruleset.configured(settings.rules), run_memory, prices
         )
         self._share = share
         self._arrivals = ArrivalFeed(share.name if share else "")

@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpre
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans
+from retrospan.ingest.prices.history import unpacked
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
 from retrospan.schemas.raw import RawSpan
@@ -31,7 +32,7 @@ MOST_READINGS = 4
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Traces to interpret: generations free from `generation` on, the rules to read them by, and their raw rows.
+    """Traces to interpret: generations free from `generation` on, the rules and prices to read them by, and their raw rows.
 
     `pages` are those of their spans, read as they are sent, and stay behind when a job is pickled. With `asks` there are
     none: the child asks for whatever it needs, for all that belongs to these traces as well, for up to `most_rows` rows
@@ -44,6 +45,7 @@ class Job:
     generation: int
     timed: Mapping[str, frozenset[str]]
     rules: Ruleset
+    prices: bytes = b""  # their history, packed
     pages: Iterable[bytes] = ()
     asks: bool = False
     most_rows: int = 0
@@ -98,6 +100,7 @@ def interpret_job(job: Job) -> BatchResult | None:
         lambda: next(generations),
         None,
         rules=job.rules,
+        prices=unpacked(job.prices),
         at_once=pages <= 1,
     )
     return None if batch.needs_warehouse else pack(batch, job.timed, next(generations) - 1)
@@ -140,6 +143,7 @@ def _interpret_members(
         Conversations(store, job.tenant),
         owns,
         job.rules,
+        unpacked(job.prices),
         at_once=at_once,
     )
     # A trace that nothing has arrived of is only named by a link: it is known once it comes.

@@ -1,0 +1,1 @@
+"""What models cost: dated price tables, and the price of a call by them."""
