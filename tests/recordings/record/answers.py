@@ -1,9 +1,9 @@
-"""Answers of a model server in the forms of four APIs, whole and as streams. Pure functions."""
+"""Answers of a model server in the forms of five APIs, whole and as streams. Pure functions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,8 +84,8 @@ def chat_stream(whole: JSON, with_usage: bool) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def responses(answer: Answer, instructions: str | None) -> JSON:
-    """OpenAI's response."""
+def responses(answer: Answer, instructions: str | None, namespaces: Mapping[str, str] = {}) -> JSON:
+    """OpenAI's response; `namespaces` are those of the tools that have one."""
     output: list[JSON] = []
     if answer.text:
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
@@ -99,9 +99,11 @@ def responses(answer: Answer, instructions: str | None) -> JSON:
             }
         )
     for call_id, name, arguments in answer.calls:
+        space = {"namespace": namespaces[name]} if name in namespaces else {}
         output.append(
             {
                 "type": "function_call",
+                **space,
                 "id": call_id.replace("call_", "fc_"),
                 "call_id": call_id,
                 "name": name,
@@ -249,11 +251,43 @@ def gemini_stream(whole: JSON) -> Iterator[bytes]:
     yield _data(whole)
 
 
+def ollama(answer: Answer) -> JSON:
+    """Ollama's chat, which gives arguments as an object."""
+    message: JSON = {"role": "assistant", "content": answer.text or ""}
+    if answer.calls:
+        message["tool_calls"] = [
+            {"id": call_id, "function": {"index": place, "name": name, "arguments": arguments}}
+            for place, (call_id, name, arguments) in enumerate(answer.calls)
+        ]
+    return {
+        "model": answer.model,
+        "created_at": "2025-10-09T08:53:20Z",
+        "message": message,
+        "done": True,
+        "done_reason": "stop",
+        "total_duration": 700_000_000,
+        "load_duration": 20_000_000,
+        "prompt_eval_count": answer.input_tokens,
+        "prompt_eval_duration": 180_000_000,
+        "eval_count": answer.output_tokens,
+        "eval_duration": 500_000_000,
+    }
+
+
+def ollama_stream(whole: JSON) -> Iterator[bytes]:
+    """The same as lines of JSON, the message before the counts."""
+    common = {key: whole[key] for key in ("model", "created_at")}
+    yield f"{_dumped({**common, 'message': whole['message'], 'done': False})}\n".encode()
+    yield f"{_dumped({**whole, 'message': {'role': 'assistant', 'content': ''}})}\n".encode()
+
+
 def refusal(api: str) -> JSON:
     """The body of a status 400: more context than the model can take."""
     message = "This model's maximum context length is 128000 tokens."
     if api == "anthropic":
         return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    if api == "ollama":
+        return {"error": message}
     if api == "gemini":
         return {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}
     return {

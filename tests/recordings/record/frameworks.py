@@ -68,6 +68,18 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
     ),
+    "anthropic-js-traceloop": Framework(
+        (
+            "@traceloop/node-server-sdk@^0.27",
+            # The newest whose text completions it still looks for.
+            "@anthropic-ai/sdk@^0",
+            "@opentelemetry/exporter-trace-otlp-proto",
+        ),
+        "anthropic_traceloop.mjs",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+        settings=_NO_MACHINE,
+    ),
     "autogen-agentchat": Framework(
         ("autogen-agentchat>=0.7", "autogen-ext[openai]", *_OTEL), "autogen.py", _WITH_HANDOFF
     ),
@@ -104,6 +116,13 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
     ),
+    "codex": Framework(
+        ("@openai/codex", "@modelcontextprotocol/sdk@^1"),
+        "codex.mjs",
+        _WITH_BIG,
+        request_model="gpt-5.1-codex",
+        response_model="gpt-5.1-codex",
+    ),
     "crewai-openinference": Framework(
         _openinference("crewai", "crewai>=1"),
         "crew.py",
@@ -120,6 +139,15 @@ FRAMEWORKS: dict[str, Framework] = {
         _openllmetry("crewai", "crewai>=1", "opentelemetry-instrumentation-openai"),
         "crew_traceloop.py",
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
+    ),
+    "gemini-cli": Framework(
+        ("@google/gemini-cli", "@modelcontextprotocol/sdk@^1"),
+        "gemini_cli.mjs",
+        _WITH_BIG,
+        request_model=_GEMINI,
+        response_model=_GEMINI,
+        protocol="grpc",
+        settings=_NO_MACHINE,
     ),
     "genkit": Framework(
         (
@@ -232,6 +260,7 @@ FRAMEWORKS: dict[str, Framework] = {
     "langgraph-mlflow": Framework(
         ("mlflow>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *_OTEL), "mlflow_langgraph.py"
     ),
+    "litellm-langfuse": Framework(("litellm>=1.70", "mcp", *_OTEL), "litellm_langfuse.py"),
     "litellm-openinference": Framework(
         _openinference("litellm", "litellm>=1.70", "mcp"), "litellm_openinference.py"
     ),
@@ -274,6 +303,12 @@ FRAMEWORKS: dict[str, Framework] = {
         "mistral_loop.py",
         request_model="mistral-small-latest",
         response_model="mistral-small-latest",
+    ),
+    "ollama-traceloop": Framework(
+        ("ollama", "traceloop-sdk", "opentelemetry-instrumentation-ollama", *_OTEL),
+        "ollama_traceloop.py",
+        request_model="llama3.2",
+        response_model="llama3.2",
     ),
     "openai-agents": Framework(
         _openinference("openai-agents", "openai-agents"),

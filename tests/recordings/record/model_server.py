@@ -20,6 +20,7 @@ _APIS = {
     "/chat/completions": "chat",
     "/responses": "responses",
     "/messages": "anthropic",
+    "/api/chat": "ollama",
     ":generateContent": "gemini",
     ":streamGenerateContent": "gemini",
 }
@@ -134,10 +135,14 @@ class ModelServer:
         if spoken is not None:
             answer = replace(answer, text=spoken, calls=())
         if api == "responses":
-            return 200, answers.responses(answer, request.get("instructions"))
-        return 200, {"chat": answers.chat, "anthropic": answers.anthropic, "gemini": answers.gemini}[api](
-            answer
-        )
+            return 200, answers.responses(answer, request.get("instructions"), _namespaces_of(request))
+        forms = {
+            "chat": answers.chat,
+            "anthropic": answers.anthropic,
+            "gemini": answers.gemini,
+            "ollama": answers.ollama,
+        }
+        return 200, forms[api](answer)
 
 
 def _stream(api: str, request: JSON, whole: JSON) -> Iterator[bytes]:
@@ -147,6 +152,7 @@ def _stream(api: str, request: JSON, whole: JSON) -> Iterator[bytes]:
         "responses": answers.responses_stream,
         "anthropic": answers.anthropic_stream,
         "gemini": answers.gemini_stream,
+        "ollama": answers.ollama_stream,
     }
     return streams[api](whole)
 
@@ -155,11 +161,18 @@ def _tools_of(request: JSON) -> dict[str, JSON]:
     """The tools that a request offers: name → JSON schema of the arguments."""
     found: dict[str, JSON] = {}
     for tool in request.get("tools") or ():
-        for entry in tool.get("functionDeclarations") or tool.get("function_declarations") or [tool]:
+        inside = tool.get("functionDeclarations") or tool.get("function_declarations") or tool.get("tools")
+        for entry in inside or [tool]:
             about = entry.get("function") or entry
             schema = about.get("parameters") or about.get("input_schema") or {}
             found[str(about.get("name"))] = schema
     return found
+
+
+def _namespaces_of(request: JSON) -> dict[str, str]:
+    """The namespace of each tool that is offered in one: OpenAI's responses name it beside the tool's own name."""
+    spaces = [tool for tool in request.get("tools") or () if tool.get("type") == "namespace"]
+    return {tool["name"]: space["name"] for space in spaces for tool in space["tools"]}
 
 
 def _said_by(schema: JSON, text: str | None) -> JSON:

@@ -102,7 +102,7 @@ def answered(response: dict[str, Any]) -> Answer | None:
     choice = (response.get("choices") or response.get("candidates") or [{}])[0]
     output = response.get("output")
     inside = output.get("message") if isinstance(output, dict) else None
-    message = choice.get("message") or choice.get("content") or inside or response
+    message = choice.get("message") or choice.get("content") or inside or response.get("message") or response
     content: Any = message.get("content") or message.get("parts") or message.get("output") or []
     text, calls = [], []
     for block in _blocks(content):
@@ -124,6 +124,8 @@ def tokens_of(response: dict[str, Any]) -> tuple[int, int]:
     if "usageMetadata" in response:
         usage = response["usageMetadata"]
         return usage["promptTokenCount"], usage["candidatesTokenCount"]
+    if "prompt_eval_count" in response:
+        return response["prompt_eval_count"], response["eval_count"]
     usage = response.get("usage") or {}
     given = usage.get("prompt_tokens", usage.get("input_tokens", 0))
     cached = usage.get("cache_read_input_tokens", 0) + usage.get("cache_creation_input_tokens", 0)

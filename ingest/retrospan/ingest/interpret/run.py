@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
 from retrospan.ingest.interpret.assembly.pairing import read_calls
+from retrospan.ingest.interpret.assembly.qualified_calls import restore_ids
 from retrospan.ingest.interpret.assembly.run_outcome import (
     find_answer,
     find_gap,
@@ -37,6 +38,8 @@ from retrospan.ingest.interpret.dialects.dialect import Dialect
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.lineage.lineage import read_lineage
 from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.normalize.acts_in_records import complete_from_records
+from retrospan.ingest.interpret.normalize.counted_calls import counted_calls
 from retrospan.ingest.interpret.normalize.failed_kinds import failed_kinds
 from retrospan.ingest.interpret.normalize.general import read_span
 from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_of
@@ -52,7 +55,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "18"
+VERSION = "19"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -115,6 +118,9 @@ def read_spans(
         found[place] = read_span(found[place].sent, problems, growing, names, kind)
     for place, sent in [*handed_down(found)]:
         found[place] = read_span(sent, problems, growing, names, found[place].operation)
+    for place, kind in [*counted_calls(found)]:
+        found[place] = read_span(found[place].sent, problems, growing, names, kind)
+    complete_from_records(found)
     for span in found:
         dialect = dialect_of(span.sent, dialects)
         if dialect is not None:
@@ -137,6 +143,7 @@ def interpret(
     """
     # What was read stays as it is: what the run makes of its spans is noted in copies.
     tree = Tree([span.copy() for span in spans])
+    restore_ids(tree)
     synthesize_calls(tree)
     join_thoughts(tree)
     clear_borrowed_errors(tree)

@@ -35,7 +35,7 @@ def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
 
 def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield calls whose tokens tell of an answer and that have none, where others of the agent have."""
-    told = {call.span.agent_name for call in run.calls.models if call.span.output}
+    told = {call.span.agent_name for call in run.calls.models if call.span.output and not call.span.is_unsaid}
     for call in run.calls.models:
         span = call.span
         if not span.output and not span.failed and span.tokens.output and span.agent_name in told:

@@ -9,6 +9,9 @@ from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
 
+#: What may be around a request, and is no other one.
+_STEPS = ("step", "other", "agent", "workflow")
+
 
 def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     """Name the models that were asked for, in place.
@@ -18,6 +21,7 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     elsewhere. A provider before the name is for a gateway, where the model of that name answered.
     """
     around: Nearest | None = None
+    naming: Nearest | None = None
     names = {(span.agent_name, span.sent.scope, span.request_model) for span in requests}
     for span in requests:
         if span.request_model is None:
@@ -27,6 +31,10 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
                 span.request_model = outer.request_model
             elif outer is None:
                 span.request_model = _passed_on(span, tree.parent(span))
+            if span.request_model is None and span.response_model is None:
+                naming = tree.nearest(_names_model) if naming is None else naming
+                step = naming.get(span)
+                span.request_model = step.fields.unlabelled_model if step is not None else None
             continue
         version = VERSION.search(span.request_model)
         if version is None or span.request_model != span.response_model:
@@ -62,6 +70,11 @@ def _remove_gateways(requests: Sequence[NormalizedSpan]) -> None:
     }
     for span in requests:
         span.request_model = plain.get(span.request_model or "", span.request_model)
+
+
+def _names_model(span: NormalizedSpan) -> bool:
+    """Tell whether a step says which model it works with."""
+    return span.operation in _STEPS and span.fields.has_words("model") and bool(span.fields.unlabelled_model)
 
 
 def _is_request(span: NormalizedSpan) -> bool:

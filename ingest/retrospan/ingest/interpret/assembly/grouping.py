@@ -36,6 +36,7 @@ class Trace:
     failed: bool = False
     is_inside: bool = False  # another trace, which it goes on from by the id of a response
     is_same: bool = False  # as that trace: the same turn
+    executes: bool = False  # what that trace asked for, and nothing else
 
     @property
     def is_alone(self) -> bool:
@@ -73,6 +74,7 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
     if not (joins or claims):
         told = histories_of(spans)
         trace.goes_on_from, trace.is_inside, trace.is_same = told.goes_on_from, told.is_inside, told.is_same
+        trace.executes = told.executes
         trace.ends_with, trace.ends_in_full = told.ends_with, told.ends_in_full
         trace.started_at = min((span.started_at for span in sent), default=0)
         trace.ended_at = max((span.done_at for span in sent), default=0)

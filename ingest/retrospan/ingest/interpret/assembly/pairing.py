@@ -25,6 +25,7 @@ from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
 from retrospan.ingest.interpret.assembly.speakers import name_speakers
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.unsaid_answers import complete_unsaid
 from retrospan.ingest.interpret.assembly.untold_answers import complete_answers
 from retrospan.ingest.interpret.assembly.untold_calls import find_untold_calls
 from retrospan.ingest.interpret.assembly.untold_prompts import infer_prompts
@@ -53,6 +54,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     complete_asked(tree, requests)
     name_speakers(requests)
     complete_answers(tree, requests)
+    complete_unsaid(tree, requests)
     for span in requests:
         whole, how = history.rebuild(span)
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,11 @@ from retrospan.ingest.interpret.normalize.toolspan import unquoted
 
 #: Under which names a root that returns several things returns its answer.
 _ANSWERS = ("answer", "final_answer")
+#: What programs tell a model beside the words of a person.
+_BESIDE = re.compile(
+    r"<(\w*(?:[_-](?:context|reminder|instructions|info|details|permissions)|context|environment))>.*</\1>",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +119,17 @@ def find_input(tree: Tree, calls: Calls) -> str | None:
     first = calls.models[0].input if calls.models else []
     for messages in (_root_messages(tree), first):
         for message in reversed(messages):
-            if message["role"] == "user" and text_of(message):
-                return _as_asked(text_of(message), first)
-    return None
+            text = _own_words(message) if message["role"] == "user" else ""
+            if text:
+                return _as_asked(text, first)
+    return next((span.asked for span in tree.spans if span.asked), None)
+
+
+def _own_words(message: Message) -> str:
+    """Return the text of a message without the parts that a program put beside it: what it is about, in an element."""
+    texts = [text for part in parts_of(message, "text") if isinstance(text := part.get("content"), str)]
+    own = [text for text in texts if not _BESIDE.fullmatch(text.strip())]
+    return "\n".join(own if len(texts) > 1 and any(own) else texts)
 
 
 def _as_asked(text: str, first: Sequence[Message]) -> str:

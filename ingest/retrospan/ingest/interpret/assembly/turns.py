@@ -1,7 +1,9 @@
 """Traces of one user turn, where each request has a trace of its own: the next one retells the history of the last.
 
 A trace that begins with a request says which history it goes on from, and one that ends with calls which history it
-ends with; a hash stands for each. A new message of the user is another turn: it goes on from nothing.
+ends with; a hash stands for each. A new message of the user is another turn: it goes on from nothing. Where the ids of
+the last calls are such as no others have, they stand for the history, and a trace that does nothing but execute these
+calls is of the same turn.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Protocol
 from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.qualified_ids import given_id, is_unique
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
@@ -39,13 +42,14 @@ class Turn(Protocol):
     failed: bool
     is_inside: bool
     is_same: bool
+    executes: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Histories:
     """Hashes of the history that a trace goes on from, and of the one it ends with, with and without the ids of its calls;
     '' for none. Where the trace `is_inside` another one, what both have is the id of a response, or it `is_same`: the turn
-    that the other one tells whole.
+    that the other one tells whole. One that `executes` does what the other asked for, and says nothing to the model.
     """
 
     goes_on_from: str = ""
@@ -53,6 +57,7 @@ class Histories:
     ends_in_full: str = ""
     is_inside: bool = False
     is_same: bool = False
+    executes: bool = False
 
 
 def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
@@ -61,7 +66,11 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     The spans are in the order in which they began. What has an agent or a workflow of its own is a whole turn.
     """
     calls = [span for span in spans if span.operation == "inference"]
+    conversation = next((span.conversation for span in spans if span.conversation), None)
     if not calls:
+        executed = _executed(spans)
+        if executed:
+            return Histories(_hash(spans[0], executed, conversation), executes=True)
         return Histories(ends_with=told_whole(spans))
     first, last = calls[0], calls[-1]
     answered = next((span for span in calls if span.response_id), first)
@@ -75,23 +84,29 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     goes_on = bool(first.input) and first.input[-1]["role"] == "tool"
     ends = any(part["type"] == "tool_call" for message in last.output for part in message["parts"])
     after = [*last.input, *last.output] if ends else []
-    told = _by_ids(first.input) or _in_full(first.input, is_answered=True) if goes_on else []
+    told = (
+        _last_ids(first.input) or _by_ids(first.input) or _in_full(first.input, is_answered=True)
+        if goes_on
+        else []
+    )
     if goes_on and not told and first is last:
         # Prompts without any calls: the next one is of this kind as well.
         return Histories(
-            _hash(first, _without_calls(first.input)),
-            _hash(last, _without_calls(last.input, last.output)) if ends else "",
+            _hash(first, _without_calls(first.input), conversation),
+            _hash(last, _without_calls(last.input, last.output), conversation) if ends else "",
         )
     in_full = ""
     if leaves_apart:
         in_full = _answered(answered)
     elif ends and _has_no_ids(last):
-        in_full = _hash(last, _in_full(after, is_answered=False))
+        in_full = _hash(last, _in_full(after, is_answered=False), conversation)
     elif ends and len(spans) == 1 and not last.sent.parent_span_id:
-        in_full = _hash(last, _without_calls(last.input, last.output))
+        in_full = _hash(last, _without_calls(last.input, last.output), conversation)
     return Histories(
-        _hash(first, told),
-        _hash(last, _by_ids(after) or _in_full(after, is_answered=False)) if ends else "",
+        _hash(first, told, conversation),
+        _hash(last, _last_ids(after) or _by_ids(after) or _in_full(after, is_answered=False), conversation)
+        if ends
+        else "",
         in_full,
     )
 
@@ -120,14 +135,24 @@ def _has_no_ids(span: NormalizedSpan) -> bool:
     )
 
 
-def _hash(span: NormalizedSpan, said: Sequence[object]) -> str:
+def _executed(spans: Sequence[NormalizedSpan]) -> list[object]:
+    """Return the ids of the calls that the spans of a trace execute, which does nothing else; [] where it does, or where
+    they say too little."""
+    if any(span.is_work and span.operation != "tool" for span in spans):
+        return []
+    tools = [span for span in spans if span.operation == "tool"]
+    ids = {given_id(span.tool_call_id or "", span.tool_name) for span in tools}
+    return [sorted(ids)] if ids and all(map(is_unique, ids)) else []
+
+
+def _hash(span: NormalizedSpan, said: Sequence[object], conversation: str | None) -> str:
     """Return the hash of a history up to its last answer, '' where it has none: who said what, however it is cut into
     messages, told by the same instrumentation of the same service. Two services that say the same are two.
 
     The ids of calls stand for what they asked for and for what that returned: a prompt may leave the calls out and
     retell only the results. Where a call has no id, calls and results say it themselves.
     """
-    told_by = [span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME), span.conversation]
+    told_by = [span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME), conversation]
     return hash_of([*told_by, said]) if said else ""
 
 
@@ -153,6 +178,35 @@ def _by_ids(messages: Sequence[Message]) -> list[object]:
                 row = set()
                 said.append([message["role"], told])
     return [*said, sorted(row)] if row else []
+
+
+def _last_ids(messages: Sequence[Message]) -> list[object]:
+    """Return the ids of the calls that messages end with, or with the results of: [] where others may have them too.
+
+    Of prompts that leave the calls out it is the ids of all results in a row, so that the next one knows them again.
+    """
+    asked: dict[str, str] = {}
+    for message in messages:
+        if message["role"] == "assistant":
+            for part in parts_of(message, "tool_call"):
+                asked[part.get("id") or ""] = given_id(part.get("id") or "", part.get("name"))
+    if "" in asked:
+        return []  # ids get lost in these prompts
+    end = len(messages)
+    ids: set[str] = set()
+    while end and messages[end - 1]["role"] == "assistant":
+        end -= 1
+        ids.update(asked[part.get("id") or ""] for part in parts_of(messages[end], "tool_call"))
+    is_answered = not ids
+    while end and messages[end - 1]["role"] == "tool":
+        end -= 1
+        results = parts_of(messages[end], "tool_call_response")
+        told = [call_id for part in results if (call_id := part.get("id"))]
+        ids.update(asked.get(each, each) for each in told if is_answered or each not in asked)
+    while is_answered and end and messages[end - 1]["role"] == "assistant":
+        end -= 1
+        ids.update(asked[part.get("id") or ""] for part in parts_of(messages[end], "tool_call"))
+    return [sorted(ids)] if ids and all(map(is_unique, ids)) else []
 
 
 def _in_full(messages: Sequence[Message], *, is_answered: bool) -> list[object]:
@@ -225,7 +279,7 @@ def earlier_of(traces: Iterable[Turn]) -> dict[str, str]:
             ]
             if len(before) == 1:
                 found[trace.trace_id] = before[0].trace_id
-                if trace.is_same or not (trace.failed or trace.is_inside):
+                if trace.is_same or not (trace.failed or trace.is_inside or trace.executes):
                     taken.add(before[0].trace_id)
     return found
 

@@ -22,6 +22,7 @@ from retrospan.ingest.interpret.normalize.named_results import with_named_result
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
+from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
@@ -130,7 +131,7 @@ def _messages(
 
 def _system(system: object, places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> list[Part]:
     """Return the parts of system instructions; a plain text is one, half a list of parts is not one."""
-    value = places.read(system)
+    value = unquoted(places.read(system))
     if isinstance(value, str) and value.startswith(("[{", '{"')):
         why = read_json(value)
         reason = why.reason if isinstance(why, Unreadable) else "not a list of parts"

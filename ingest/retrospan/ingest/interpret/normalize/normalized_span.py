@@ -75,10 +75,12 @@ class NormalizedSpan:
     node: FrameworkNode | None = None
     is_node: bool = False  # the span of the node itself, not of something inside it
     task: Task | None = None
+    asked: str | None = None  # what a person said, in a log record of theirs
     framework_input: object = None
     framework_output: object = None
     is_part: bool = False  # tells of the same request as a span above it
     is_thought: bool = False  # tells what a model said before the calls of the answer that is told next
+    is_unsaid: bool = False  # of its answer only the calls are known, by what ran inside its step
     is_told: bool = False  # a model call without a span of its own: another span tells of it
     state_before: dict[str, object] | None = None
     state_after: dict[str, object] | None = None

@@ -7,7 +7,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL, parameters_by_shape, usage_by_shape
-from retrospan.ingest.interpret.spans.name_words import MODELS
+from retrospan.ingest.interpret.spans.name_words import ANSWERER, MODELS
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
@@ -88,6 +88,8 @@ def _read_models(
         span.response_model = _text(metadata.get("model")) or _text(ls_model)
     labelled = span.request_model
     span.response_model = _model(places, *names.response_models) or span.response_model
+    if span.response_model is None and not span.failed and places.has_words("answerer"):
+        span.response_model = _only({_text(name) for name in places.said(ANSWERER)})
     named = _model(places, *names.models)
     plain = places.text(*names.plain_models)
     if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model or ""):
@@ -135,6 +137,10 @@ def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:
 
 def _text(value: object) -> str | None:
     return value.strip('"') or None if isinstance(value, str) else None
+
+
+def _only(told: set[str | None]) -> str | None:
+    return told.pop() if len(told) == 1 else None
 
 
 def _id_of(exchange: dict[str, object] | None) -> str | None:

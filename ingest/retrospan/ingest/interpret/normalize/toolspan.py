@@ -6,6 +6,7 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.told_executions import open_execution
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
@@ -110,6 +111,7 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
         if isinstance(span.result, dict) and span.result.keys() == _WRAPPED:
             span.result = span.result["_value"]
         _open_forms(span)
+        open_execution(span)
         open_tool_message(span)
         _open_output(span)
 

@@ -16,6 +16,8 @@ from retrospan.schemas import semconv
 MODEL = "*model"
 #: Any model, also of a request, of a response, or of the metadata.
 MODELS = "*models"
+#: The model that answered, as attributes about a response name it.
+ANSWERER = "*answerer"
 #: The name of the agent that did the work of a span.
 AGENT = "*agent"
 #: The id of the call that a tool executes.
@@ -32,6 +34,7 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     OUTPUT_TOKENS: (("output tokens", "oken"), ("output usage", "sage")),
     MODEL: (("model", "model"),),
     MODELS: (("models", "odel"),),
+    ANSWERER: (("answerer", "odel"),),
     AGENT: (("agent", "gent"),),
     ASKED: (("asked", "user"),),
     CALL_ID: (("call id", "all"),),
@@ -65,6 +68,7 @@ _SIDE = re.compile(r"tokens[._](in|out)\Z")
 _USAGE = re.compile(r"[uU]sage[._](input|prompt|output|completion)\Z")
 _MODEL = re.compile(r"(?:^|[.:_/])model(?:Name|[._](?:name|id))?$")
 _MODELS = re.compile(r"(?:[.:_/]|^)model(?:Name|Id|[._](?:name|id))?$")
+_ANSWERER = re.compile(r"(?:^|[.:_/])response[._:]model(?:[._](?:name|id))?$|[rR]esponseModel(?:Name|Id)?$")
 _ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
 _ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
 _CALL_ID = re.compile(r"(?:^|[.:_/])tool[._]?[cC]all[._]?(?:id|Id)$")
@@ -93,6 +97,8 @@ def words_of(name: str) -> frozenset[str]:
         found.add("model")
     if "odel" in name and _MODELS.search(name) and "embed" not in name:
         found.add("models")
+    if "esponse" in name and _ANSWERER.search(name):
+        found.add("answerer")
     if not _OF_CONTENT.search(name):
         if _ENDED.search(name):
             found |= {"ended", "fate"}
