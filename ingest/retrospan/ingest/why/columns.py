@@ -1,0 +1,40 @@
+"""Columns of a row as what they are, and words that sentences share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from retrospan.ingest.why.sentence import Quote, Row
+
+
+def text_of(row: Row, name: str) -> str | None:
+    value = row[name]
+    return None if value is None else str(value)
+
+
+def whole(row: Row, name: str) -> int | None:
+    value = row[name]
+    return int(value) if isinstance(value, int) else None
+
+
+def quote_of(row: Row, name: str, length: str | None = None) -> Quote | None:
+    """Return a column as a quotation; `length` names the column that counts the characters of the whole."""
+    value = text_of(row, name)
+    return None if value is None else Quote(value, None if length is None else whole(row, length))
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 run`, `1,204 runs`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])
+
+
+def steps_text(first: int | None, last: int | None) -> str:
+    """` (step 2)`, ` (steps 2 to 12)`, or that there is none."""
+    if first is None or last is None:
+        return " (no step: the tool has no span)"
+    return f" (step {first})" if first == last else f" (steps {first} to {last})"

@@ -1,0 +1,37 @@
+-- title: The runs of the same agent and service around a run, and how like its input theirs is
+-- params: run_id String, agent String ('' = none), service String ('' = none), input String, started_at DateTime64(9, 'UTC'), before UInt32, after UInt32
+-- returns: one row per run, the nearest in time first: distance is 0 for an equal input, 1 for one that has nothing in common, NULL if one is not known
+-- Inputs are compared by their first 2,000 characters.
+SELECT
+    run_id,
+    started_at,
+    outcome,
+    errors,
+    agent_version,
+    service_version,
+    is_before,
+    if(input = {input:String}, 0, ngramDistanceUTF8(substringUTF8(input, 1, 2000), substringUTF8({input:String}, 1, 2000))) AS distance
+FROM
+(
+    SELECT
+        run_id,
+        started_at,
+        outcome,
+        errors,
+        agent_version,
+        service_version,
+        input,
+        started_at <= {started_at:DateTime64(9, 'UTC')} AS is_before
+    FROM runs
+    WHERE ifNull(agent_name, '') = {agent:String}
+        AND ifNull(service_name, '') = {service:String}
+        AND run_id != {run_id:String}
+    ORDER BY
+        is_before,
+        abs(toUnixTimestamp64Nano(started_at) - toUnixTimestamp64Nano({started_at:DateTime64(9, 'UTC')}))
+    LIMIT greatest({before:UInt32}, {after:UInt32}) BY is_before
+)
+WHERE 1
+ORDER BY
+    is_before DESC,
+    if(is_before, -toUnixTimestamp64Nano(started_at), toUnixTimestamp64Nano(started_at))
