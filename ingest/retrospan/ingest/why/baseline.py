@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from retrospan.ingest.why.columns import counted, whole
 from retrospan.ingest.why.rows import Baseline, RunRows
-from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
+from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value
 
 #: Runs of the same agent and service that are looked at, before a run and after it.
 BEFORE, AFTER = 120, 60
@@ -23,12 +23,10 @@ def choose(rows: RunRows) -> Baseline | None:
     like = [row for row in good if _distance(row) <= LIKE]
     for found, how in ((equal, "an equal input"), (like, "an input like it")):
         before = [row for row in found if row["is_before"]]
-        if before:
-            return Baseline(str(before[0]["run_id"]), f"the last good run before it with {how}")
         if found:
-            return Baseline(
-                str(found[0]["run_id"]), f"the next good run after it with {how}, as none before it is like it"
-            )
+            nearest = "the last good run before it" if before else "the next good run after it, as none before is like it,"
+            run_id = str((before or found)[0]["run_id"])
+            return Baseline(run_id, f"{nearest} with {how}", is_equal=found is equal)
     return None
 
 
@@ -49,7 +47,7 @@ def how_chosen(rows: RunRows, baseline: Baseline | None) -> Sentence:
         said: list[str | Quote] = ["It is compared with run ", Quote(baseline.run_id), f", {baseline.how}"]
         if baseline.is_chosen:
             said.append(" (same agent, same service, no failed step, no loop)")
-        key: dict[str, str | int | bool | None] = {"run_id": baseline.run_id}
+        key: dict[str, Value] = {"run_id": baseline.run_id}
         if baseline.is_chosen:
             key |= {"outcome": "ok", "errors": 0, "agent_name": _text(name), "service_name": _text(service)}
         return Sentence("baseline", [*said, "."], [Basis("runs", key)], None, baseline.run_id)

@@ -39,6 +39,11 @@ def comparison(rows: RunRows) -> Iterator[Sentence]:
     row, baseline = rows.divergence, rows.baseline
     if baseline is None:
         return
+    if not baseline.is_equal:
+        said = "It was not asked the same, so their steps are not compared here; retrospan diff does."
+        rests = [Basis("runs", {"run_id": run_id}) for run_id in (rows.run_id, baseline.run_id)]
+        yield Sentence("not_compared", [said], rests, None, rows.run_id)
+        return
     if row is None:
         said = "Nothing is known of how they differ: one of them was deleted, or is being interpreted again."
         yield Sentence("compared", [said], [Basis("run_divergence", {}, _given(rows, baseline), is_there=False)])
@@ -50,7 +55,6 @@ def comparison(rows: RunRows) -> Iterator[Sentence]:
         said = f"They part from the start: {CAUSES['input']}. What follows from that is not counted as a fault."
         yield Sentence("compared", [said], [basis], whole(row, "step_b"), rows.run_id)
     elif parting(rows) is None:  # else it is among what went wrong, or stands out
-
         how = {
             "a": "It did the same as that run, and went on from where that one stops.",
             "b": "It did the same as that run as far as it goes, and stops where that one goes on.",

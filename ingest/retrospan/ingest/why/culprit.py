@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from retrospan.ingest.why.columns import text_of, whole
 from retrospan.ingest.why.problems import Problem
 from retrospan.ingest.why.rows import RunRows
-from retrospan.ingest.why.sentence import Basis, Quote, Sentence
+from retrospan.ingest.why.sentence import Basis, Quote, Sentence, Value
 
 #: A shorter text stands in too many places to be traced; a longer one is not one value.
 _SHORTEST, _LONGEST = 3, 200
@@ -59,8 +59,7 @@ def origin(rows: RunRows, culprit: Culprit | None, problems: Sequence[Problem]) 
     yield Sentence("value", said, [basis], culprit.step, rows.run_id)
     found = rows.origin
     if found is None:
-        contains: dict[str, str | int | bool | None] = {"run_id": rows.run_id, "content": f"*{culprit.value}*"}
-        none = Basis("messages", contains, is_there=False)
+        none = Basis("messages", {"run_id": rows.run_id}, is_there=False, contains=culprit.value)
         said = [Quote(culprit.value), " stands in no message on record: where it came from is not known."]
         yield Sentence("origin_unknown", said, [none], None, rows.run_id)
         return
@@ -78,13 +77,14 @@ def _origin(rows: RunRows, culprit: Culprit) -> Sentence:
     else:
         by = {"user": "the user", "assistant": "the model", "system": "the system"}.get(role, role)
         said = f" stands first in what {by} had said, message {found['position']} of what model call {call} was given."
-    key: dict[str, str | int | bool | None] = {
+    key: dict[str, Value] = {
         "run_id": rows.run_id,
         "model_call": call,
         "direction": str(found["direction"]),
         "position": whole(found, "position"),
     }
-    return Sentence("origin", [Quote(culprit.value), said], [Basis("messages", key)], None, rows.run_id)
+    basis = Basis("messages", key, contains=culprit.value)
+    return Sentence("origin", [Quote(culprit.value), said], [basis], None, rows.run_id)
 
 
 def _values(arguments: str | None) -> Iterator[tuple[str, str]]:

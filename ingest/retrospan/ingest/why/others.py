@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.why.baseline import AFTER, BEFORE
-from retrospan.ingest.why.columns import counted, text_of, whole
+from retrospan.ingest.why.columns import counted, text_of
 from retrospan.ingest.why.problems import Problem
 from retrospan.ingest.why.rows import RunRows
-from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
+from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value
 
 #: So many runs that show the same are named.
 _NAMED = 3
@@ -27,7 +27,10 @@ def others(rows: RunRows, problems: Sequence[Problem]) -> Iterator[Sentence]:
         + (", the nearest in time" if len(before) >= BEFORE or len(after) >= AFTER else "")
     )
     if not signs:
-        rests = [_basis(own), *(Basis(str(own["view"]), _key(own, str(row["run_id"])), is_there=False) for row in rows.peers[:1])]
+        rests = [_basis(own)]
+        if own["view"] == "loops" or own["error_type"]:
+            nearest = (str(row["run_id"]) for row in rows.peers[:1])
+            rests += [Basis(str(own["view"]), _key(own, run_id), is_there=False) for run_id in nearest]
         said: list[str | Quote] = ["None of the ", around, " shows the same: ", *what, "."]
         if not rows.peers:
             said = ["No other run of the same agent and service is on record."]
@@ -101,10 +104,10 @@ def _named(sign: Row) -> list[str | Quote]:
     return [*named, ", ", Quote(kind)] if kind else [*named, ", with no type of error on record"]
 
 
-def _key(sign: Row, run_id: str) -> dict[str, str | int | bool | None]:
+def _key(sign: Row, run_id: str) -> dict[str, Value]:
     if sign["view"] == "loops":
         return {"run_id": run_id, "tool_name": str(sign["sign"])}
-    key: dict[str, str | int | bool | None] = {"run_id": run_id, "origin": str(sign["sign"])}
+    key: dict[str, Value] = {"run_id": run_id, "origin": str(sign["sign"])}
     # An empty type and an unknown one are one sign.
     return {**key, "error_type": str(sign["error_type"])} if sign["error_type"] else key
 
@@ -112,7 +115,3 @@ def _key(sign: Row, run_id: str) -> dict[str, str | int | bool | None]:
 def _basis(sign: Row) -> Basis:
     return Basis(str(sign["view"]), _key(sign, str(sign["run_id"])))
 
-
-def first_step(sign: Row) -> int | None:
-    """Return the step where the sign shows first."""
-    return whole(sign, "first_step")

@@ -47,7 +47,7 @@ def problems_of(rows: RunRows) -> list[Problem]:
 
 def notes_of(rows: RunRows) -> list[Problem]:
     """Return what stands out and need not be wrong, first things first."""
-    found = [*_repeats(rows), *_stale(rows), *_lost(rows), *_unanswered(rows), *_overwrites(rows)]
+    found = [*_repeats(rows), *_stale(rows), *_lost(rows), *_unanswered(rows)]
     found += _divergence(rows, is_note=rows.run["outcome"] in ("ok", "running"))
     return sorted((note for note in found if note.is_note), key=lambda each: each.order)
 
@@ -151,36 +151,12 @@ def _stale(rows: RunRows) -> Iterator[Problem]:
         yield Problem("stale_input", place, sentence, is_note=not row["stale_when_read"])
 
 
-def _overwrites(rows: RunRows) -> Iterator[Problem]:
-    for row in rows.overwrites:
-        if row["was_read"]:
-            continue
-        step = whole(row, "step")
-        said: list[str | Quote] = [
-            f"Step {step}" if step is not None else "The run",
-            " replaced ",
-            Quote(str(row["field"])),
-            " of ",
-            Quote(f"{row['entity_type']}/{row['entity_id']}"),
-            ", ",
-            Quote(str(row["old_value"])),
-            " of run ",
-            Quote(str(row["old_run_id"])),
-            ", by ",
-            Quote(text_of(row, "new_value") or "cleared"),
-            ", and is not on record as having read it.",
-        ]
-        names = ("run_id", "entity_type", "entity_id", "field", "observation_id")
-        basis = Basis("overwrites", {name: text_of(row, name) for name in names})
-        sentence = Sentence("overwrite", said, [basis], step, rows.run_id)
-        yield Problem("overwrite", END if step is None else step, sentence, is_note=True)
-
-
 def _lost(rows: RunRows) -> Iterator[Problem]:
     """Yield lost context: a problem where the run did not end well, else a note."""
     ended_well = rows.run["outcome"] in ("ok", "running")
     for row in rows.context:
-        lost, call, step = whole(row, "messages_lost"), whole(row, "model_call"), whole(row, "step")
+        lost, call = whole(row, "messages_lost"), whole(row, "model_call")
+        step = rows.places.get(call or 0)
         basis = Basis("context_use", {"run_id": rows.run_id, "model_call": call})
         if lost:
             how = {"dropped": "left out", "summarised": "replaced by a summary", "truncated": "cut"}

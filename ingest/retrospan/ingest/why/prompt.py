@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from retrospan.ingest.why.columns import whole
 from retrospan.ingest.why.rows import RunRows
-from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
+from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value
 
 #: Characters from which on a result is long, and the part of a prompt from which on a message fills it.
 LONG, FILLS = 4_000, 0.5
@@ -41,7 +41,7 @@ def prompt(rows: RunRows) -> Iterator[Sentence]:
             f"Of the prompt of model call {row['model_call']}, {length / total:.0%} is one message, {who} "
             f"(message {row['position']}, {length:,} of {total:,} characters)."
         )
-        key: dict[str, str | int | bool | None] = {
+        key: dict[str, Value] = {
             "run_id": rows.run_id,
             "model_call": whole(row, "model_call"),
             "direction": "input",

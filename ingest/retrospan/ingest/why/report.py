@@ -28,6 +28,9 @@ TITLES = {
     "not_known": "What is not known, and what would tell",
 }
 
+#: How a run can stand without anything being wrong with it.
+NOT_WRONG = ("running", "interrupted", "under_way")
+
 
 def report_of(rows: RunRows) -> Report:
     """Return the report on a run."""
@@ -72,10 +75,10 @@ def _run(rows: RunRows) -> Iterator[Sentence]:
 
 
 def _went_wrong(rows: RunRows, problems: Sequence[Problem], notes: Sequence[Problem]) -> Iterator[Sentence]:
-    if not problems:
+    if all(problem.kind in NOT_WRONG for problem in problems):
         none = [Basis(view, {"run_id": rows.run_id}, is_there=False) for view in ("failures", "loops")]
         own = Basis("runs", {"run_id": rows.run_id, "outcome": text_of(rows.run, "outcome")})
-        said = "Nothing went wrong that is on record."
+        said = "Nothing went wrong that is on record" + (" so far." if problems else ".")
         if notes:
             said += " What stands out:"
         yield Sentence("nothing", [said], [own, *none], None, rows.run_id)
@@ -87,7 +90,7 @@ def _went_wrong(rows: RunRows, problems: Sequence[Problem], notes: Sequence[Prob
         yield Sentence("more", [said], [Basis("failures", {"run_id": rows.run_id})], None, rows.run_id)
 
 
-def _next(rows: RunRows, problems: Sequence[Problem]) -> Iterator[str] | list[str]:
+def _next(rows: RunRows, problems: Sequence[Problem]) -> list[str]:
     run_id = rows.run_id
     step = problems[0].sentence.step if problems else None
     commands = [f"retrospan show {run_id}" + (f"/{step} --full" if step is not None else "")]

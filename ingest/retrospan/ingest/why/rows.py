@@ -10,11 +10,15 @@ from retrospan.ingest.why.sentence import Row
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A run to compare with, and how it was found; `is_chosen` is false where somebody named it."""
+    """A run to compare with, and how it was found; `is_chosen` is false where somebody named it.
+
+    Steps are compared where it was asked the same: after another question nothing else could be expected.
+    """
 
     run_id: str
     how: str
     is_chosen: bool = True
+    is_equal: bool = True
 
 
 @dataclass(slots=True)
@@ -28,7 +32,6 @@ class RunRows:
     context: Sequence[Row] = ()
     effects: Sequence[Row] = ()
     stale: Sequence[Row] = ()
-    overwrites: Sequence[Row] = ()
     touched: Sequence[Row] = ()
     prompt: Sequence[Row] = ()
     missing: Row | None = None
@@ -38,6 +41,8 @@ class RunRows:
     divergence: Row | None = None
     origin: Row | None = None
     baseline: Baseline | None = None
+    places: dict[int, int] = field(default_factory=dict)
+    """Which step a model call is, of those whose place matters."""
     switches: dict[str, str] = field(default_factory=dict)
     """How a layer that is missing is turned on, by its name."""
 

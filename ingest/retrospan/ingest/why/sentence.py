@@ -29,19 +29,23 @@ class Quote:
 class Basis:
     """Rows of a view that a sentence rests on: those whose columns have these values.
 
-    `given` are the parameters of a view that has some. A sentence may also rest on there being no such row.
+    `given` are the parameters of a view that has some; `contains` is a text that the column `content` holds. A sentence
+    may also rest on there being no such row.
     """
 
     view: str
     where: Mapping[str, Value]
     given: Mapping[str, str] = field(default_factory=dict)
     is_there: bool = True
+    contains: str = ""
 
     def plain(self) -> dict[str, object]:
         """Return it as `--json` shows it."""
         said: dict[str, object] = {"view": self.view, "where": dict(self.where)}
         if self.given:
             said["given"] = dict(self.given)
+        if self.contains:
+            said["content_contains"] = self.contains
         return said if self.is_there else {**said, "rows": 0}
 
 

@@ -1,24 +1,15 @@
--- title: Which things a run says that it used or observed
+-- title: Which things a run says that it used
 -- params: run_id String, rows UInt32
--- returns: one row per reference: what it did (used, wasDerivedFrom, observed), and the first step that did
+-- returns: one row per reference (entity, observation, document, …), and the first step that used it
 SELECT
-    relation,
     object,
-    min(step) AS step
-FROM
-(
-    SELECT CAST(relation, 'String') AS relation, object, step
-    FROM provenance_edges
-    WHERE run_id = {run_id:String} AND evidence = 'stated' AND relation IN ('used', 'wasDerivedFrom')
-    UNION ALL
-    SELECT 'observed' AS relation, concat('entity:', entity_type, '/', entity_id) AS object, step
-    FROM observations
-    WHERE run_id = {run_id:String}
-)
-GROUP BY
-    relation,
-    object
+    min(step) AS first_step
+FROM provenance_edges
+WHERE run_id = {run_id:String}
+    AND relation = 'used'
+    AND evidence = 'stated'
+GROUP BY object
 ORDER BY
-    step,
+    first_step,
     object
 LIMIT {rows:UInt32}

@@ -91,14 +91,14 @@ class Gathering:
         )
 
     def _touched(self, rows: RunRows) -> None:
-        """Ask what was stale only of a run that says that it used or observed an entity."""
+        """Ask what was out of date only of a run that says which entities it used."""
         rows.touched = self._ask(*self.of_every_run()[6])
-        things = [row for row in rows.touched if str(row["object"]).startswith(("entity:", "observation:"))]
-        own = {"run_id": self.run_id, "rows": self._rows}
-        if any(row["relation"] != "observed" for row in things):
-            rows.stale = self._ask("why_stale", own)
-        if any(row["relation"] == "observed" for row in things):
-            rows.overwrites = self._ask("why_overwrites", own)
+        if any(str(row["object"]).startswith(("entity:", "observation:")) for row in rows.touched):
+            rows.stale = self._ask("why_stale", {"run_id": self.run_id, "rows": self._rows})
+        if rows.context:
+            ordinals = [whole(row, "model_call") or 0 for row in rows.context]
+            places = self._ask("why_places", {"run_id": self.run_id, "ordinals": ordinals})
+            rows.places = {whole(row, "ordinal") or 0: whole(row, "step") or 0 for row in places}
 
     def _calls(self, rows: RunRows) -> None:
         """Ask for the calls that went wrong, and the first and last of those that are alike."""
@@ -119,7 +119,7 @@ class Gathering:
             rows.baseline = Baseline(self.against, "which --against names", is_chosen=False)
         else:
             rows.baseline = choose(rows)
-        if rows.baseline is not None:
+        if rows.baseline is not None and rows.baseline.is_equal:
             found = self._ask("divergence", {"a": rows.baseline.run_id, "b": self.run_id})
             rows.divergence = found[0] if found else None
 

@@ -9,23 +9,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a file, it sees only its own folder
+from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
+from spans import rows_of_recording
 
-from fix_recordings import OTHERS, Recording, load_recording, manifest, taken  # noqa: E402
-from spans import rows_of_recording  # noqa: E402
-
-from retrospan.ingest.answer.admin import Admin  # noqa: E402
-from retrospan.ingest.answer.sql_port import SqlPort  # noqa: E402
-from retrospan.ingest.config import Limits  # noqa: E402
-from retrospan.ingest.interpret.rows.rows import Rows  # noqa: E402
-from retrospan.ingest.interpret.service.dispatch import write_rows  # noqa: E402
-from retrospan.ingest.setting_values import Address  # noqa: E402
-from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse  # noqa: E402
-from retrospan.queries import catalogue  # noqa: E402
-from retrospan.schemas.migrate import Migrations  # noqa: E402
+from retrospan.ingest.answer.admin import Admin
+from retrospan.ingest.answer.sql_port import SqlPort
+from retrospan.ingest.config import Limits
+from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.service.dispatch import write_rows
+from retrospan.ingest.setting_values import Address
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.queries import catalogue
+from retrospan.schemas.migrate import Migrations
 
 
 def everything() -> dict[str, Recording]:
@@ -40,17 +38,12 @@ def told(recordings: Iterable[Recording]) -> tuple[Rows, dict[str, list[str]]]:
         service = recording.name.partition("/")[0]
         for rows in rows_of_recording(recording):
             runs.setdefault(recording.name, []).append(rows.runs[0].run_id)
-            for table, of_table in vars(rows).items() if hasattr(rows, "__dict__") else _tables(rows):
-                if table == "runs":
+            for each in fields(Rows):
+                of_table = getattr(rows, each.name)
+                if each.name == "runs":
                     of_table = [replace(run, service_name=service) for run in of_table]
-                getattr(every, table).extend(of_table)
+                getattr(every, each.name).extend(of_table)
     return every, runs
-
-
-def _tables(rows: Rows) -> list[tuple[str, list[object]]]:
-    from dataclasses import fields
-
-    return [(each.name, getattr(rows, each.name)) for each in fields(rows)]
 
 
 def main() -> None:
