@@ -61,7 +61,8 @@ def serving_recordings(directory: Path, names: Sequence[str]) -> Iterator[Record
 @pytest.fixture(scope="session")
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     """The recordings of the frameworks that the tests of this process name."""
-    named = [str(item.callspec.params.get("name", "")) for item in request.session.items if hasattr(item, "callspec")]
+    cases = [getattr(item, "callspec", None) for item in request.session.items]
+    named = [str(case.params.get("name", "")) for case in cases if case is not None]
     frameworks = {name.partition("/")[0] for name in named if (EXPECTED / f"{name}.toml").exists()}
     directory = tmp_path_factory.mktemp("recorded")
     with serving_recordings(directory, sorted(frameworks | {"openai-agents"})) as found:

@@ -74,9 +74,10 @@ FOLDERS = {
         "otlp",
         "rules",
         "warehouse",
+        "why",
     },
     "cli/terminal": set[str](),
-    "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize"},
+    "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize", "why"},
     "demo": {"cli", "cli/client", "cli/terminal"},
     "doctor": {"access", "load", "log", "status", "warehouse"},
     "http": {"access"},
@@ -167,6 +168,7 @@ FOLDERS = {
     },
     "verify/sql": set[str](),
     "warehouse": set[str](),
+    "why": set[str](),
 }
 HEAVY = {
     "chdb",

@@ -16,7 +16,12 @@ from retrospan.ingest.why.sentence import Report, Sentence
 
 NAMES = sorted(f"{path.parent.name}/{path.stem}" for path in EXPECTED.glob("*/*.toml"))
 #: Asked every time: frameworks with all scenarios, and recordings that are told unlike all others.
-ALWAYS = ("langgraph-openinference/", "openai-agents/", "genai-openai.span_and_event/", "google-genai-contrib/")
+ALWAYS = (
+    "langgraph-openinference/",
+    "openai-agents/",
+    "genai-openai.span_and_event/",
+    "google-genai-contrib/",
+)
 UNLIKE = (
     "claude-agent-sdk/loop",
     "crewai-openlit/loop",
@@ -31,9 +36,7 @@ IDS_IN_TEXT = ("smolagents/diverge_a", "smolagents/diverge_b")
 
 def _cases() -> list[Any]:
     often = [name for name in NAMES if name.startswith(ALWAYS) or name in UNLIKE]
-    return [
-        pytest.param(name, marks=() if name in often else (pytest.mark.long,), id=name) for name in NAMES
-    ]
+    return [pytest.param(name, marks=() if name in often else (pytest.mark.long,), id=name) for name in NAMES]
 
 
 def _expected(name: str) -> dict[str, Any]:
@@ -78,7 +81,9 @@ def test_the_report_holds_what_was_written_down(recorded: Recorded, name: str) -
         assert expected["value"] in value.text()
     if "large_characters" in expected:
         (large,) = [each for each in _sentences(report, "prompt") if each.kind == "large"]
-        assert large.step == expected.get("large_step") and f"{expected['large_characters']:,}" in large.text()
+        assert (
+            large.step == expected.get("large_step") and f"{expected['large_characters']:,}" in large.text()
+        )
 
 
 @pytest.mark.parametrize("name", _cases())

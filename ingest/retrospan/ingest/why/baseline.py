@@ -24,7 +24,11 @@ def choose(rows: RunRows) -> Baseline | None:
     for found, how in ((equal, "an equal input"), (like, "an input like it")):
         before = [row for row in found if row["is_before"]]
         if found:
-            nearest = "the last good run before it" if before else "the next good run after it, as none before is like it,"
+            nearest = (
+                "the last good run before it"
+                if before
+                else "the next good run after it, as none before is like it,"
+            )
             run_id = str((before or found)[0]["run_id"])
             return Baseline(run_id, f"{nearest} with {how}", is_equal=found is equal)
     return None
@@ -58,7 +62,9 @@ def how_chosen(rows: RunRows, baseline: Baseline | None) -> Sentence:
     elif not rows.peers:
         why = "no other run of the same agent and service is on record"
     elif not good:
-        why = f"none of the {counted(len(rows.peers), 'run')} of the same agent and service around it went well"
+        why = (
+            f"none of the {counted(len(rows.peers), 'run')} of the same agent and service around it went well"
+        )
     else:
         nearest = min((_distance(row) for row in good), default=1.0)
         why = (

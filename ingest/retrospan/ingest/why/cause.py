@@ -44,7 +44,11 @@ def _of_failure(rows: RunRows, problem: Problem, problems: Sequence[Problem]) ->
     result = quote_of(call, "result", "result_length")
     if result is not None and not _is_told(problem.sentence, result):
         yield Sentence(
-            "result", ["What came back from that call: ", result, "."], [_basis(rows, call)], whole(call, "step"), rows.run_id
+            "result",
+            ["What came back from that call: ", result, "."],
+            [_basis(rows, call)],
+            whole(call, "step"),
+            rows.run_id,
         )
     yield from _tried_again(rows, call)
 
@@ -54,14 +58,18 @@ def _of_loop(rows: RunRows, problem: Problem, problems: Sequence[Problem]) -> It
     for failure in failures[-1:]:
         if failure.failure is not None and not failure.failure.get("handled", True):
             said = "The failure at the end comes after the loop: the loop is what went wrong, whatever class the error has."
-            yield Sentence("loop_first", [said], failure.sentence.rests_on, failure.sentence.step, rows.run_id)
+            yield Sentence(
+                "loop_first", [said], failure.sentence.rests_on, failure.sentence.step, rows.run_id
+            )
 
 
 def _called_with(rows: RunRows, call: Row) -> Iterator[Sentence]:
     arguments = quote_of(call, "arguments", "arguments_length")
     if arguments is None:
         said: list[str | Quote] = ["What it was called with is not on record."]
-        basis = Basis("tool_calls", {"run_id": rows.run_id, "ordinal": whole(call, "ordinal"), "arguments": None})
+        basis = Basis(
+            "tool_calls", {"run_id": rows.run_id, "ordinal": whole(call, "ordinal"), "arguments": None}
+        )
     else:
         by = whole(call, "asked_by")
         asked = "" if by is None else f", as model call {by} asked for"
@@ -71,14 +79,22 @@ def _called_with(rows: RunRows, call: Row) -> Iterator[Sentence]:
 
 def _tried_again(rows: RunRows, call: Row) -> Iterator[Sentence]:
     """Yield what became of the same call when it was made again."""
-    groups = (each for each in rows.groups("arguments") if each["tool_name"] == call["tool_name"] and each["failed"])
+    groups = (
+        each for each in rows.groups("arguments") if each["tool_name"] == call["tool_name"] and each["failed"]
+    )
     group = next((each for each in groups if each["first_ordinal"] == call["ordinal"]), None)
     last = None if group is None else rows.call(group["last_ordinal"])
     if group is None or last is None:
         return
     step = whole(last, "step")
     where = f"step {step}" if step is not None else f"tool call {last['ordinal']}"
-    how = "succeeded" if last["status"] == "ok" else "failed too" if last["status"] == "error" else "has not ended"
+    how = (
+        "succeeded"
+        if last["status"] == "ok"
+        else "failed too"
+        if last["status"] == "error"
+        else "has not ended"
+    )
     made = whole(group, "calls") or 0
     said = f"The same call was made {made:,} times; the last, {where}, {how}."
     yield Sentence("tried_again", [said], [_basis(rows, call), _basis(rows, last)], step, rows.run_id)
@@ -103,4 +119,7 @@ def _is_told(sentence: Sentence, result: Quote) -> bool:
 
 
 def _basis(rows: RunRows, call: Row) -> Basis:
-    return Basis("tool_calls", {"run_id": rows.run_id, "ordinal": whole(call, "ordinal"), "status": text_of(call, "status")})
+    return Basis(
+        "tool_calls",
+        {"run_id": rows.run_id, "ordinal": whole(call, "ordinal"), "status": text_of(call, "status")},
+    )

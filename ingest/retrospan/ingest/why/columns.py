@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from retrospan.ingest.why.sentence import Quote, Row
 
 
@@ -26,11 +24,6 @@ def quote_of(row: Row, name: str, length: str | None = None) -> Quote | None:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 run`, `1,204 runs`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])
 
 
 def steps_text(first: int | None, last: int | None) -> str:

@@ -46,13 +46,17 @@ def comparison(rows: RunRows) -> Iterator[Sentence]:
         return
     if row is None:
         said = "Nothing is known of how they differ: one of them was deleted, or is being interpreted again."
-        yield Sentence("compared", [said], [Basis("run_divergence", {}, _given(rows, baseline), is_there=False)])
+        yield Sentence(
+            "compared", [said], [Basis("run_divergence", {}, _given(rows, baseline), is_there=False)]
+        )
         return
     basis = Basis("run_divergence", {"cause": text_of(row, "cause")}, _given(rows, baseline))
     if row["identical"]:
         yield Sentence("compared", ["It did the same as that run, step by step."], [basis], None, rows.run_id)
     elif row["cause"] == "input":
-        said = f"They part from the start: {CAUSES['input']}. What follows from that is not counted as a fault."
+        said = (
+            f"They part from the start: {CAUSES['input']}. What follows from that is not counted as a fault."
+        )
         yield Sentence("compared", [said], [basis], whole(row, "step_b"), rows.run_id)
     elif parting(rows) is None:  # else it is among what went wrong, or stands out
         how = {
@@ -75,7 +79,9 @@ def _parting(rows: RunRows, row: Row) -> Sentence:
     said: list[str | Quote] = [
         f"At {where} it did something else than the good run ",
         Quote(rows.baseline.run_id),
-        f" at its {there}: {row['aspect'] or 'the step'} differs" if other is not None else ", which had stopped",
+        f" at its {there}: {row['aspect'] or 'the step'} differs"
+        if other is not None
+        else ", which had stopped",
     ]
     ours, theirs = text_of(row, "value_b"), text_of(row, "value_a")
     if ours is not None or theirs is not None:

@@ -34,9 +34,14 @@ def culprit_of(problems: Sequence[Problem]) -> Culprit | None:
             continue
         values = [*_values(text_of(call, "arguments"))]
         failure = problem.failure if problem.failure is not None else call
-        error = " ".join(text_of(row, name) or "" for row, name in ((failure, "error_message"), (call, "result")))
+        error = " ".join(
+            text_of(row, name) or "" for row, name in ((failure, "error_message"), (call, "result"))
+        )
         named = [(path, value) for path, value in values if value in error]
-        found, how = named[:1], "the error names it" if problem.kind == "failure" else "what came back names it"
+        found, how = (
+            named[:1],
+            "the error names it" if problem.kind == "failure" else "what came back names it",
+        )
         if not found and problem.kind != "failure":
             found, how = sorted(values, key=lambda each: -len(each[1]))[:1], "it is what every call asks"
         for path, value in found:
@@ -49,16 +54,22 @@ def origin(rows: RunRows, culprit: Culprit | None, problems: Sequence[Problem]) 
     """Yield the value, and where it stands first on record."""
     if culprit is None:
         if problems and problems[0].call is not None and problems[0].kind == "failure":
-            said = "Which value is wrong is not known: the error names none of the arguments."
-            yield Sentence("value_unknown", [said], problems[0].sentence.rests_on, problems[0].sentence.step, rows.run_id)
+            unknown = "Which value is wrong is not known: the error names none of the arguments."
+            yield Sentence(
+                "value_unknown",
+                [unknown],
+                problems[0].sentence.rests_on,
+                problems[0].sentence.step,
+                rows.run_id,
+            )
         return
     basis = Basis("tool_calls", {"run_id": rows.run_id, "ordinal": culprit.ordinal})
     where = f"step {culprit.step}" if culprit.step is not None else f"tool call {culprit.ordinal}"
-    path = [" (", Quote(culprit.path), ")"] if culprit.path else []
-    said = ["It is about ", Quote(culprit.value), *path, f" in the arguments of {where}: {culprit.how}."]
+    said: list[str | Quote] = ["It is about ", Quote(culprit.value)]
+    said += [" (", Quote(culprit.path), ")"] if culprit.path else []
+    said.append(f" in the arguments of {where}: {culprit.how}.")
     yield Sentence("value", said, [basis], culprit.step, rows.run_id)
-    found = rows.origin
-    if found is None:
+    if rows.origin is None:
         none = Basis("messages", {"run_id": rows.run_id}, is_there=False, contains=culprit.value)
         said = [Quote(culprit.value), " stands in no message on record: where it came from is not known."]
         yield Sentence("origin_unknown", said, [none], None, rows.run_id)

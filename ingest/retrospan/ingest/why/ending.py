@@ -31,7 +31,9 @@ def ending(rows: RunRows) -> Iterator[Sentence]:
     steps = whole(rows.run, "steps") or 0
     last = f" The last step on record is {steps}." if steps else " No step of it is on record."
     if outcome == "running":
-        yield Sentence("running", [f"It is still running: this is what has arrived so far.{last}"], [Basis("runs", key)])
+        yield Sentence(
+            "running", [f"It is still running: this is what has arrived so far.{last}"], [Basis("runs", key)]
+        )
         return
     kind = "interrupted" if because == "interrupted" else "broke_off"
     if outcome == "killed":
@@ -55,5 +57,7 @@ def _under_way(rows: RunRows) -> Iterator[Sentence]:
         said += [" with ", arguments] if arguments is not None else []
         by = f" by model call {asked_by}" if asked_by is not None else ""
         said.append(f", was asked for{by}, and nothing says that it ended: it may have happened.")
-        basis = Basis("tool_calls", {"run_id": rows.run_id, "ordinal": ordinal, "status": str(call["status"])})
+        basis = Basis(
+            "tool_calls", {"run_id": rows.run_id, "ordinal": ordinal, "status": str(call["status"])}
+        )
         yield Sentence("under_way", said, [basis], step, rows.run_id)

@@ -28,7 +28,7 @@ def html_page(report: Report, quotation: int | None) -> str:
     """Return the report as a page."""
     title = f"Why run {visible(report.run_id)} went as it did"
     pieces = [
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n',
         '<meta name="viewport" content="width=device-width">\n<meta name="referrer" content="no-referrer">\n',
         f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n",
@@ -48,7 +48,9 @@ def html_page(report: Report, quotation: int | None) -> str:
         pieces.append('<section id="next">\n<h2>Go on</h2>\n<ul>\n')
         pieces += [f"<li><code>{escape(visible(command))}</code></li>\n" for command in report.next]
         pieces.append("</ul>\n</section>\n")
-    pieces.append("<footer>Computed by retrospan from what was recorded. What is quoted was written by agents, tools or users.")
+    pieces.append(
+        "<footer>Computed by retrospan from what was recorded. What is quoted was written by agents, tools or users."
+    )
     return "".join([*pieces, "</footer>\n</body>\n</html>\n"])
 
 

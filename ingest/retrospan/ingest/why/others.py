@@ -46,13 +46,13 @@ def others(rows: RunRows, problems: Sequence[Problem]) -> Iterator[Sentence]:
     yield _since(rows, runs, before, signs)
 
 
-def _since(
-    rows: RunRows, runs: Sequence[Row], before: Sequence[Row], signs: dict[str, Row]
-) -> Sentence:
+def _since(rows: RunRows, runs: Sequence[Row], before: Sequence[Row], signs: dict[str, Row]) -> Sentence:
     shown = [row for row in runs if row["is_before"]]
     basis = [Basis("runs", {"run_id": rows.run_id})]
     if not shown:
-        said: list[str | Quote] = [f"This run is the first of them that does; it began {rows.run['started_at']}."]
+        said: list[str | Quote] = [
+            f"This run is the first of them that does; it began {rows.run['started_at']}."
+        ]
         return Sentence("since", said, basis, None, rows.run_id)
     first = shown[-1]
     said = ["The first of them is run ", Quote(str(first["run_id"])), f", which began {first['started_at']}"]
@@ -62,7 +62,9 @@ def _since(
     else:
         said.append("; it is the earliest that was looked at, so it may have begun before.")
     first_id = str(first["run_id"])
-    return Sentence("since", said, [Basis("runs", {"run_id": first_id}), _basis(signs[first_id])], None, first_id)
+    return Sentence(
+        "since", said, [Basis("runs", {"run_id": first_id}), _basis(signs[first_id])], None, first_id
+    )
 
 
 def _sign(rows: RunRows, problems: Sequence[Problem]) -> Row | None:
@@ -74,8 +76,15 @@ def _sign(rows: RunRows, problems: Sequence[Problem]) -> Row | None:
             if problem.kind == "loop" and row["view"] == "loops":
                 return row
             failure = problem.failure
-            if problem.kind == "failure" and failure is not None and row["view"] == "failures" and "origin" in failure:
-                same = row["sign"] == failure["origin"] and row["error_type"] == (text_of(failure, "error_type") or "")
+            if (
+                problem.kind == "failure"
+                and failure is not None
+                and row["view"] == "failures"
+                and "origin" in failure
+            ):
+                same = row["sign"] == failure["origin"] and row["error_type"] == (
+                    text_of(failure, "error_type") or ""
+                )
                 if same:
                     return row
     return None
@@ -114,4 +123,3 @@ def _key(sign: Row, run_id: str) -> dict[str, Value]:
 
 def _basis(sign: Row) -> Basis:
     return Basis(str(sign["view"]), _key(sign, str(sign["run_id"])))
-

@@ -145,7 +145,9 @@ def _stale(rows: RunRows) -> Iterator[Problem]:
             Quote(text_of(row, "new_value") or "cleared"),
             ".",
         ]
-        key = {name: text_of(row, name) for name in ("run_id", "entity_type", "entity_id", "field", "span_id")}
+        key = {
+            name: text_of(row, name) for name in ("run_id", "entity_type", "entity_id", "field", "span_id")
+        }
         sentence = Sentence("stale_input", said, [Basis("stale_reads", key)], step, rows.run_id)
         place = END if step is None else step
         yield Problem("stale_input", place, sentence, is_note=not row["stale_when_read"])
@@ -195,9 +197,13 @@ def _unanswered(rows: RunRows) -> Iterator[Problem]:
             ]
             rests = [
                 Basis("runs", {"run_id": rows.run_id, "output": None}),
-                Basis("tool_calls", {"run_id": rows.run_id, "ordinal": ordinal, "status": str(call["status"])}),
+                Basis(
+                    "tool_calls", {"run_id": rows.run_id, "ordinal": ordinal, "status": str(call["status"])}
+                ),
             ]
-            yield Problem("no_answer", END, Sentence("no_answer", said, rests, None, rows.run_id), call, is_note=True)
+            yield Problem(
+                "no_answer", END, Sentence("no_answer", said, rests, None, rows.run_id), call, is_note=True
+            )
             return
 
 

@@ -31,12 +31,20 @@ def prompt(rows: RunRows) -> Iterator[Sentence]:
             Quote(str(call["tool_name"])),
             f" at {where}, of {call['result_length']:,} characters.",
         ]
-        yield Sentence("large", said, [Basis("tool_calls", {"run_id": rows.run_id, "ordinal": ordinal})], step, rows.run_id)
+        yield Sentence(
+            "large",
+            said,
+            [Basis("tool_calls", {"run_id": rows.run_id, "ordinal": ordinal})],
+            step,
+            rows.run_id,
+        )
     for row in rows.prompt[:1]:
         length, total = whole(row, "length") or 0, whole(row, "total") or 0
         if length < LONG or length < FILLS * total:
             continue
-        who = {"tool": "a tool's", "user": "the user's", "assistant": "the model's"}.get(str(row["role"]), str(row["role"]))
+        who = {"tool": "a tool's", "user": "the user's", "assistant": "the model's"}.get(
+            str(row["role"]), str(row["role"])
+        )
         text = (
             f"Of the prompt of model call {row['model_call']}, {length / total:.0%} is one message, {who} "
             f"(message {row['position']}, {length:,} of {total:,} characters)."

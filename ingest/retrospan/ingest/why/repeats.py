@@ -21,7 +21,11 @@ def loops(rows: RunRows) -> Iterator[Repeated]:
     listed = rows.own_loops()
     for loop in listed:
         group = next((each for each in rows.groups("arguments") if _is_of(each, loop)), None)
-        key = {"run_id": rows.run_id, "tool_name": text_of(loop, "sign"), "first_step": whole(loop, "first_step")}
+        key = {
+            "run_id": rows.run_id,
+            "tool_name": text_of(loop, "sign"),
+            "first_step": whole(loop, "first_step"),
+        }
         yield _equal(rows, text_of(loop, "sign") or "", loop, group, Basis("loops", key))
     for group in rows.groups("arguments"):
         if _is_loop(group) and group["first_step"] is None:

@@ -53,7 +53,11 @@ def report_of(rows: RunRows) -> Report:
 def _run(rows: RunRows) -> Iterator[Sentence]:
     run, key = rows.run, Basis("runs", {"run_id": rows.run_id, "outcome": text_of(rows.run, "outcome")})
     said: list[str | Quote] = ["Run ", Quote(rows.run_id)]
-    for name, before in (("agent_name", " of agent "), ("agent_version", " "), ("service_name", " in service ")):
+    for name, before in (
+        ("agent_name", " of agent "),
+        ("agent_version", " "),
+        ("service_name", " in service "),
+    ):
         if (quote := quote_of(run, name)) is not None:
             said += [before, quote]
     took = run["duration_ms"]
@@ -64,9 +68,17 @@ def _run(rows: RunRows) -> Iterator[Sentence]:
     yield Sentence("run", said, [key], None, rows.run_id)
     asked, answered = quote_of(run, "input", "input_length"), quote_of(run, "output", "output_length")
     if asked is not None:
-        yield Sentence("asked", ["It was asked: ", asked], [Basis("runs", {"run_id": rows.run_id})], None, rows.run_id)
+        yield Sentence(
+            "asked", ["It was asked: ", asked], [Basis("runs", {"run_id": rows.run_id})], None, rows.run_id
+        )
     if answered is not None:
-        yield Sentence("answered", ["It answered: ", answered], [Basis("runs", {"run_id": rows.run_id})], None, rows.run_id)
+        yield Sentence(
+            "answered",
+            ["It answered: ", answered],
+            [Basis("runs", {"run_id": rows.run_id})],
+            None,
+            rows.run_id,
+        )
     if run["parent_run_id"] is not None:
         link = text_of(run, "parent_link") or "continues"
         said = [f"It {link} run ", Quote(str(run["parent_run_id"])), "."]

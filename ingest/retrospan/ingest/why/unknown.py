@@ -41,14 +41,18 @@ def unknown(rows: RunRows) -> Iterator[Sentence]:
     """Yield what is not known, and how it would be."""
     if rows.run["input"] is None:
         said = f"What it was asked is not on record. {_how(rows, 'messages')}"
-        yield Sentence("no_input", [said], [Basis("runs", {"run_id": rows.run_id, "input": None})], None, rows.run_id)
+        yield Sentence(
+            "no_input", [said], [Basis("runs", {"run_id": rows.run_id, "input": None})], None, rows.run_id
+        )
     if rows.run["outcome"] == "incomplete":
         key = {"run_id": rows.run_id, "incomplete_because": text_of(rows.run, "incomplete_because")}
         said = f"What came after its last span is not on record. {_how(rows, 'spans')}"
         yield Sentence("no_end", [said], [Basis("runs", key)], None, rows.run_id)
     if count := _without_spans(rows):
         first = next(group for group in rows.groups("status") if group["first_step"] is None)
-        basis = Basis("tool_calls", {"run_id": rows.run_id, "ordinal": whole(first, "first_ordinal"), "step": None})
+        basis = Basis(
+            "tool_calls", {"run_id": rows.run_id, "ordinal": whole(first, "first_ordinal"), "step": None}
+        )
         said = (
             f"When {counted(count, 'tool call')} began and ended, and with which error, is not on record: "
             f"{'it is' if count == 1 else 'they are'} known from messages only. {_how(rows, 'tools')}"
@@ -76,9 +80,15 @@ def _doubts(rows: RunRows) -> Iterator[Sentence]:
         said: list[str | Quote] = [lead, Quote(reason), " (", Quote(str(rows.problem["field"])), ")."]
         key = {name: text_of(rows.problem, name) for name in ("reason", "field")}
         yield Sentence(
-            "doubt", said, [Basis("interpretation_problems", {"run_id": rows.run_id, **key})], None, rows.run_id
+            "doubt",
+            said,
+            [Basis("interpretation_problems", {"run_id": rows.run_id, **key})],
+            None,
+            rows.run_id,
         )
 
 
 def _how(rows: RunRows, how: str) -> str:
-    return f"To know it: {rows.switches.get(how, how)}." if how not in _SWITCHES or how in rows.switches else ""
+    return (
+        f"To know it: {rows.switches.get(how, how)}." if how not in _SWITCHES or how in rows.switches else ""
+    )

@@ -52,7 +52,10 @@ def _effect(rows: RunRows, row: Row) -> Sentence:
     if (whole(row, "times_executed") or 0) > 1 and key is not None:
         said.append(f"; executed {row['times_executed']} times under this key")
     said.append(".")
-    basis = Basis("effects", {"run_id": rows.run_id, "span_id": text_of(row, "span_id"), "tool_name": text_of(row, "tool_name")})
+    basis = Basis(
+        "effects",
+        {"run_id": rows.run_id, "span_id": text_of(row, "span_id"), "tool_name": text_of(row, "tool_name")},
+    )
     return Sentence("to_undo" if row["to_undo"] else "effect", said, [basis], step, rows.run_id)
 
 
@@ -84,7 +87,12 @@ def _silent(rows: RunRows, groups: list[Row]) -> Sentence:
 
 def _went(groups: list[Row]) -> str:
     """`2 calls: 1 ok, 1 failed`, or `1 call, which may have happened`."""
-    words = {"ok": "ok", "error": "failed, and may have happened", "incomplete": "may have happened", "unknown": "may have happened"}
+    words = {
+        "ok": "ok",
+        "error": "failed, and may have happened",
+        "incomplete": "may have happened",
+        "unknown": "may have happened",
+    }
     total = sum(whole(group, "calls") or 0 for group in groups)
     if len(groups) == 1:
         return f"{counted(total, 'call')}, {words[str(groups[0]['status'])]}"

@@ -1,6 +1,6 @@
 -- title: What a run's records leave in the dark
 -- params: run_id String
--- returns: one row: each layer of the view missing_layers
+-- returns: one row per run: each layer of the view missing_layers
 SELECT
     task_position,
     tool_outputs,

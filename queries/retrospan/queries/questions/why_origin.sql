@@ -1,6 +1,6 @@
 -- title: Where a value stands first in what the models of a run were given and answered
 -- params: run_id String, value String, most UInt32 (characters)
--- returns: at most one row: the message, which model call said or read it first, and its beginning from a little before the value
+-- returns: at most one row per run: the message, the model call that read or said it first, and what is around the value
 SELECT
     run_id,
     model_call,

@@ -1,7 +1,8 @@
 -- title: The runs of the same agent and service around a run, and how like its input theirs is
 -- params: run_id String, agent String ('' = none), service String ('' = none), input String, started_at DateTime64(9, 'UTC'), before UInt32, after UInt32
--- returns: one row per run, the nearest in time first: distance is 0 for an equal input, 1 for one that has nothing in common, NULL if one is not known
--- Inputs are compared by their first 2,000 characters.
+-- returns: one row per run, the nearest in time first, and the distance of its input
+-- A distance is 0 for an equal input, 1 where nothing is in common, NULL if one is not known; the first 2,000 characters
+-- are compared.
 SELECT
     run_id,
     started_at,
@@ -10,7 +11,11 @@ SELECT
     agent_version,
     service_version,
     is_before,
-    if(input = {input:String}, 0, ngramDistanceUTF8(substringUTF8(input, 1, 2000), substringUTF8({input:String}, 1, 2000))) AS distance
+    if(
+        input = {input:String},
+        0,
+        ngramDistanceUTF8(substringUTF8(input, 1, 2000), substringUTF8({input:String}, 1, 2000))
+    ) AS distance
 FROM
 (
     SELECT
@@ -31,7 +36,6 @@ FROM
         abs(toUnixTimestamp64Nano(started_at) - toUnixTimestamp64Nano({started_at:DateTime64(9, 'UTC')}))
     LIMIT greatest({before:UInt32}, {after:UInt32}) BY is_before
 )
-WHERE 1
 ORDER BY
     is_before DESC,
     if(is_before, -toUnixTimestamp64Nano(started_at), toUnixTimestamp64Nano(started_at))

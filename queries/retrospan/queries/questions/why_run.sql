@@ -1,6 +1,6 @@
 -- title: One run, as far as it matters to why it went as it did
 -- params: run_id String, most UInt32 (characters of a text; 0 = whole)
--- returns: one row: columns of the view runs, its texts cut; …_length counts the characters of the whole text
+-- returns: one row per run, some of the columns of the view runs, texts cut; …_length counts the characters of the whole
 SELECT
     run_id,
     origin_run_id,

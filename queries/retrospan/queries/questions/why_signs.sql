@@ -1,6 +1,6 @@
 -- title: How some runs failed, and where they repeated themselves
 -- params: run_ids Array(String)
--- returns: one row per run and sign: view (failures or loops), what it is of (an origin, or a tool), error_type, how often, which steps
+-- returns: one row per run and sign: view (failures or loops), the origin or the tool, error_type, how often, which steps
 SELECT
     'failures' AS view,
     run_id,

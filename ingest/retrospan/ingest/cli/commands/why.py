@@ -52,10 +52,18 @@ def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
     add("--against", metavar="RUN", help="compare with this run, instead of the last good one like it")
     add("--markdown", action="store_true", help="as Markdown")
-    add("--html", metavar="FILE", help="as one HTML file, without script and without network; - is standard output")
+    add(
+        "--html",
+        metavar="FILE",
+        help="as one HTML file, without script and without network; - is standard output",
+    )
     add("--full", action="store_true", help="every sentence, and every quotation in full")
     add(
-        "--most", type=number(500), default=CHARACTERS, metavar="N", help=f"at most N characters ({CHARACTERS:,})"
+        "--most",
+        type=number(500),
+        default=CHARACTERS,
+        metavar="N",
+        help=f"at most N characters ({CHARACTERS:,})",
     )
     add("--exit-code", action="store_true", help="exit 1 if something went wrong")
     add_output_flags(parser, pager=True)
@@ -67,7 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
     against = find_run(session, arguments.against) if arguments.against else None
     if arguments.sql:
-        return session.print_sql(*_gathering(session, find_run(session, arguments.run), against).of_every_run())
+        return session.print_sql(
+            *_gathering(session, find_run(session, arguments.run), against).of_every_run()
+        )
     rows = _rows(session, arguments.run, against)
     report = report_of(rows)
     code = 1 if arguments.exit_code and _has_problem(report) else 0
@@ -77,7 +87,11 @@ def run(arguments: argparse.Namespace) -> int:
     warn_if_incomplete(session, rows.run if isinstance(rows.run, dict) else None)
     most = None if arguments.full else arguments.most
     if arguments.html:
-        _write(session.screen, arguments.html, fitted(report, html_page, None if most is None else HTML_CHARACTERS))
+        _write(
+            session.screen,
+            arguments.html,
+            fitted(report, html_page, None if most is None else HTML_CHARACTERS),
+        )
     elif arguments.markdown:
         session.screen.data(fitted(report, markdown, most))
     else:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from retrospan.ingest.cli.client.collector_client import Row
+from retrospan.ingest.cli.client.collector_client import Parameter
 from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.ingest.why.baseline import AFTER, BEFORE, choose
@@ -13,6 +14,7 @@ from retrospan.ingest.why.culprit import culprit_of
 from retrospan.ingest.why.problems import notes_of, problems_of
 from retrospan.ingest.why.prompt import longest
 from retrospan.ingest.why.rows import Baseline, RunRows
+from retrospan.ingest.why.sentence import Row
 from retrospan.ingest.why.unknown import switches_wanted
 from retrospan.schemas.errors import NotFound
 
@@ -71,8 +73,8 @@ class Gathering:
     def _rows(self) -> int:
         return 1_000 if self.is_full else ROWS
 
-    def _ask(self, question: str, parameters: dict[str, object] | Asked) -> list[Row]:
-        asked = self.session.ask(question, **parameters)  # type: ignore[arg-type]
+    def _ask(self, question: str, parameters: Mapping[str, Parameter]) -> list[Row]:
+        asked = self.session.ask(question, **parameters)
         return [{name: _plain(value) for name, value in row.items()} for row in asked]
 
     def _peers(self, run: Row) -> Asked:
@@ -128,8 +130,7 @@ class Gathering:
         problems = problems_of(rows)
         culprit = culprit_of([*problems, *notes_of(rows)])
         if culprit is not None:
-            asked = {"run_id": self.run_id, "value": culprit.value, "most": 200}
-            found = self._ask("why_origin", asked)
+            found = self._ask("why_origin", {"run_id": self.run_id, "value": culprit.value, "most": 200})
             rows.origin = found[0] if found else None
         first = next((each.failure for each in problems if each.failure is not None), None)
         if longest(rows) is not None or (first is not None and first.get("class") == "architectural"):
