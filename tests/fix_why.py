@@ -65,7 +65,9 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     named = [str(case.params.get("name", "")) for case in cases if case is not None]
     frameworks = {name.partition("/")[0] for name in named if (EXPECTED / f"{name}.toml").exists()}
     directory = tmp_path_factory.mktemp("recorded")
-    with serving_recordings(directory, sorted(frameworks | {"openai-agents"})) as found:
+    with serving_recordings(
+        directory, sorted(frameworks | {"langgraph-openinference", "openai-agents"})
+    ) as found:
         yield found
 
 

@@ -1,4 +1,4 @@
-"""A warehouse that holds recordings, each framework a service of its own, behind the real SQL port.
+"""A warehouse that holds recordings, each framework a service of its own, and runs that were told, behind the SQL port.
 
 Prints its port and, as JSON, which runs came of which recording; ends when its input ends. A process of its own, because
 chDB opens one directory per process.
@@ -14,6 +14,8 @@ from pathlib import Path
 
 from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
 from spans import rows_of_recording
+from story import tell
+from why_scenes import why_scenes
 
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
@@ -58,6 +60,7 @@ def main() -> None:
         if not wanted or name in wanted or name.partition("/")[0] in wanted
     )
     write_rows(store, rows)
+    tell(store, *why_scenes())
     port = SqlPort(
         warehouse,
         Address("127.0.0.1", 0),

@@ -90,7 +90,7 @@ def _why(given: Arguments) -> list[str]:
     # So many that the marks before each line leave an answer of the usual size whole.
     most = given.get("max_characters", CHARACTERS) * 7 // 8
     flags = _flags(given, against="--against", full="--full")
-    return ["why", "--utc", "--no-pager", f"--most={max(most, 500)}", *flags, "--", given["run"]]
+    return ["why", "--utc", "--no-pager", f"--most={max(most, 1_000)}", *flags, "--", given["run"]]
 
 
 def _state(given: Arguments) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from retrospan.ingest.why.columns import counted, whole
+from retrospan.ingest.why.columns import counted, kin, text_of, whole
 from retrospan.ingest.why.rows import Baseline, RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value
 
@@ -46,43 +44,39 @@ def good_peers(rows: RunRows) -> list[Row]:
 
 def how_chosen(rows: RunRows, baseline: Baseline | None) -> Sentence:
     """Return what the run is compared with and why, or why with none."""
-    name, service = rows.run["agent_name"], rows.run["service_name"]
-    if baseline is not None:
-        said: list[str | Quote] = ["It is compared with run ", Quote(baseline.run_id), f", {baseline.how}"]
-        if baseline.is_chosen:
-            said.append(" (same agent, same service, no failed step, no loop)")
-        key: dict[str, Value] = {"run_id": baseline.run_id}
-        if baseline.is_chosen:
-            key |= {"outcome": "ok", "errors": 0, "agent_name": _text(name), "service_name": _text(service)}
-        return Sentence("baseline", [*said, "."], [Basis("runs", key)], None, baseline.run_id)
-    own = [Basis("runs", {"run_id": rows.run_id, "agent_name": _text(name), "service_name": _text(service)})]
-    good = good_peers(rows)
+    names = ("agent_name", "service_name")
+    known: dict[str, Value] = {name: text_of(rows.run, name) for name in names if rows.run[name] is not None}
+    if baseline is None:
+        why, more = _why_none(rows)
+        rests = [Basis("runs", {"run_id": rows.run_id, **known}), *more]
+        return Sentence(
+            "no_baseline", [f"It is compared with no other run: {why}."], rests, None, rows.run_id
+        )
+    said: list[str | Quote] = ["It is compared with run ", Quote(baseline.run_id), f", {baseline.how}"]
+    key: dict[str, Value] = {"run_id": baseline.run_id}
+    if baseline.is_chosen:
+        said.append(f" ({kin(rows.run)}, with no failed step and no loop)")
+        key |= {**known, "outcome": "ok", "errors": 0}
+    return Sentence("baseline", [*said, "."], [Basis("runs", key)], None, baseline.run_id)
+
+
+def _why_none(rows: RunRows) -> tuple[str, list[Basis]]:
+    """Return why no run is like it, and the rows that this rests on beside its own."""
+    good, own = good_peers(rows), kin(rows.run)
     if rows.run["input"] is None:
-        why = "its input is not on record, so no run can be told to be like it"
-    elif not rows.peers:
-        why = "no other run of the same agent and service is on record"
-    elif not good:
-        why = (
-            f"none of the {counted(len(rows.peers), 'run')} of the same agent and service around it went well"
-        )
-    else:
-        nearest = min((_distance(row) for row in good), default=1.0)
-        why = (
-            f"of the {counted(len(good), 'good run')} of the same agent and service around it none was asked the like "
-            f"(the nearest input is {nearest:.2f} away, {LIKE} counts as like)"
-        )
-        own += _of(good[:1])
-    return Sentence("no_baseline", [f"It is compared with no other run: {why}."], own, None, rows.run_id)
-
-
-def _of(peers: Sequence[Row]) -> list[Basis]:
-    return [Basis("runs", {"run_id": str(row["run_id"]), "outcome": "ok"}) for row in peers]
+        return "its input is not on record, so no run can be told to be like it", []
+    if not rows.peers:
+        return f"no other run {own} is on record", []
+    if not good:
+        return f"none of the {counted(len(rows.peers), 'run')} {own} around it went well", []
+    nearest = min((_distance(row) for row in good), default=1.0)
+    why = (
+        f"of the {counted(len(good), 'good run')} {own} around it none was asked the like "
+        f"(the nearest input is {nearest:.2f} away, {LIKE} counts as like)"
+    )
+    return why, [Basis("runs", {"run_id": str(row["run_id"]), "outcome": "ok"}) for row in good[:1]]
 
 
 def _distance(row: Row) -> float:
     value = row["distance"]
     return float(value) if isinstance(value, int | float) else 1.0
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

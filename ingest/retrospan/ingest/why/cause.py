@@ -25,6 +25,9 @@ def cause(rows: RunRows, problems: Sequence[Problem]) -> Iterator[Sentence]:
         yield from _of_failure(rows, first, problems)
     elif first.kind == "loop":
         yield from _of_loop(rows, first, problems)
+    elif first.kind == "broke_off" and rows.run["ended_by"] is None:
+        basis = Basis("runs", {"run_id": rows.run_id, "ended_by": None})
+        yield Sentence("end_unknown", ["What ended it is not on record."], [basis], None, rows.run_id)
     yield from _end(rows, first, problems)
 
 

@@ -21,6 +21,14 @@ def quote_of(row: Row, name: str, length: str | None = None) -> Quote | None:
     return None if value is None else Quote(value, None if length is None else whole(row, length))
 
 
+def kin(run: Row) -> str:
+    """Return what a run has in common with those that it is seen beside: what is on record of agent and service."""
+    known = [
+        word for word, name in (("agent", "agent_name"), ("service", "service_name")) if run[name] is not None
+    ]
+    return f"of the same {' and '.join(known)}" if known else "of any agent and service"
+
+
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 run`, `1,204 runs`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +15,8 @@ from retrospan.ingest.why.sentence import Basis, Quote, Sentence, Value
 
 #: A shorter text stands in too many places to be traced; a longer one is not one value.
 _SHORTEST, _LONGEST = 3, 200
+#: So many values of a call's arguments are looked at.
+_MOST_VALUES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,16 @@ class Culprit:
     ordinal: int
     step: int | None
     how: str
+
+    @property
+    def written(self) -> str:
+        """Return it as it stands in a message, which is JSON."""
+        return json.dumps(self.value, ensure_ascii=False)[1:-1]
+
+    @property
+    def pattern(self) -> str:
+        """Return what finds it where no letter or digit goes on, for the engine's regular expressions."""
+        return rf"(?:^|[^\pL\pN]){re.escape(self.written)}(?:$|[^\pL\pN])"
 
 
 def culprit_of(problems: Sequence[Problem]) -> Culprit | None:
@@ -37,7 +51,7 @@ def culprit_of(problems: Sequence[Problem]) -> Culprit | None:
         error = " ".join(
             text_of(row, name) or "" for row, name in ((failure, "error_message"), (call, "result"))
         )
-        named = [(path, value) for path, value in values if value in error]
+        named = [(path, value) for path, value in values if _names(error, value)]
         found, how = (
             named[:1],
             "the error names it" if problem.kind == "failure" else "what came back names it",
@@ -70,8 +84,8 @@ def origin(rows: RunRows, culprit: Culprit | None, problems: Sequence[Problem]) 
     said.append(f" in the arguments of {where}: {culprit.how}.")
     yield Sentence("value", said, [basis], culprit.step, rows.run_id)
     if rows.origin is None:
-        none = Basis("messages", {"run_id": rows.run_id}, is_there=False, contains=culprit.value)
-        said = [Quote(culprit.value), " stands in no message on record: where it came from is not known."]
+        none = Basis("messages", {"run_id": rows.run_id}, is_there=False, contains=culprit.written)
+        said = [Quote(culprit.value), " is found in no message on record: where it came from is not known."]
         yield Sentence("origin_unknown", said, [none], None, rows.run_id)
         return
     yield _origin(rows, culprit)
@@ -94,7 +108,7 @@ def _origin(rows: RunRows, culprit: Culprit) -> Sentence:
         "direction": str(found["direction"]),
         "position": whole(found, "position"),
     }
-    basis = Basis("messages", key, contains=culprit.value)
+    basis = Basis("messages", key, contains=culprit.written)
     return Sentence("origin", [Quote(culprit.value), said], [basis], None, rows.run_id)
 
 
@@ -106,14 +120,22 @@ def _values(arguments: str | None) -> Iterator[tuple[str, str]]:
         found: object = json.loads(arguments)
     except (ValueError, RecursionError):
         return
-    stack: list[tuple[str, object]] = [("", found)]
-    while stack:
-        path, value = stack.pop(0)
+    waiting = deque[tuple[str, object]]([("", found)])
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            return
+        path, value = waiting.popleft()
         if isinstance(value, dict):
-            stack = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()] + stack
+            inside = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
+            waiting.extendleft(reversed(inside))
         elif isinstance(value, list):
-            stack = [(f"{path}[{place}]", each) for place, each in enumerate(value)] + stack
+            waiting.extendleft(reversed([(f"{path}[{place}]", each) for place, each in enumerate(value)]))
         elif not isinstance(value, bool) and value is not None:
             text = value if isinstance(value, str) else json.dumps(value)
             if _SHORTEST <= len(text) <= _LONGEST:
                 yield path, text
+
+
+def _names(error: str, value: str) -> bool:
+    """Return whether an error holds a value, and not only as a part of a longer word."""
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", error) is not None

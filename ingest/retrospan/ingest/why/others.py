@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.why.baseline import AFTER, BEFORE
-from retrospan.ingest.why.columns import counted, text_of
+from retrospan.ingest.why.columns import counted, kin, text_of
 from retrospan.ingest.why.problems import Problem
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value
@@ -22,9 +22,8 @@ def others(rows: RunRows, problems: Sequence[Problem]) -> Iterator[Sentence]:
     what, signs = _named(own), _same(rows, own)
     before = [row for row in rows.peers if row["is_before"]]
     after = [row for row in rows.peers if not row["is_before"]]
-    around = (
-        f"{counted(len(before), 'run')} before it and {len(after):,} after it of the same agent and service"
-        + (", the nearest in time" if len(before) >= BEFORE or len(after) >= AFTER else "")
+    around = f"{counted(len(before), 'run')} before it and {len(after):,} after it {kin(rows.run)}" + (
+        ", the nearest in time" if len(before) >= BEFORE or len(after) >= AFTER else ""
     )
     if not signs:
         rests = [_basis(own)]
@@ -33,7 +32,7 @@ def others(rows: RunRows, problems: Sequence[Problem]) -> Iterator[Sentence]:
             rests += [Basis(str(own["view"]), _key(own, run_id), is_there=False) for run_id in nearest]
         said: list[str | Quote] = ["None of the ", around, " shows the same: ", *what, "."]
         if not rows.peers:
-            said = ["No other run of the same agent and service is on record."]
+            said = [f"No other run {kin(rows.run)} is on record."]
             rests = [Basis("runs", {"run_id": rows.run_id})]
         yield Sentence("alone", said, rests, None, rows.run_id)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from retrospan.ingest.why.cause import cause
 from retrospan.ingest.why.columns import counted, quote_of, text_of, whole
@@ -58,8 +59,8 @@ def _run(rows: RunRows) -> Iterator[Sentence]:
         ("agent_version", " "),
         ("service_name", " in service "),
     ):
-        if (quote := quote_of(run, name)) is not None:
-            said += [before, quote]
+        if (named := quote_of(run, name)) is not None:
+            said += [before, named]
     took = run["duration_ms"]
     ended = "" if not isinstance(took, int | float) else f" and took {took / 1000:,.1f} s"
     said.append(
@@ -103,13 +104,13 @@ def _went_wrong(rows: RunRows, problems: Sequence[Problem], notes: Sequence[Prob
 
 
 def _next(rows: RunRows, problems: Sequence[Problem]) -> list[str]:
-    run_id = rows.run_id
+    run_id = quote(rows.run_id)
     step = problems[0].sentence.step if problems else None
     commands = [f"retrospan show {run_id}" + (f"/{step} --full" if step is not None else "")]
     if step is not None:
         commands.append(f"retrospan trace {run_id}/{step}")
     if rows.baseline is not None:
-        commands.append(f"retrospan diff {rows.baseline.run_id} {run_id}")
+        commands.append(f"retrospan diff {quote(rows.baseline.run_id)} {run_id}")
     if rows.missing is not None and any(rows.missing.values()):
         commands.append(f"retrospan doctor --run {run_id}")
     return commands

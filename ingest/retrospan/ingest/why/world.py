@@ -16,6 +16,10 @@ def world(rows: RunRows) -> Iterator[Sentence]:
     """Yield what is to be undone, then what was changed, then what is not known of either."""
     for row in rows.effects:
         yield _effect(rows, row)
+    total = whole(rows.effects[0], "total") or 0 if rows.effects else 0
+    if total > len(rows.effects):
+        said = f"Of {total:,} effects {len(rows.effects):,} are told here, those to be undone first."
+        yield Sentence("more", [said], [Basis("effects", {"run_id": rows.run_id})], None, rows.run_id)
     silent = [group for group in rows.groups("status") if group["effect"] is None and group["status"] in _RAN]
     # A call whose effect another span states is among the effects.
     told = {row["tool_call"] for row in rows.effects if row["tool_call"] is not None}
@@ -81,7 +85,8 @@ def _silent(rows: RunRows, groups: list[Row]) -> Sentence:
             )
             for group in own
         ]
-    said.append(".")
+    more = max((whole(group, "groups") or 0 for group in groups), default=0) - len(rows.groups("status"))
+    said.append(f", and {counted(more, 'more kind')} of calls." if more > 0 else ".")
     return Sentence("effects_not_stated", said, rests, None, rows.run_id)
 
 

@@ -1,18 +1,18 @@
 -- title: Where a value stands first in what the models of a run were given and answered
--- params: run_id String, value String, most UInt32 (characters)
--- returns: at most one row per run: the message, the model call that read or said it first, and what is around the value
+-- params: run_id String, value String (as JSON has it), pattern String (a regular expression that finds it as a word)
+-- returns: at most one row per run: the message, and the model call that read or said it first
 SELECT
     run_id,
     model_call,
     direction,
     position,
     role,
-    message_hash,
-    substringUTF8(content, greatest(1, positionUTF8(content, {value:String}) - 80), {most:UInt32}) AS around
+    message_hash
 FROM messages
 WHERE run_id = {run_id:String}
     AND new_in_call
     AND position(content, {value:String}) > 0
+    AND match(content, {pattern:String})
 ORDER BY
     model_call,
     direction,

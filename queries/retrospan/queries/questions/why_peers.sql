@@ -1,5 +1,5 @@
 -- title: The runs of the same agent and service around a run, and how like its input theirs is
--- params: run_id String, agent String ('' = none), service String ('' = none), input String, started_at DateTime64(9, 'UTC'), before UInt32, after UInt32
+-- params: run_id String, agent String ('' = any), service String ('' = any), input String, started_at DateTime64(9, 'UTC'), before UInt32, after UInt32
 -- returns: one row per run, the nearest in time first, and the distance of its input
 -- A distance is 0 for an equal input, 1 where nothing is in common, NULL if one is not known; the first 2,000 characters
 -- are compared.
@@ -28,8 +28,8 @@ FROM
         input,
         started_at <= {started_at:DateTime64(9, 'UTC')} AS is_before
     FROM runs
-    WHERE ifNull(agent_name, '') = {agent:String}
-        AND ifNull(service_name, '') = {service:String}
+    WHERE ({agent:String} = '' OR agent_name = {agent:String})
+        AND ({service:String} = '' OR service_name = {service:String})
         AND run_id != {run_id:String}
     ORDER BY
         is_before,

@@ -1,6 +1,6 @@
 -- title: Which tools a run called, how that went, which calls were made again, and which came back alike
 -- params: run_id String, rows UInt32 (of each kind)
--- returns: one row per group of calls of a tool: kind says what they have in common (status and effect; arguments; result)
+-- returns: one row per group of calls of a tool: kind says what is in common; groups, how many there are
 -- Steps are NULL where the tool has no spans. In a row: no other tool call stands between the first and the last.
 SELECT
     kind,
@@ -20,7 +20,8 @@ SELECT
     countIf(isNull(result_hash)) AS results_unknown,
     countIf(own_status = 'error') AS failed,
     argMin(ordinal, -result_length) AS longest_ordinal,
-    max(result_length) AS longest_result
+    max(result_length) AS longest_result,
+    count() OVER (PARTITION BY kind) AS groups
 FROM
 (
     SELECT

@@ -60,7 +60,7 @@ def add_arguments(parser: Parser) -> None:
     add("--full", action="store_true", help="every sentence, and every quotation in full")
     add(
         "--most",
-        type=number(500),
+        type=number(1_000),
         default=CHARACTERS,
         metavar="N",
         help=f"at most N characters ({CHARACTERS:,})",
@@ -139,7 +139,9 @@ def _show(session: Session, report: Report, most: int | None) -> None:
         shown[:] = [(kind, safe(line)) for kind, line in lines(shorter, quotation)]
         return "".join(f"{line}\n" for _, line in shown)
 
-    fitted(report, write, most)
+    text = fitted(report, write, most)
+    if len(text) < sum(len(line) + 1 for _, line in shown):
+        shown[:] = [("sentence", line) for line in text.splitlines()]
     with session.screen.paged():
         for kind, line in shown:
             indent = "    " if kind == "sentence" else ""

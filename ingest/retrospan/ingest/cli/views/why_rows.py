@@ -43,7 +43,8 @@ class Gathering:
             self._ask(*asked) for asked in self.of_every_run()[1:6]
         )
         rows.context, rows.missing = context, missing[0] if missing else None
-        rows.peers = self._ask(*self._peers(rows.run))
+        if rows.run["agent_name"] is not None or rows.run["service_name"] is not None:
+            rows.peers = self._ask(*self._peers(rows.run))
         self._touched(rows)
         ids = [self.run_id, *(str(row["run_id"]) for row in rows.peers)]
         rows.signs = self._ask("why_signs", {"run_ids": ids})
@@ -130,7 +131,10 @@ class Gathering:
         problems = problems_of(rows)
         culprit = culprit_of([*problems, *notes_of(rows)])
         if culprit is not None:
-            found = self._ask("why_origin", {"run_id": self.run_id, "value": culprit.value, "most": 200})
+            found = self._ask(
+                "why_origin",
+                {"run_id": self.run_id, "value": culprit.written, "pattern": culprit.pattern},
+            )
             rows.origin = found[0] if found else None
         first = next((each.failure for each in problems if each.failure is not None), None)
         if longest(rows) is not None or (first is not None and first.get("class") == "architectural"):
