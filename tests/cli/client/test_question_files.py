@@ -17,6 +17,7 @@ VALUES: dict[str, Parameter] = {
     "after": 10,
     "before": 10,
     "input": "Find the refund policy.",
+    "input_hash": "x",
     "ordinals": [1],
     "service": "shop",
     "started_at": "2026-09-21 14:00:09.000000000",

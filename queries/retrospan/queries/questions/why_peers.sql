@@ -1,5 +1,5 @@
 -- title: The runs of the same agent and service around a run, and how like its input theirs is
--- params: run_id String, agent String ('' = any), service String ('' = any), input String, started_at DateTime64(9, 'UTC'), before UInt32, after UInt32
+-- params: run_id String, agent String ('' = any), service String ('' = any), input String (its beginning), input_hash String, started_at DateTime64(9, 'UTC'), before UInt32, after UInt32
 -- returns: one row per run, the nearest in time first, and the distance of its input
 -- A distance is 0 for an equal input, 1 where nothing is in common, NULL if one is not known; the first 2,000 characters
 -- are compared.
@@ -12,9 +12,9 @@ SELECT
     service_version,
     is_before,
     if(
-        input = {input:String},
+        lower(hex(sipHash128(input))) = {input_hash:String},
         0,
-        ngramDistanceUTF8(substringUTF8(input, 1, 2000), substringUTF8({input:String}, 1, 2000))
+        greatest(ngramDistanceUTF8(substringUTF8(input, 1, 2000), {input:String}), 0.001)
     ) AS distance
 FROM
 (

@@ -19,6 +19,7 @@ SELECT
     ended_by,
     if({most:UInt32} = 0, r.input, substringUTF8(r.input, 1, {most:UInt32})) AS input,
     lengthUTF8(r.input) AS input_length,
+    lower(hex(sipHash128(r.input))) AS input_hash,
     if({most:UInt32} = 0, r.output, substringUTF8(r.output, 1, {most:UInt32})) AS output,
     lengthUTF8(r.output) AS output_length,
     steps,

@@ -20,6 +20,8 @@ from retrospan.schemas.errors import NotFound
 
 #: Characters fetched of a long text, and rows of each kind.
 TEXT, ROWS = 4_000, 20
+#: Characters of an input that tell how like it is to another; that it is equal its hash tells.
+COMPARED = 2_000
 
 
 @dataclass(slots=True)
@@ -86,7 +88,8 @@ class Gathering:
                 "run_id": self.run_id,
                 "agent": str(run["agent_name"] or ""),
                 "service": str(run["service_name"] or ""),
-                "input": str(run["input"] or ""),
+                "input": str(run["input"] or "")[:COMPARED],
+                "input_hash": str(run["input_hash"] or ""),
                 "started_at": started.replace("T", " ").rstrip("Z"),
                 "before": BEFORE,
                 "after": AFTER,
