@@ -35,6 +35,7 @@ VALUES: dict[str, Parameter] = {
     "depth": 4,
     "direction": "up",
     "entity_id": "C-1042",
+    "expression": "refund",
     "escaped": ["refund"],
     "exact": 0,
     "entity_type": "record",

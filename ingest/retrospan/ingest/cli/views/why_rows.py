@@ -136,7 +136,7 @@ class Gathering:
         if culprit is not None:
             found = self._ask(
                 "why_origin",
-                {"run_id": self.run_id, "value": culprit.written, "pattern": culprit.pattern},
+                {"run_id": self.run_id, "value": culprit.written, "expression": culprit.pattern},
             )
             rows.origin = found[0] if found else None
         first = next((each.failure for each in problems if each.failure is not None), None)
