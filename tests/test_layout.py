@@ -74,9 +74,10 @@ FOLDERS = {
         "otlp",
         "rules",
         "warehouse",
+        "why",
     },
     "cli/terminal": set[str](),
-    "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize"},
+    "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize", "why"},
     "demo": {"cli", "cli/client", "cli/terminal"},
     "doctor": {"access", "load", "log", "status", "warehouse"},
     "http": {"access"},
@@ -171,6 +172,7 @@ FOLDERS = {
     },
     "verify/sql": set[str](),
     "warehouse": set[str](),
+    "why": set[str](),
 }
 HEAVY = {
     "chdb",

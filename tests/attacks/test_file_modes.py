@@ -72,6 +72,7 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
     return {
         "runs": [["runs"]],
         "show": [["show", run]],
+        "why": [["why", run], ["why", run, "--html", str(tmp_path / "why.html")]],
         "state": [["state", run]],
         "entity": [["entity", "config/none"]],
         "trace": [["trace", run]],

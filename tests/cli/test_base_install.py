@@ -18,6 +18,7 @@ TOP = Path(__file__).resolve().parents[2]
 ASKS_THE_COLLECTOR: Mapping[str, list[str]] = {
     "runs": [],
     "show": ["last"],
+    "why": ["last"],
     "state": ["last"],
     "entity": ["record/C-1042"],
     "trace": [REFUND],

@@ -28,7 +28,7 @@ def test_the_sdk_for_javascript_is_answered(scene: Scene) -> None:
     assert {name: json.loads(got) for name, got in found.items()} == {
         "the server": "retrospan",
         "instructions": True,
-        "tools": ["runs", "show", "state", "diff", "trace", "entity", "sql"],
+        "tools": ["runs", "why", "show", "state", "diff", "trace", "entity", "sql"],
         "the list is short": True,
         "a count": f'| "n"\n| {scene.facts["runs"]}',
         "a value": '| "a"\n| "it\'s"',

@@ -36,7 +36,8 @@ def asked(collector: str, ask: Callable[[Client], Awaitable[Any]]) -> Any:
 
 def test_the_list_of_tools_is_short(collector: str) -> None:
     found = asked(collector, lambda client: client.list_tools())
-    assert [tool.name for tool in found.tools] == ["runs", "show", "state", "diff", "trace", "entity", "sql"]
+    names = ["runs", "why", "show", "state", "diff", "trace", "entity", "sql"]
+    assert [tool.name for tool in found.tools] == names
     assert all(tool.annotations.read_only_hint for tool in found.tools)
     assert len(found.model_dump_json(exclude_none=True, by_alias=True)) < 6_000
 
@@ -44,6 +45,8 @@ def test_the_list_of_tools_is_short(collector: str) -> None:
 def test_each_tool_says_what_its_command_says(collector: str) -> None:
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("runs", {"limit": 50}, REFUND[:8]),
+        ("why", {"run": LOOP}, "4 times in a row with equal arguments"),
+        ("why", {"run": LOOP, "against": REFUND, "full": True}, f"“{REFUND}”, which --against names"),
         ("show", {"run": REFUND}, REFUND[:8]),
         ("show", {"run": REFUND, "step": 1, "full": True}, f"{REFUND[:8]}/1"),
         ("state", {"run": REFUND}, "SINCE"),
@@ -87,8 +90,18 @@ def test_a_long_answer_is_cut_and_goes_on_where_it_says(collector: str) -> None:
     assert [row["n"] for row in rows] == list(range(500))
 
 
-def test_text_that_gives_orders_stays_quoted(collector: str) -> None:
-    text = text_of(asked(collector, lambda client: client.call_tool("show", {"run": HOSTILE, "full": True})))
+def test_why_fits_into_one_answer(collector: str) -> None:
+    async def ask(client: Client) -> list[str]:
+        given = [{"run": run} for run in (REFUND, LOOP, HOSTILE)]
+        return [text_of(await client.call_tool("why", each)) for each in given]
+
+    for text in asked(collector, ask):
+        assert len(text) <= 8_000 and "[lines " not in text and "What is not known" in text
+
+
+@pytest.mark.parametrize("tool", ["show", "why"])
+def test_text_that_gives_orders_stays_quoted(collector: str, tool: str) -> None:
+    text = text_of(asked(collector, lambda client: client.call_tool(tool, {"run": HOSTILE, "full": True})))
     assert all(line.startswith(("| ", "|+ ", "|! ", "[lines ")) for line in text.splitlines())
     assert "\x1b" not in text
 
@@ -96,7 +109,7 @@ def test_text_that_gives_orders_stays_quoted(collector: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("shows", {}, "There is no tool 'shows'. Tools: runs, show"),
+        ("shows", {}, "There is no tool 'shows'. Tools: runs, why, show"),
         ("show", {}, "'run' is a required property"),
         ("show", {"run": 7}, "run: 7 is not of type 'string'"),
         ("show", {"run": REFUND, "step": "two"}, "step: 'two' is not of type 'integer'"),
@@ -122,7 +135,7 @@ def test_what_cannot_be_answered_is_an_error_that_says_why(
 def test_over_http_a_client_of_no_sdk_is_answered(collector: str) -> None:
     with over_http(collector) as url:
         listed = posted(url, "tools/list", {})
-        assert len(listed["result"]["tools"]) == 7
+        assert len(listed["result"]["tools"]) == 8
         called = posted(url, "tools/call", {"name": "show", "arguments": {"run": REFUND}})
         assert called["result"]["content"][0]["text"].startswith("| ")
 

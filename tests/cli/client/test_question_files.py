@@ -14,6 +14,14 @@ from retrospan.schemas.literals import literal
 
 NAMES = sorted(path.stem for path in Path(folder()).glob("*.sql"))
 VALUES: dict[str, Parameter] = {
+    "after": 10,
+    "before": 10,
+    "input": "Find the refund policy.",
+    "input_hash": "x",
+    "ordinals": [1],
+    "service": "shop",
+    "started_at": "2026-09-21 14:00:09.000000000",
+    "value": "refund",
     "a": "7f3e91d0a4b34da6a3ce929d0e0e4736",
     "agent": "",
     "at": "",
@@ -33,6 +41,7 @@ VALUES: dict[str, Parameter] = {
     "depth": 4,
     "direction": "up",
     "entity_id": "C-1042",
+    "expression": "refund",
     "escaped": ["refund"],
     "exact": 0,
     "entity_type": "record",
@@ -119,6 +128,12 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
         "show_logs",
         "spans_of_traces",
         "tool_calls_for_rules",
+        "why_context",
+        "why_effects",
+        "why_failures",
+        "why_peers",
+        "why_stale",
+        "why_touched",
     )
     returned = text_of(name).splitlines()[2]
     assert all(

@@ -24,6 +24,7 @@ COMMANDS = {
     "serve": Command(COLLECT, "run the collector: receive OTLP, keep every span, answer questions"),
     "demo": Command(COLLECT, "replay recorded agent runs into a temporary collector, and ask what happened"),
     "runs": Command(ASK, "list runs, newest first"),
+    "why": Command(ASK, "what went wrong first in a run, its cause, and what is to be undone"),
     "show": Command(ASK, "what a run did, step by step; or one step with its full input and output"),
     "state": Command(ASK, "what the agent knew when a step began, at a time, or at the end"),
     "entity": Command(ASK, "what changed on an entity and who changed it, or its state at a time"),

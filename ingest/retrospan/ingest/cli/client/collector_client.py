@@ -25,7 +25,7 @@ DEFAULT_URL = "http://127.0.0.1:8123"
 ROWS_FORMAT = "JSONCompactEachRowWithNamesAndTypes"
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 900.0
-Parameter = str | int | Sequence[str]
+Parameter = str | int | Sequence[str] | Sequence[int]
 #: A row by column name. Times in UTC are `Moment`, 64-bit integers int, unknown values None.
 Row = dict[str, object]
 

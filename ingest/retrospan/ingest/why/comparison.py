@@ -1,0 +1,99 @@
+"""Where a run leaves the way of the good run that it is compared with, and what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retrospan.ingest.why.baseline import how_chosen
+from retrospan.ingest.why.columns import text_of, whole
+from retrospan.ingest.why.rows import Baseline, RunRows
+from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
+
+#: What each cause of `run_divergence` means.
+CAUSES = {
+    "input": "what the user asked, or the state it began in, differs",
+    "code": "another version of the agent or the service",
+    "model": "another model, or other parameters of the request",
+    "prompt": "other instructions, or other definitions of tools",
+    "tool_result": "an equal call gave another result",
+    "sampling": "the same request, and another answer of the model",
+    "order": "the same calls in another order",
+    "patch": "what the fork changed",
+    "unknown": "what is on record does not show it",
+}
+
+
+def parting(rows: RunRows) -> Sentence | None:
+    """Return where and why the run left the way of the good one; None where it did not, or was asked something else."""
+    row = rows.divergence
+    if row is None or row["identical"] or not row["cause"] or row["cause"] == "input":
+        return None
+    if row["step_a"] is None and row["step_b"] is None:
+        return None
+    return _parting(rows, row)
+
+
+def comparison(rows: RunRows) -> Iterator[Sentence]:
+    """Yield what the run is compared with, and what the comparison says but for where they part."""
+    yield how_chosen(rows, rows.baseline)
+    row, baseline = rows.divergence, rows.baseline
+    if baseline is None:
+        return
+    if not baseline.is_equal:
+        said = "It was not asked the same, so their steps are not compared here; retrospan diff does."
+        rests = [Basis("runs", {"run_id": run_id}) for run_id in (rows.run_id, baseline.run_id)]
+        yield Sentence("not_compared", [said], rests, None, rows.run_id)
+        return
+    if row is None:
+        said = "Nothing is known of how they differ: one of them was deleted, or is being interpreted again."
+        yield Sentence(
+            "compared", [said], [Basis("run_divergence", {}, _given(rows, baseline), is_there=False)]
+        )
+        return
+    basis = Basis("run_divergence", {"cause": text_of(row, "cause")}, _given(rows, baseline))
+    if row["identical"]:
+        yield Sentence("compared", ["It did the same as that run, step by step."], [basis], None, rows.run_id)
+    elif row["cause"] == "input":
+        said = (
+            f"They part from the start: {CAUSES['input']}. What follows from that is not counted as a fault."
+        )
+        yield Sentence("compared", [said], [basis], whole(row, "step_b"), rows.run_id)
+    elif parting(rows) is None:  # else it is among what went wrong, or stands out
+        how = {
+            "a": "It did the same as that run, and went on from where that one stops.",
+            "b": "It did the same as that run as far as it goes, and stops where that one goes on.",
+        }
+        said = how.get(str(row["prefix"]), "No step of them is on record as different.")
+        yield Sentence("compared", [said], [basis], None, rows.run_id)
+
+
+def _given(rows: RunRows, baseline: Baseline) -> dict[str, str]:
+    return {"a": baseline.run_id, "b": rows.run_id}
+
+
+def _parting(rows: RunRows, row: Row) -> Sentence:
+    assert rows.baseline is not None, "what was compared has a baseline"
+    cause, step, other = str(row["cause"]), whole(row, "step_b"), whole(row, "step_a")
+    where = f"step {step}" if step is not None else "its end"
+    there = f"step {other}" if other is not None else "nothing"
+    said: list[str | Quote] = [
+        f"At {where} it did something else than the good run ",
+        Quote(rows.baseline.run_id),
+        f" at its {there}: {row['aspect'] or 'the step'} differs"
+        if other is not None
+        else ", which had stopped",
+    ]
+    ours, theirs = text_of(row, "value_b"), text_of(row, "value_a")
+    if ours is not None or theirs is not None:
+        said += [", ", _value(ours), " instead of ", _value(theirs)]
+    said.append(f". Cause: {cause}, {CAUSES.get(cause, 'see docs/semantics.md')}.")
+    basis = Basis(
+        "run_divergence",
+        {"cause": cause, "step_a": other, "step_b": step},
+        _given(rows, rows.baseline),
+    )
+    return Sentence("divergence", said, [basis], step, rows.run_id)
+
+
+def _value(text: str | None) -> str | Quote:
+    return "nothing" if text is None else Quote(text)
