@@ -51,29 +51,29 @@ def descends(story: Story, kind: str, parent: str, **said: object) -> Story:
 
 
 @pytest.mark.long
-def test_one_more_call_at_the_start_leaves_the_rest_recognised(views: EmbeddedStore, ask: Ask) -> None:
+def test_one_more_call_at_the_start_leaves_the_rest_recognised(views: EmbeddedStore, ask_both: Ask) -> None:
     searching("a", "xyz").tell(views)
     searching("b", "wxyz").tell(views)
-    assert diff(ask) == [
+    assert diff(ask_both) == [
         (None, 1, "only_b", "answer", ""),
         (None, 2, "only_b", "tool", ""),
         (1, 3, "changed", "prompt", "messages"),
         *((n, n + 2, "same", "", "") for n in range(2, 8)),
     ]
-    found = divergence(ask)
+    found = divergence(ask_both)
     # Both were asked the same, and answered otherwise.
     assert (found["cause"], found["aspect"], found["step_a"], found["step_b"]) == ("sampling", "answer", 1, 1)
     assert (found["value_a"], found["value_b"]) == ('search({"q":"x"})', 'search({"q":"w"})')
 
 
 @pytest.mark.long
-def test_a_removed_call_and_a_moved_one(views: EmbeddedStore, ask: Ask) -> None:
+def test_a_removed_call_and_a_moved_one(views: EmbeddedStore, ask_both: Ask) -> None:
     for run_id, order in (("a", "uvwxyz"), ("b", "vwyzx")):
         story = Story(run_id)
         for query in order:
             story.tool("search", {"q": query}, f"found {query}", heard=False)
         story.tell(views)
-    assert diff(ask) == [
+    assert diff(ask_both) == [
         (1, None, "only_a", "tool", ""),
         (2, 1, "same", "", ""),
         (3, 2, "same", "", ""),
@@ -84,7 +84,7 @@ def test_a_removed_call_and_a_moved_one(views: EmbeddedStore, ask: Ask) -> None:
 
 
 @pytest.mark.long
-def test_ids_in_texts_are_no_difference(views: EmbeddedStore, ask: Ask) -> None:
+def test_ids_in_texts_are_no_difference(views: EmbeddedStore, ask_both: Ask) -> None:
     for run_id, number in (
         ("a", "123e4567-e89b-42d3-a456-426614174000"),
         ("b", "00112233-4455-6677-8899-aabbccddeeff"),
@@ -97,16 +97,16 @@ def test_ids_in_texts_are_no_difference(views: EmbeddedStore, ask: Ask) -> None:
         story.model(text("assistant", f"done, see call_{number.replace('-', '')}"), system=system)
         story.state(1, session=[number], city="Oslo")
         story.tell(views)
-    assert diff(ask) == [(n, n, "same", "", "") for n in (1, 2, 3)]
-    assert divergence(ask)["identical"] is True
+    assert diff(ask_both) == [(n, n, "same", "", "") for n in (1, 2, 3)]
+    assert divergence(ask_both)["identical"] is True
     other = searching("c", "x", answer="ticket 4711")
     other.tell(views)
     searching("d", "x", answer="ticket 4712").tell(views)
-    assert divergence(ask, "c", "d")["cause"] == "sampling"  # a number that people use is what was said
+    assert divergence(ask_both, "c", "d")["cause"] == "sampling"  # a number that people use is what was said
 
 
 @pytest.mark.long
-def test_a_fork_is_compared_from_where_it_was_forked(views: EmbeddedStore, ask: Ask) -> None:
+def test_a_fork_is_compared_from_where_it_was_forked(views: EmbeddedStore, ask_both: Ask) -> None:
     searching("a", "xy").tell(views)
     fork = Story("b")
     fork.hear(text("user", "look it up"))
@@ -115,23 +115,23 @@ def test_a_fork_is_compared_from_where_it_was_forked(views: EmbeddedStore, ask: 
     fork.model(text("assistant", "there is none"))
     patch = {attributes.FORK_STEP: 2, attributes.FORK_PATCH: '{"result":"found nothing"}'}
     descends(fork, "forks", "a", **patch).tell(views)
-    assert diff(ask)[:3] == [
+    assert diff(ask_both)[:3] == [
         (1, None, "same", "", "inherited"),
         (2, 1, "changed", "result", ""),
         (3, 2, "changed", "answer", ""),
     ]
-    found = divergence(ask)
+    found = divergence(ask_both)
     assert (found["cause"], found["step_a"], found["step_b"]) == ("patch", 2, 1)
     assert (found["value_a"], found["value_b"]) == ("found x", '{"result":"found nothing"}')
-    found = divergence(ask, "b", "a")
+    found = divergence(ask_both, "b", "a")
     assert (found["cause"], found["value_a"], found["identical"]) == (
         "patch", '{"result":"found nothing"}', False,
     )  # fmt: skip
-    assert diff(ask, "b", "a")[0] == (None, 1, "same", "", "inherited")
+    assert diff(ask_both, "b", "a")[0] == (None, 1, "same", "", "inherited")
 
 
 @pytest.mark.long
-def test_a_resumed_run_goes_on_from_where_it_resumed(views: EmbeddedStore, ask: Ask) -> None:
+def test_a_resumed_run_goes_on_from_where_it_resumed(views: EmbeddedStore, ask_both: Ask) -> None:
     first = searching("a", "xy")
     first.acts, first.has_root = first.acts[:3], False
     first.tell(views)
@@ -140,9 +140,9 @@ def test_a_resumed_run_goes_on_from_where_it_resumed(views: EmbeddedStore, ask: 
     second.history += searching("b", "xy").history[1:-1]
     second.model(text("assistant", "done"))
     descends(second, "resumes", "a").tell(views)
-    assert diff(ask) == [
+    assert diff(ask_both) == [
         *((n, None, "same", "", "inherited") for n in (1, 2, 3)),
         (None, 1, "only_b", "answer", ""),
     ]
-    found = divergence(ask)
+    found = divergence(ask_both)
     assert (found["prefix"], found["cause"]) == ("a", "")

@@ -34,9 +34,9 @@ UNLIKE = (
 IDS_IN_TEXT = ("smolagents/diverge_a", "smolagents/diverge_b")
 
 
-def _cases() -> list[Any]:
+def _cases(seldom: pytest.MarkDecorator) -> list[Any]:
     often = [name for name in NAMES if name.startswith(ALWAYS) or name in UNLIKE]
-    return [pytest.param(name, marks=() if name in often else (pytest.mark.long,), id=name) for name in NAMES]
+    return [pytest.param(name, marks=() if name in often else (seldom,), id=name) for name in NAMES]
 
 
 def _expected(name: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _words(sentences: list[Sentence]) -> str:
     return "\n".join(sentence.text() for sentence in sentences)
 
 
-@pytest.mark.parametrize("name", _cases())
+@pytest.mark.parametrize("name", _cases(pytest.mark.long))
 def test_the_report_holds_what_was_written_down(recorded: Recorded, name: str) -> None:
     expected, report = _expected(name), recorded.why(name)
     text = fitted(report, plain, CHARACTERS)
@@ -86,7 +86,7 @@ def test_the_report_holds_what_was_written_down(recorded: Recorded, name: str) -
         )
 
 
-@pytest.mark.parametrize("name", _cases())
+@pytest.mark.parametrize("name", _cases(pytest.mark.soak))
 def test_every_sentence_has_its_rows(recorded: Recorded, name: str) -> None:
     report, session = recorded.why(name), session_of(recorded.url)
     bases = [basis for sentence in _sentences(report) for basis in sentence.rests_on]
