@@ -60,8 +60,9 @@ def serving_recordings(directory: Path, names: Sequence[str]) -> Iterator[Record
 
 @pytest.fixture(scope="session")
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """The recordings of the frameworks that the tests of this process name."""
-    cases = [getattr(item, "callspec", None) for item in request.session.items]
+    """The recordings of the frameworks that the tests of `why` in this process name."""
+    ours = [item for item in request.session.items if item.path.parent == EXPECTED.parent]
+    cases = [getattr(item, "callspec", None) for item in ours]
     named = [str(case.params.get("name", "")) for case in cases if case is not None]
     frameworks = {name.partition("/")[0] for name in named if (EXPECTED / f"{name}.toml").exists()}
     directory = tmp_path_factory.mktemp("recorded")

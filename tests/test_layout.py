@@ -98,6 +98,7 @@ FOLDERS = {
     "interpret/rows": {
         "interpret",
         "interpret/assembly",
+        "interpret/dialects",
         "interpret/lineage",
         "interpret/normalize",
         "interpret/spans",

@@ -32,6 +32,7 @@ PROBE_SECONDS = 2.0
 _CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
 _DROPPED = re.compile(r"^DROP TABLE IF EXISTS (\w+)", re.MULTILINE)
 _REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE|ADD COLUMN IF NOT EXISTS")
+_LAID_OUT_ANEW = re.compile(r"CREATE OR REPLACE TABLE (\w+)")
 
 
 class OpenWarehouse(Warehouse, Protocol):
@@ -243,6 +244,8 @@ def _restore(store: Store, form: Form) -> None:
     }
     if wanted - there:
         for statement in statements:
-            if _REPEATABLE.search(statement):
+            anew = _LAID_OUT_ANEW.search(statement)
+            # A table that is there is laid out so already, and has gained columns since.
+            if _REPEATABLE.search(statement) and not (anew and anew[1] in there):
                 for shaped in form.shaped(statement):
                     store.command(shaped)

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import TypedDict
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.dialects.stated_cost import service_of, stated_cost
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.rows.stated_cost import service_of, stated_cost
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key
 from retrospan.ingest.prices.history import PriceHistory
