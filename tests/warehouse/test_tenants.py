@@ -34,7 +34,7 @@ def _run(*words: str, given: object = None) -> Any:
         input=json.dumps(given),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "PYTHONPATH": str(SCENE.parents[1])},
     )
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@
 --   known Bool: false if something here is known for only one run; that is neither a difference nor equality
 -- note: as many steps as possible stand beside one of equal content, in the order of both runs; what is left and has its equal elsewhere has moved; then, between two that are settled, steps stand beside those of their kind and name, and tool calls beside tool calls. A fork or resumed run is compared from where it begins in its parent.
 -- note: where the prompts before differ too, a prompt is compared by what it adds to that and what it leaves out of it. Times, ids (in texts as well), token counts and instances are never compared. No rows if one of the runs does not exist.
--- note: behind the steps with which both begin, up to 4,096 of a and 256 of b are aligned as well as possible; of more than that the equal end is set aside first, and what is still more goes by occurrence. The port of a collector has no such bound.
+-- note: behind the steps with which both begin, up to 4,096 of a and 256 of b are aligned as well as possible, and more than that by occurrence. The port of a collector has no such bound.
 -- example: SELECT position, step_a, step_b, change, aspect, value_a, value_b FROM run_diff(a = {run_id:String}, b = {other_run_id:String}) WHERE change != 'same' ORDER BY position
 WITH
     -- Of the texts that are shown, those of one thing and one side.

@@ -23,16 +23,10 @@ CREATE FUNCTION IF NOT EXISTS retrospan_beside_by_name AS (pairs, names_a, free_
                 )
             ),
             [
-                arrayMap(
-                    (few_a, few_b, many_a, many_b) -> arrayConcat(
-                        retrospan_longest_in_common(few_a, few_b),
-                        retrospan_in_turn(many_a, many_b)
-                    ),
-                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, keys_a, [])],
-                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, keys_b, [])],
-                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, [], keys_a)],
-                    [if(length(keys_a) <= 4096 AND length(keys_b) <= 256, [], keys_b)]
-                )[1]
+                retrospan_longest_in_common(
+                    arraySlice(keys_a, 1, 4096),
+                    arraySlice(keys_b, 1, 256)
+                )
             ]
         )[1],
         [
