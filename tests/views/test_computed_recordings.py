@@ -21,7 +21,7 @@ from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
-_WALKS, _PAIRS = 60, 12
+_WALKS, _PAIRS = 60, 5
 _WALK = "SELECT * FROM provenance(ref = {ref:String}, depth = {depth:UInt32}, direction = {way:String}) ORDER BY ALL"
 _DIFF = "SELECT * FROM run_diff(a = {a:String}, b = {b:String}) ORDER BY ALL"
 _DIVERGENCE = "SELECT * FROM run_divergence(a = {a:String}, b = {b:String}) ORDER BY ALL"

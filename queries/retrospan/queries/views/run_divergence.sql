@@ -185,8 +185,8 @@ WITH
         SELECT
             * EXCEPT (places),
             -- Where each run stood when they parted.
-            arrayMax(arrayPushFront(arrayFilter(p -> p.position < first, places).step_a, 0)) + 1 AS next_a,
-            arrayMax(arrayPushFront(arrayFilter(p -> p.position < first, places).step_b, 0)) + 1 AS next_b,
+            toUInt32(arrayMax(arrayPushFront(arrayFilter(p -> p.position < first, places).step_a, 0)) + 1) AS next_a,
+            toUInt32(arrayMax(arrayPushFront(arrayFilter(p -> p.position < first, places).step_b, 0)) + 1) AS next_b,
             -- The next place after that which both runs share.
             arrayMin(
                 arrayPushBack(
