@@ -50,17 +50,16 @@ def descends(story: Story, kind: str, parent: str, **said: object) -> Story:
     return story
 
 
-@pytest.mark.long
-def test_one_more_call_at_the_start_leaves_the_rest_recognised(views: EmbeddedStore, ask_both: Ask) -> None:
+def test_one_more_call_at_the_start_leaves_the_rest_recognised(views: EmbeddedStore, ask: Ask) -> None:
     searching("a", "xyz").tell(views)
     searching("b", "wxyz").tell(views)
-    assert diff(ask_both) == [
+    assert diff(ask) == [
         (None, 1, "only_b", "answer", ""),
         (None, 2, "only_b", "tool", ""),
         (1, 3, "changed", "prompt", "messages"),
         *((n, n + 2, "same", "", "") for n in range(2, 8)),
     ]
-    found = divergence(ask_both)
+    found = divergence(ask)
     # Both were asked the same, and answered otherwise.
     assert (found["cause"], found["aspect"], found["step_a"], found["step_b"]) == ("sampling", "answer", 1, 1)
     assert (found["value_a"], found["value_b"]) == ('search({"q":"x"})', 'search({"q":"w"})')
@@ -84,7 +83,7 @@ def test_a_removed_call_and_a_moved_one(views: EmbeddedStore, ask_both: Ask) -> 
 
 
 @pytest.mark.long
-def test_ids_in_texts_are_no_difference(views: EmbeddedStore, ask_both: Ask) -> None:
+def test_ids_in_texts_are_no_difference(views: EmbeddedStore, ask: Ask, ask_both: Ask) -> None:
     for run_id, number in (
         ("a", "123e4567-e89b-42d3-a456-426614174000"),
         ("b", "00112233-4455-6677-8899-aabbccddeeff"),
@@ -98,15 +97,15 @@ def test_ids_in_texts_are_no_difference(views: EmbeddedStore, ask_both: Ask) -> 
         story.state(1, session=[number], city="Oslo")
         story.tell(views)
     assert diff(ask_both) == [(n, n, "same", "", "") for n in (1, 2, 3)]
-    assert divergence(ask_both)["identical"] is True
+    assert divergence(ask)["identical"] is True
     other = searching("c", "x", answer="ticket 4711")
     other.tell(views)
     searching("d", "x", answer="ticket 4712").tell(views)
-    assert divergence(ask_both, "c", "d")["cause"] == "sampling"  # a number that people use is what was said
+    assert divergence(ask, "c", "d")["cause"] == "sampling"  # a number that people use is what was said
 
 
 @pytest.mark.long
-def test_a_fork_is_compared_from_where_it_was_forked(views: EmbeddedStore, ask_both: Ask) -> None:
+def test_a_fork_is_compared_from_where_it_was_forked(views: EmbeddedStore, ask: Ask, ask_both: Ask) -> None:
     searching("a", "xy").tell(views)
     fork = Story("b")
     fork.hear(text("user", "look it up"))
@@ -120,18 +119,17 @@ def test_a_fork_is_compared_from_where_it_was_forked(views: EmbeddedStore, ask_b
         (2, 1, "changed", "result", ""),
         (3, 2, "changed", "answer", ""),
     ]
-    found = divergence(ask_both)
+    found = divergence(ask)
     assert (found["cause"], found["step_a"], found["step_b"]) == ("patch", 2, 1)
     assert (found["value_a"], found["value_b"]) == ("found x", '{"result":"found nothing"}')
-    found = divergence(ask_both, "b", "a")
+    found = divergence(ask, "b", "a")
     assert (found["cause"], found["value_a"], found["identical"]) == (
         "patch", '{"result":"found nothing"}', False,
     )  # fmt: skip
-    assert diff(ask_both, "b", "a")[0] == (None, 1, "same", "", "inherited")
+    assert diff(ask, "b", "a")[0] == (None, 1, "same", "", "inherited")
 
 
-@pytest.mark.long
-def test_a_resumed_run_goes_on_from_where_it_resumed(views: EmbeddedStore, ask_both: Ask) -> None:
+def test_a_resumed_run_goes_on_from_where_it_resumed(views: EmbeddedStore, ask: Ask) -> None:
     first = searching("a", "xy")
     first.acts, first.has_root = first.acts[:3], False
     first.tell(views)
@@ -140,9 +138,9 @@ def test_a_resumed_run_goes_on_from_where_it_resumed(views: EmbeddedStore, ask_b
     second.history += searching("b", "xy").history[1:-1]
     second.model(text("assistant", "done"))
     descends(second, "resumes", "a").tell(views)
-    assert diff(ask_both) == [
+    assert diff(ask) == [
         *((n, None, "same", "", "inherited") for n in (1, 2, 3)),
         (None, 1, "only_b", "answer", ""),
     ]
-    found = divergence(ask_both)
+    found = divergence(ask)
     assert (found["prefix"], found["cause"]) == ("a", "")
