@@ -46,6 +46,7 @@ LEAVES = {
     "setting_values",
     "sql_files",
     "trusted_file",
+    "visible_text",
 }
 #: The other modules beside the folders put these together. Only what starts a whole collector imports them.
 COMPOSERS = {

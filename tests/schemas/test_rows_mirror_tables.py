@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas import canonical, raw, stated
+from retrospan.schemas import canonical, costs, raw, stated
 
 PAIRS: list[tuple[type, str]] = [
     (raw.RawSpan, "raw_spans"),
@@ -24,7 +24,7 @@ PAIRS: list[tuple[type, str]] = [
     (canonical.FailureRow, "canon_failures"),
     (canonical.AttemptRow, "canon_attempts"),
     (canonical.AgentRow, "canon_agents"),
-    (canonical.CostRow, "canon_costs"),
+    (costs.CostRow, "canon_costs"),
     (canonical.LoopRow, "canon_loops"),
     (canonical.HabitRow, "canon_habits"),
     (stated.ObservationRow, "canon_observations"),

@@ -1,4 +1,4 @@
-"""Two runs aligned by content: insertions, moves, forks, resumes; ids in texts are no difference."""
+"""Two runs aligned by content: insertions, moves, forks, resumes; ids in texts do not count."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_removed_call_and_a_moved_one(views: EmbeddedStore, ask_both: Ask) -> 
 
 
 @pytest.mark.long
-def test_ids_in_texts_are_no_difference(views: EmbeddedStore, ask: Ask, ask_both: Ask) -> None:
+def test_ids_in_texts_do_not_count(views: EmbeddedStore, ask: Ask, ask_both: Ask) -> None:
     for run_id, number in (
         ("a", "123e4567-e89b-42d3-a456-426614174000"),
         ("b", "00112233-4455-6677-8899-aabbccddeeff"),

@@ -67,7 +67,9 @@ def _computed(store: EmbeddedStore, sql: str, parameters: dict[str, Any]) -> lis
             marks=pytest.mark.long,
         ),
         ("SELECT * FROM run_divergence(a = {a:String}, b = 'r')", {"a": ODD}),
-        ("SELECT count() FROM run_divergence(a = 'r', b = 'r') WHERE identical", {}),
+        pytest.param(
+            "SELECT count() FROM run_divergence(a = 'r', b = 'r') WHERE identical", {}, marks=pytest.mark.long
+        ),
         pytest.param(WALK, {"ref": "run:r", "depth": 9}, marks=pytest.mark.long),
         (WALK, {"ref": "run:it's 50%25 a\\b%2F\t\n\u00e9", "depth": 9}),
         pytest.param(

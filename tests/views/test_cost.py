@@ -15,7 +15,7 @@ from retrospan.ingest.prices.history import PriceHistory
 from retrospan.ingest.prices.kept_prices import PUBLISHED
 from retrospan.ingest.prices.price_file import parse_prices
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas.canonical import CostRow
+from retrospan.schemas.costs import CostRow
 
 TABLE = parse_prices(
     """

@@ -40,7 +40,9 @@ def _rows(store: EmbeddedStore, sql: str) -> Sequence[object]:
         ("run_state", f"SELECT s.key FROM {STATE} AS s ORDER BY s.key LIMIT 1"),
         ("run_state", f"SELECT count() AS n FROM (SELECT key FROM {STATE}) AS k, runs"),
         ("run_diff", "SELECT * FROM run_diff(a = 'r', b = 's\\'') ORDER BY position, aspect"),
-        ("run_divergence", "SELECT * FROM run_divergence(b = 's\\'', a = 'r')"),
+        pytest.param(
+            "run_divergence", "SELECT * FROM run_divergence(b = 's\\'', a = 'r')", marks=pytest.mark.long
+        ),
         (
             "provenance",
             "SELECT * FROM provenance(ref = {r:String}, depth = {depth:Int32}, direction = {way:String}) ORDER BY ALL",

@@ -228,7 +228,7 @@ def _answer(store: EmbeddedStore, sql: str) -> str | None:
 @pytest.mark.parametrize(
     ("sql", "is_rewritten"),
     [
-        pytest.param(*each, id=each[0], marks=[pytest.mark.long] if place % 4 else [])
+        pytest.param(*each, id=each[0], marks=[pytest.mark.long] if place % 4 or "run_di" in each[0] else [])
         for place, each in enumerate(STATEMENTS)
     ],
 )
@@ -248,6 +248,7 @@ def test_what_the_port_writes_says_the_same(told: EmbeddedStore, sql: str, is_re
         assert found == expected
 
 
+@pytest.mark.long
 def test_some_of_these_have_rows_and_some_fail(told: EmbeddedStore) -> None:
     answers = [_answer(told, sql) for sql, _ in STATEMENTS]
     with_rows = [answer for answer in answers if answer is not None and answer.count("\n") > 2]

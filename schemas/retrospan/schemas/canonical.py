@@ -2,7 +2,8 @@
 
 A test compares fields and order with the tables. Every row names its run and the run's `generation`; the
 row of `canon_runs` is written last and is the pointer: views show only the rows of its generation. What agents
-state themselves about entities, effects and decisions is in `retrospan.schemas.stated`.
+state themselves about entities, effects and decisions is in `retrospan.schemas.stated`, what model calls cost in
+`retrospan.schemas.costs`.
 
 Unknown is None (NULL), never 0 or ''. Times are Unix nanoseconds here and DateTime64(9, 'UTC') in the table.
 Numbers that point into `canon_values` count from 1 within the run; 0 means there is none.
@@ -304,33 +305,6 @@ class AgentRow:
     cost: str | None = None  # decimal, of its own model calls
     currency: str | None = None
     cost_unknown: str | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class CostRow:
-    """Tokens of one kind of a model call and what they cost; without a bucket, that its tokens are not known.
-
-    Amounts are decimal texts. Those of `model_call` 0 are of spans above, where no model call says its own.
-    """
-
-    tenant: str
-    run_id: str
-    generation: int
-    model_call: int
-    step: int | None
-    agent_name: str | None
-    provider: str | None
-    model: str | None
-    tool_name: str | None  # in whose call it was made
-    bucket: str | None = None
-    tokens: int | None = None
-    price: str | None = None  # of a million tokens
-    amount: str | None = None
-    currency: str | None = None
-    price_list: str | None = None
-    unknown: str | None = None  # why there is no amount
-    wasted: str | None = None  # retry | loop
-    at: int
 
 
 @dataclass(slots=True, kw_only=True)

@@ -160,6 +160,7 @@ def test_an_id_that_all_know_stays_as_it_is() -> None:
             _request([_QUESTION, _asks(longer), *_told(longer)], _ANSWER, 1),
         ]
     )
+    assert _traces(*spans) == [["1", "2"]]
     require_whole(spans, call_id=longer)
 
 

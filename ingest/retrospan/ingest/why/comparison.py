@@ -11,15 +11,15 @@ from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 
 #: What each cause of `run_divergence` means.
 CAUSES = {
-    "input": "what the user asked, or the state it began in, differs",
-    "code": "another version of the agent or the service",
-    "model": "another model, or other parameters of the request",
-    "prompt": "other instructions, or other definitions of tools",
+    "patch": "one is a fork of the other, which was changed there",
+    "input": "the user's input or the start state differs",
+    "code": "another version of the agent or service",
+    "model": "another model, or other parameters",
+    "prompt": "other instructions or tool definitions",
     "tool_result": "an equal call gave another result",
-    "sampling": "the same request, and another answer of the model",
+    "sampling": "the same request, another answer",
     "order": "the same calls in another order",
-    "patch": "what the fork changed",
-    "unknown": "what is on record does not show it",
+    "unknown": "the recorded data does not show it",
 }
 
 

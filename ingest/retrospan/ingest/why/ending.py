@@ -23,8 +23,12 @@ _MOST_CALLS = 5
 
 
 def ending(rows: RunRows) -> Iterator[Sentence]:
-    """Yield how the run ended, where it neither succeeded nor failed, and which calls were under way."""
+    """Yield how the run ended, where it did not succeed and no failure tells, and which calls were under way."""
     outcome, because = text_of(rows.run, "outcome"), text_of(rows.run, "incomplete_because")
+    if outcome == "error" and not rows.failures:
+        rests = [Basis("runs", {"run_id": rows.run_id, "outcome": outcome})]
+        rests.append(Basis("failures", {"run_id": rows.run_id}, is_there=False))
+        yield Sentence("failed", ["It failed, and no failure is on record."], rests, None, rows.run_id)
     if outcome not in ("incomplete", "killed", "lost", "running"):
         return
     key = {"run_id": rows.run_id, "incomplete_because": because}

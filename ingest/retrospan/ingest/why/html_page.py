@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from html import escape
 
+from retrospan.ingest.visible_text import visible
 from retrospan.ingest.why.refer import left_out, reference
 from retrospan.ingest.why.sentence import Quote, Report, Sentence
-from retrospan.ingest.why.visible import visible
 
 _STYLE = """\
 body{font:15px/1.5 system-ui,sans-serif;max-width:54rem;margin:2rem auto;padding:0 1rem;color:#1c1f23;background:#fff}

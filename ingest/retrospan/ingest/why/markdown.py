@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from retrospan.ingest.visible_text import visible
 from retrospan.ingest.why.refer import left_out, reference
 from retrospan.ingest.why.sentence import Quote, Report, Sentence
-from retrospan.ingest.why.visible import visible
 
 _TICKS = re.compile("`+")
 #: What Markdown or HTML gives a meaning to, in our own sentences and in names that stand outside of quotations.

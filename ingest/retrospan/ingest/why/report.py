@@ -101,6 +101,12 @@ def _went_wrong(rows: RunRows, problems: Sequence[Problem], notes: Sequence[Prob
     if total > len(rows.failures):
         said = f"Of {total:,} failures the first {len(rows.failures):,} are told here."
         yield Sentence("more", [said], [Basis("failures", {"run_id": rows.run_id})], None, rows.run_id)
+    failed = sum(whole(group, "calls") or 0 for group in rows.groups("status") if group["status"] == "error")
+    listed = sum(1 for call in rows.calls if call["status"] == "error")
+    if failed > listed:
+        said = f"Of {failed:,} tool calls that failed the first {listed:,} were looked at."
+        basis = Basis("tool_calls", {"run_id": rows.run_id, "status": "error"})
+        yield Sentence("more", [said], [basis], None, rows.run_id)
 
 
 def _next(rows: RunRows, problems: Sequence[Problem]) -> list[str]:

@@ -37,7 +37,7 @@ def world(rows: RunRows) -> Iterator[Sentence]:
 
 def _effect(rows: RunRows, row: Row) -> Sentence:
     step, ordinal = whole(row, "step"), whole(row, "tool_call")
-    where = f"step {step}" if step is not None else "a call that is no step"
+    where = f"step {step}" if step is not None else "a call that is not a step"
     kind = text_of(row, "effect") or "what it does is not stated"
     said: list[str | Quote] = [
         "To be undone: " if row["to_undo"] else "It did: ",

@@ -273,8 +273,8 @@ WITH
                 tool_name,
                 error_type,
                 error_message,
-                if(isNull(canon_tool_calls.arguments_hash), NULL, retrospan_key_of_text(ifNull(canon_tool_calls.arguments, ''), assumeNotNull(canon_tool_calls.arguments_hash))) AS arguments_hash,
-                if(isNull(canon_tool_calls.result_hash), NULL, retrospan_key_of_text(ifNull(canon_tool_calls.result, ''), assumeNotNull(canon_tool_calls.result_hash))) AS result_hash,
+                retrospan_key_of_known(canon_tool_calls.arguments, canon_tool_calls.arguments_hash) AS arguments_hash,
+                retrospan_key_of_known(canon_tool_calls.result, canon_tool_calls.result_hash) AS result_hash,
                 substringUTF8(canon_tool_calls.arguments, 1, 500) AS arguments,
                 substringUTF8(canon_tool_calls.result, 1, 500) AS result
             FROM canon_tool_calls
@@ -324,7 +324,7 @@ WITH
                 generation,
                 ordinal,
                 tool_name,
-                if(isNull(canon_tool_calls.arguments_hash), NULL, retrospan_key_of_text(ifNull(arguments, ''), assumeNotNull(canon_tool_calls.arguments_hash))) AS arguments_hash
+                retrospan_key_of_known(canon_tool_calls.arguments, canon_tool_calls.arguments_hash) AS arguments_hash
             FROM canon_tool_calls
             WHERE run_id IN ({a:String}, {b:String})
         ) AS t

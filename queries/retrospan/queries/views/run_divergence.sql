@@ -7,12 +7,26 @@
 --   cause LowCardinality(String): patch, input, code, model, prompt, tool_result, sampling, order or unknown; '' if nothing differs but length
 --   value_a Nullable(String): what run a has there, cut to 500 characters
 --   value_b Nullable(String): what run b has there, also cut
---   identical Bool: every step, the input and the outcome are known and equal
+--   identical Bool: every step, the input and the outcome are known and equal, ids in texts aside
 --   prefix LowCardinality(String): a if run b merely continues where a stops, b the other way round, else none
 --   position Nullable(UInt32): the place in run_diff
 -- note: of a fork, what was changed there is the cause, and its patch is the value of the side that is the fork. A model's answer that only one run has is set beside the other run's next step, if that was asked the same. No row if one of the runs does not exist.
 -- example: SELECT step_a, step_b, aspect, cause, value_a, value_b FROM run_divergence(a = {run_id:String}, b = {other_run_id:String})
 WITH
+    compared_runs AS
+    (
+        SELECT
+            run_id,
+            input,
+            retrospan_key_of_known(canon_runs.input, canon_runs.input_hash) AS input_key,
+            outcome,
+            agent_version,
+            service_version,
+            if({a:String} = {b:String} OR ifNull(parent_link, '') != 'forks', '', ifNull(parent_run_id, '')) AS forks,
+            ifNull(canon_runs.patch, '') AS patch
+        FROM canon_runs FINAL
+        WHERE run_id IN ({a:String}, {b:String}) AND NOT deleted
+    ),
     runs_apart AS
     (
         SELECT
@@ -22,63 +36,24 @@ WITH
             y.outcome AS outcome_b,
             -- What a fork changed in the other run, and whose it is.
             multiIf(
-                y.parent = {a:String} AND y.link = 'forks' AND y.patch != '' AND {a:String} != {b:String}, 'b',
-                x.parent = {b:String} AND x.link = 'forks' AND x.patch != '' AND {a:String} != {b:String}, 'a',
+                y.forks = {a:String} AND y.patch != '', 'b',
+                x.forks = {b:String} AND x.patch != '', 'a',
                 ''
             ) AS forked,
             if(forked = 'b', y.patch, x.patch) AS patch,
-            ifNull(x.input_hash != y.input_hash, false) AS other_input,
-            isNull(x.input_hash) != isNull(y.input_hash) AS half_known_input,
+            ifNull(x.input_key != y.input_key, false) AS other_input,
+            isNull(x.input_key) != isNull(y.input_key) AS half_known_input,
             ifNull(x.agent_version != y.agent_version, false)
                 OR ifNull(x.service_version != y.service_version, false) AS other_code
-        FROM
-        (
-            SELECT
-                1 AS one,
-                input,
-                if(
-                    isNull(canon_runs.input_hash),
-                    NULL,
-                    retrospan_key_of_text(ifNull(canon_runs.input, ''), assumeNotNull(canon_runs.input_hash))
-                ) AS input_hash,
-                outcome,
-                agent_version,
-                service_version,
-                ifNull(parent_run_id, '') AS parent,
-                toString(ifNull(parent_link, '')) AS link,
-                ifNull(canon_runs.patch, '') AS patch
-            FROM canon_runs FINAL
-            WHERE run_id = {a:String} AND NOT deleted
-        ) AS x
-        INNER JOIN
-        (
-            SELECT
-                1 AS one,
-                input,
-                if(
-                    isNull(canon_runs.input_hash),
-                    NULL,
-                    retrospan_key_of_text(ifNull(canon_runs.input, ''), assumeNotNull(canon_runs.input_hash))
-                ) AS input_hash,
-                outcome,
-                agent_version,
-                service_version,
-                ifNull(parent_run_id, '') AS parent,
-                toString(ifNull(parent_link, '')) AS link,
-                ifNull(canon_runs.patch, '') AS patch
-            FROM canon_runs FINAL
-            WHERE run_id = {b:String} AND NOT deleted
-        ) AS y USING (one)
+        FROM compared_runs AS x
+        CROSS JOIN compared_runs AS y
+        WHERE x.run_id = {a:String} AND y.run_id = {b:String}
     ),
     -- Whether both runs made the same calls, in whatever order.
     calls AS
     (
         WITH
-            if(
-                isNull(t.arguments_hash),
-                '',
-                retrospan_key_of_text(ifNull(t.arguments, ''), assumeNotNull(t.arguments_hash))
-            ) AS key
+            ifNull(retrospan_key_of_known(t.arguments, t.arguments_hash), '') AS key
         SELECT
             arraySort(groupArrayIf((t.tool_name, key), t.run_id = {a:String}))
             = arraySort(groupArrayIf((t.tool_name, key), t.run_id = {b:String})) AS same_calls

@@ -1,4 +1,4 @@
--- title: canonical costs; one row mirrors retrospan.schemas.canonical.CostRow
+-- title: canonical costs; one row mirrors retrospan.schemas.costs.CostRow
 CREATE TABLE IF NOT EXISTS canon_costs
 (
     tenant LowCardinality(String),

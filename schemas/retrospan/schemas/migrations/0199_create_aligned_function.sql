@@ -7,14 +7,17 @@ CREATE FUNCTION IF NOT EXISTS retrospan_aligned AS (a, b) -> arrayMap(
             moves -> arrayMap(
                 (stays_a, stays_b) -> arrayMap(
                     named -> (
-                        retrospan_beside_by_place(
+                        -- Tools beside tools, whatever their names.
+                        retrospan_beside(
                             named,
+                            arrayMap(step -> toUInt64(0), a),
                             arrayMap((stays, step) -> stays AND step.4, stays_a, a),
+                            arrayMap(step -> toUInt64(0), b),
                             arrayMap((stays, step) -> stays AND step.4, stays_b, b)
                         ),
                         moves
                     ),
-                    [retrospan_beside_by_name(equal, names_a, stays_a, names_b, stays_b)]
+                    [retrospan_beside(equal, names_a, stays_a, names_b, stays_b)]
                 )[1],
                 [arrayMap(partner -> partner = 0, retrospan_partners(moves, length(a)))],
                 [arrayMap(partner -> partner = 0, retrospan_partners(arrayMap(pair -> (pair.2, pair.1), moves), length(b)))]

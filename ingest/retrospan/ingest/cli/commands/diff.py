@@ -14,6 +14,7 @@ from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, add_
 from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.views.sides import show_sides
+from retrospan.ingest.why.comparison import CAUSES
 from retrospan.schemas.errors import NotFound
 
 ASPECTS = ("tool", "arguments", "result", "answer", "state", "prompt", "model", "error")
@@ -24,17 +25,6 @@ HELP = Help(
     sql="SELECT step_a, step_b, cause FROM run_divergence(a = '…', b = '…')",
     more="Steps are aligned by content, then by name, then by place. Times, ids and token counts are not differences.",
 )
-CAUSES = {
-    "patch": "one is a fork of the other, which was changed there",
-    "input": "the user's input or the start state differs",
-    "code": "another version of the agent or service",
-    "model": "another model, or other parameters",
-    "prompt": "other instructions or tool definitions",
-    "tool_result": "an equal call gave another result",
-    "sampling": "the same request, another answer",
-    "order": "the same calls in another order",
-    "unknown": "the recorded data does not show it",
-}
 #: What a step was given comes before what it did.
 _ORDER = {
     aspect: i

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.cli.terminal.moments import Moment
-from retrospan.ingest.cli.terminal.text import is_hidden
+from retrospan.ingest.visible_text import is_hidden
 
 JSON_COLUMNS = frozenset(
     {

@@ -89,7 +89,7 @@ def _complete(tool: NormalizedSpan, told: Attributes) -> None:
 
 
 def _said(told: Attributes, words: Iterable[str]) -> object:
-    """Return the value of the first name that says one of some words; None where there is none, or it is no content."""
+    """Return the value of the first name that says one of some words; None where there is none, or it is not content."""
     for word in words:
         for name, value in told.items():
             if word in words_of(name) and isinstance(value, (str, dict, list)) and value != "":

@@ -15,6 +15,7 @@ from retrospan.ingest.interpret.spans.key import Key
 from retrospan.ingest.prices.history import PriceHistory
 from retrospan.ingest.prices.pricing import Cost, Usage, cost_of, exact_sum
 from retrospan.schemas import canonical as rows
+from retrospan.schemas.costs import CostRow
 
 #: Reasons are made of models' names, which may be of any length.
 _LONGEST = 300
@@ -42,12 +43,12 @@ def cost_rows(
     steps: Sequence[rows.StepRow],
     wasted: dict[int, str],
     prices: PriceHistory,
-) -> tuple[list[rows.CostRow], dict[int, Cost]]:
+) -> tuple[list[CostRow], dict[int, Cost]]:
     """Return a row for each kind of tokens of each model call, and each call's cost; note it in the rows of the acts.
 
     A call that failed and says no tokens has none: it counts neither as free nor as unknown.
     """
-    found: list[rows.CostRow] = []
+    found: list[CostRow] = []
     costs: dict[int, Cost] = {}
     tools = run.tree.nearest(lambda span: span.operation == "tool")
     for call, row in zip(run.calls.models, calls, strict=True):
@@ -77,14 +78,12 @@ def cost_rows(
     return found, costs
 
 
-def whole_run_rows(
-    key: Key, run: InterpretedRun, prices: PriceHistory
-) -> tuple[list[rows.CostRow], list[Cost]]:
+def whole_run_rows(key: Key, run: InterpretedRun, prices: PriceHistory) -> tuple[list[CostRow], list[Cost]]:
     """Return the same of what only spans above count: where no model call says any tokens, as for the run's tokens."""
     if any(_counts(call.span) for call in run.calls.models):
         return [], []
     asked = {(call.span.provider, _model(call.span)) for call in run.calls.models}
-    found: list[rows.CostRow] = []
+    found: list[CostRow] = []
     costs: list[Cost] = []
     for top in run.tree.roots():
         if top.operation not in ("agent", "workflow") or not _counts(top):
@@ -198,11 +197,11 @@ def _counts(span: NormalizedSpan) -> bool:
     return span.tokens.input is not None or span.tokens.output is not None
 
 
-def _rows(key: Key, place: _Place, cost: Cost) -> Iterable[rows.CostRow]:
+def _rows(key: Key, place: _Place, cost: Cost) -> Iterable[CostRow]:
     told = False
     for line in cost.lines:
         told = told or line.unknown is not None
-        yield rows.CostRow(
+        yield CostRow(
             **key,
             **place,
             bucket=line.bucket,
@@ -214,7 +213,7 @@ def _rows(key: Key, place: _Place, cost: Cost) -> Iterable[rows.CostRow]:
             unknown=line.unknown[:_LONGEST] if line.unknown else None,
         )
     if cost.unknown is not None and not told:
-        yield rows.CostRow(**key, **place, unknown=cost.unknown[:_LONGEST])
+        yield CostRow(**key, **place, unknown=cost.unknown[:_LONGEST])
 
 
 def _total(costs: Sequence[Cost]) -> Cost:

@@ -21,6 +21,7 @@ from retrospan.ingest.interpret.stated import rows as stated_rows
 from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.schemas import canonical as rows
 from retrospan.schemas import stated
+from retrospan.schemas.costs import CostRow
 
 
 @dataclass(slots=True)
@@ -36,7 +37,7 @@ class Rows:
     failures: list[rows.FailureRow] = field(default_factory=list)
     attempts: list[rows.AttemptRow] = field(default_factory=list)
     agents: list[rows.AgentRow] = field(default_factory=list)
-    costs: list[rows.CostRow] = field(default_factory=list)
+    costs: list[CostRow] = field(default_factory=list)
     loops: list[rows.LoopRow] = field(default_factory=list)
     habits: list[rows.HabitRow] = field(default_factory=list)
     crossings: list[rows.CrossingRow] = field(default_factory=list)

@@ -67,23 +67,15 @@ def interpret_traces(
     their start, so that a run finds the one before it in its conversation. A run whose interpretation fails is
     listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
     when something had to be. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the
-    user's mutation rules, `prices` what models cost when. Without `at_once` the rows were read one after the other: that one of a record is among them
-    does not tell that all of that record are.
+    user's mutation rules, `prices` what models cost when. Without `at_once` the rows were read one after the other: that
+    one of a record is among them does not tell that all of that record are.
     """
     batch = InterpretedTraces(rules=rules, prices=prices)
     spans = given.spans
     problems: dict[str, ParseIssues] = {trace_id: ParseIssues() for trace_id in newest}
     _note_depth(given, problems)
     groups = _groups(spans, problems, batch, tenant, next_generation)
-    batch.histories = sorted(
-        {
-            history
-            for group in groups
-            for trace in group.traces.values()
-            for history in (trace.goes_on_from, trace.ends_with, trace.ends_in_full)
-            if history
-        }
-    )
+    batch.histories = _histories(groups)
     if conversations is None and not all(
         trace.is_alone for group in groups for trace in group.traces.values()
     ):
@@ -97,40 +89,48 @@ def interpret_traces(
         generation = next_generation()
         homes = _interpret_group(batch, tenant, generation, group, problems, conversations)
         for trace_id, trace in group.traces.items():
-            seen = list(newest[trace_id])
-            if at_once:
-                seen += given.sequences[trace_id]
+            seen = [*newest[trace_id], *(given.sequences[trace_id] if at_once else ())]
+            runs = homes.get(trace_id, {})
             batch.rows.traces.append(
-                canonical.TraceRow(
-                    tenant=tenant,
-                    trace_id=trace_id,
-                    run_ids=sorted({run_id for run_id in homes.get(trace_id, {}).values() if run_id}),
-                    joins=trace.joins,
-                    claims=trace.claims,
-                    # Found by either of the two columns, and told apart when it is read.
-                    goes_on_from=trace.goes_on_from or trace.ends_in_full,
-                    ends_with=trace.ends_with,
-                    generation=generation,
-                    through_sequence=max(seen, default=0),
-                    interpreted_by=version_with(rules),
-                    through=list(newest_of(seen)),
-                )
+                _trace_row(tenant, trace_id, trace, runs, generation, seen, version_with(rules))
             )
-            _add_log_texts(
-                batch, tenant, generation, trace_id, given.deep_logs[trace_id], homes.get(trace_id, {})
-            )
-            _add_spans(
-                batch,
-                tenant,
-                generation,
-                spans[trace_id],
-                given.deep[trace_id],
-                trace,
-                homes.get(trace_id, {}),
-            )
+            _add_log_texts(batch, tenant, generation, trace_id, given.deep_logs[trace_id], runs)
+            _add_spans(batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs)
             batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
     return batch
+
+
+def _histories(groups: Sequence[TraceGroup]) -> list[str]:
+    """Return the hashes of the histories that traces go on from or end with."""
+    traces = (trace for group in groups for trace in group.traces.values())
+    told = (each for trace in traces for each in (trace.goes_on_from, trace.ends_with, trace.ends_in_full))
+    return sorted(set(filter(None, told)))
+
+
+def _trace_row(
+    tenant: str,
+    trace_id: str,
+    trace: Trace,
+    runs: Mapping[str, str],
+    generation: int,
+    seen: Sequence[int],
+    version: str,
+) -> canonical.TraceRow:
+    return canonical.TraceRow(
+        tenant=tenant,
+        trace_id=trace_id,
+        run_ids=sorted({run_id for run_id in runs.values() if run_id}),
+        joins=trace.joins,
+        claims=trace.claims,
+        # Found by either of the two columns, and told apart when it is read.
+        goes_on_from=trace.goes_on_from or trace.ends_in_full,
+        ends_with=trace.ends_with,
+        generation=generation,
+        through_sequence=max(seen, default=0),
+        interpreted_by=version,
+        through=list(newest_of(seen)),
+    )
 
 
 def _groups(

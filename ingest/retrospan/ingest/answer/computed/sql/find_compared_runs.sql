@@ -6,7 +6,7 @@ SELECT
     run_id,
     generation,
     substringUTF8(input, 1, 500) AS words,
-    if(isNull(canon_runs.input_hash), NULL, retrospan_key_of_text(ifNull(input, ''), assumeNotNull(canon_runs.input_hash))) AS input_key,
+    retrospan_key_of_known(canon_runs.input, canon_runs.input_hash) AS input_key,
     outcome,
     agent_version,
     service_version,

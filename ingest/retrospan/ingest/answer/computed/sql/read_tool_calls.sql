@@ -9,16 +9,8 @@ SELECT
     tool_name,
     error_type,
     error_message,
-    if(
-        isNull(canon_tool_calls.arguments_hash),
-        NULL,
-        retrospan_key_of_text(ifNull(arguments, ''), assumeNotNull(canon_tool_calls.arguments_hash))
-    ) AS arguments_key,
-    if(
-        isNull(canon_tool_calls.result_hash),
-        NULL,
-        retrospan_key_of_text(ifNull(result, ''), assumeNotNull(canon_tool_calls.result_hash))
-    ) AS result_key,
+    retrospan_key_of_known(canon_tool_calls.arguments, canon_tool_calls.arguments_hash) AS arguments_key,
+    retrospan_key_of_known(canon_tool_calls.result, canon_tool_calls.result_hash) AS result_key,
     substringUTF8(arguments, 1, 500) AS short_arguments,
     substringUTF8(result, 1, 500) AS short_result
 FROM canon_tool_calls

@@ -1,7 +1,7 @@
--- title: pairs of steps, and with them those that stand between the same two pairs, the first beside the first
--- params: pairs Array(Tuple(UInt32, UInt32)); free_a, free_b Array(Bool), whether a step may be paired
+-- title: pairs of steps, and with them those that have the same name between the same two pairs
+-- params: pairs Array(Tuple(UInt32, UInt32)); names_a Array(UInt64); free_a Array(Bool), whether a step may be paired; names_b Array(UInt64); free_b Array(Bool)
 -- returns: Array(Tuple(UInt32, UInt32)), pairs of places from 1, in order
-CREATE FUNCTION IF NOT EXISTS retrospan_beside_by_place AS (pairs, free_a, free_b) -> arrayMap(
+CREATE FUNCTION IF NOT EXISTS retrospan_beside AS (pairs, names_a, free_a, names_b, free_b) -> arrayMap(
     (partners_a, partners_b) -> arrayMap(
         (keys_a, keys_b, places_a, places_b) -> arrayMap(
             alike -> arraySort(
@@ -22,12 +22,17 @@ CREATE FUNCTION IF NOT EXISTS retrospan_beside_by_place AS (pairs, free_a, free_
                     )
                 )
             ),
-            [retrospan_in_turn(keys_a, keys_b)]
+            [
+                retrospan_longest_in_common(
+                    arraySlice(keys_a, 1, 4096),
+                    arraySlice(keys_b, 1, 256)
+                )
+            ]
         )[1],
         [
             arrayFilter(
                 (key, partner, free) -> partner = 0 AND free,
-                CAST(arrayCumSum(arrayMap(p -> p != 0, partners_a)), 'Array(UInt64)'),
+                arrayMap((gap, name) -> cityHash64(gap, name), arrayCumSum(arrayMap(p -> p != 0, partners_a)), names_a),
                 partners_a,
                 free_a
             )
@@ -35,7 +40,7 @@ CREATE FUNCTION IF NOT EXISTS retrospan_beside_by_place AS (pairs, free_a, free_
         [
             arrayFilter(
                 (key, partner, free) -> partner = 0 AND free,
-                CAST(arrayCumSum(arrayMap(p -> p != 0, partners_b)), 'Array(UInt64)'),
+                arrayMap((gap, name) -> cityHash64(gap, name), arrayCumSum(arrayMap(p -> p != 0, partners_b)), names_b),
                 partners_b,
                 free_b
             )
@@ -43,6 +48,6 @@ CREATE FUNCTION IF NOT EXISTS retrospan_beside_by_place AS (pairs, free_a, free_
         [arrayFilter((i, partner, free) -> partner = 0 AND free, arrayEnumerate(partners_a), partners_a, free_a)],
         [arrayFilter((i, partner, free) -> partner = 0 AND free, arrayEnumerate(partners_b), partners_b, free_b)]
     )[1],
-    [retrospan_partners(pairs, length(free_a))],
-    [retrospan_partners(arrayMap(pair -> (pair.2, pair.1), pairs), length(free_b))]
+    [retrospan_partners(pairs, length(names_a))],
+    [retrospan_partners(arrayMap(pair -> (pair.2, pair.1), pairs), length(names_b))]
 )[1]
