@@ -23,6 +23,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 # A file of tests is one process's, so the longest ones begin first; else one of them runs on alone at the end.
 _LONGEST = (
     "tests/whole/",
+    "tests/why/",
+    "tests/mcp_server/",
     "tests/warehouse/",
     "tests/torture/",
     "tests/interpret/service/test_interpreter.py",

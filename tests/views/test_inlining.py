@@ -39,7 +39,11 @@ def _rows(store: EmbeddedStore, sql: str) -> Sequence[object]:
         ("run_state", f"SELECT run_state.key FROM {STATE} WHERE run_state.value != ''"),
         ("run_state", f"SELECT s.key FROM {STATE} AS s ORDER BY s.key LIMIT 1"),
         ("run_state", f"SELECT count() AS n FROM (SELECT key FROM {STATE}) AS k, runs"),
-        ("run_diff", "SELECT * FROM run_diff(a = 'r', b = 's\\'') ORDER BY position, aspect"),
+        pytest.param(
+            "run_diff",
+            "SELECT * FROM run_diff(a = 'r', b = 's\\'') ORDER BY position, aspect",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "run_divergence", "SELECT * FROM run_divergence(b = 's\\'', a = 'r')", marks=pytest.mark.long
         ),

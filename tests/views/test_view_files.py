@@ -645,7 +645,14 @@ def test_a_file_is_one_statement_that_names_its_columns(view: View) -> None:
     assert not re.search(r"SELECT(\s+DISTINCT)?\s+(\w+\.)?\*", bare)
 
 
-@pytest.mark.parametrize("view", all_views(), ids=lambda view: view.name)
+@pytest.mark.parametrize(
+    "view",
+    [
+        # The SQL of two is planned for seconds.
+        pytest.param(view, id=view.name, marks=[pytest.mark.long] if view.name.startswith("run_di") else [])
+        for view in all_views()
+    ],
+)
 def test_examples_run(view: View, views: EmbeddedStore) -> None:
     assert view.examples
     for example in view.examples:

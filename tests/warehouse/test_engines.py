@@ -224,6 +224,7 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_agents",
         "canon_runs_local",
         "canon_runs",
+        "canon_values_local",
     ], "settings and indexes are those of the rows' own table"
 
 

@@ -1,4 +1,4 @@
-"""Keep the reports of `test_kept_reports.py` as they are now.
+"""Five reports as files, as they are mailed; this keeps them as they are now.
 
 cd tests && python -m why.keep_reports
 """

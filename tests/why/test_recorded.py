@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fix_why import EXPECTED, Recorded, session_of, stands
+from why.keep_reports import KEPT, SCENARIOS
 
 from retrospan.ingest.why.fitting import CHARACTERS, fitted
 from retrospan.ingest.why.html_page import html_page
@@ -86,6 +87,13 @@ def test_the_report_holds_what_was_written_down(recorded: Recorded, name: str) -
         assert (
             large.step == expected.get("large_step") and f"{expected['large_characters']:,}" in large.text()
         )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_report_is_what_was_kept(recorded: Recorded, scenario: str) -> None:
+    """As it is mailed; `python -m why.keep_reports`, in this folder's parent, keeps them as they are now."""
+    page = html_page(recorded.why(f"langgraph-openinference/{scenario}"), 600)
+    assert page == (KEPT / f"{scenario}.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", _cases(1))
