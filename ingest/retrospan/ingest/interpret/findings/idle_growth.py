@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.interpret.findings.facts import RunFacts
 from retrospan.ingest.interpret.findings.finding import Finding, chosen
-from retrospan.ingest.interpret.findings.outcomes import outcome_of, says_nothing
+from retrospan.ingest.interpret.findings.outcomes import acknowledges, outcome_of, says_nothing
 from retrospan.ingest.interpret.findings.wording import wording_of
 from retrospan.schemas.canonical import ModelCallRow, ToolCallRow
 
@@ -55,7 +55,8 @@ def _idle_at_end(calls: Sequence[ToolCallRow]) -> list[ToolCallRow]:
         of_tool = things.setdefault(call.tool_name, set())
         repeated = bool(call.arguments_hash) and outcome is not None and key in seen
         again = says_nothing(call) and bool(named) and named <= of_tool
-        if call.status == "error" or repeated or again:
+        # What only says that it was done, or is not yet, may be waiting.
+        if call.status == "error" or ((repeated or again) and not acknowledges(call)):
             idle.append(call)
         else:
             idle.clear()

@@ -69,6 +69,11 @@ def stated_numbers(text: str) -> list[str]:
     return _NUMBER.findall(text)
 
 
+def without_dates(text: str) -> str:
+    """Return a text with its dates left out."""
+    return _DATE.sub(" ", text)
+
+
 def dates_in(text: str) -> list[tuple[int, date]]:
     """Return the dates of a text that can be read in one way only, each with its place."""
     found: list[tuple[int, date]] = []
