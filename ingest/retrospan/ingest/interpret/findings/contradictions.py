@@ -57,10 +57,10 @@ def _restated_identifiers(told: Told) -> Iterator[Restated]:
     stated = [match for match in identifiers(told.answer) if match[0].casefold() not in told.folded]
     if not stated:
         return
-    by_shape: dict[str, dict[str, ToolCallRow]] = {}
+    by_shape: dict[str, dict[str, tuple[str, ToolCallRow]]] = {}
     for call in told.results:
         for match in identifiers(call.result or ""):
-            by_shape.setdefault(shape_of(match[0]), {}).setdefault(match[0].casefold(), call)
+            by_shape.setdefault(shape_of(match[0]), {}).setdefault(match[0].casefold(), (match[0], call))
     answer, seen = told.answer.casefold(), set[str]()
     for match in stated:
         wrong = match[0].casefold()
@@ -73,4 +73,5 @@ def _restated_identifiers(told: Told) -> Iterator[Restated]:
             if right not in answer and differing(right, wrong) <= _MOST_DIGITS
         ]
         if len(near) == 1:
-            yield "identifier", near[0], match[0], by_shape[shape_of(wrong)][near[0]]
+            right, call = by_shape[shape_of(wrong)][near[0]]
+            yield "identifier", right, match[0], call

@@ -56,8 +56,8 @@ def _finding(facts: RunFacts, loss: ModelCallRow, compaction: str | None, failur
         severity="error",
         step=loss.step,
         explanation=(
-            f"The model call of step {loss.step} no longer read {lost} that the one before it had read ({how}), and step "
-            f"{failure.step} failed after that{f': {quoted(error)}' if error else ''}."
+            f"The model call of step {loss.step} no longer read {lost} that the one before it had read ({how}), and "
+            f"{'it' if failure.step == loss.step else f'step {failure.step}'} failed{f': {quoted(error)}' if error else ''}."
         ),
         evidence=tuple(dict.fromkeys(evidence)),
         at=failure.at,

@@ -45,10 +45,13 @@ def restated_amounts(told: Told) -> Iterator[tuple[str, str, str, ToolCallRow]]:
     """
     if not stated_numbers(told.answer):
         return
+    answer = told.answer.casefold()
     for name, held in told.fields.items():
-        values = {amount for value, _, _ in held if (amount := _amount(value)) is not None}
         words = words_of(name)
-        if len(values) != 1 or len({str(value) for value, _, _ in held}) != 1 or not words:
+        if not words or any(word not in answer for word in words):
+            continue
+        values = {amount for value, _, _ in held if (amount := _amount(value)) is not None}
+        if len(values) != 1 or len({str(value) for value, _, _ in held}) != 1:
             continue
         (amount,) = values
         value, holder, call = held[0]

@@ -34,8 +34,8 @@ def unconfirmed_effects(facts: RunFacts) -> Iterator[Finding]:
             severity="error",
             step=effect.step,
             explanation=(
-                f"{quoted(effect.tool_name)} states a {effect.effect} effect{key}, but nothing says whether it happened: the call "
-                f"{'failed' if call is not None and call.status == 'error' else 'did not end'}, and no later one settles it."
+                f"{quoted(effect.tool_name)} states a {effect.effect} effect{key}, but nothing says whether it happened: "
+                f"{_ending(facts, effect, call)}, and no later call settles it."
             ),
             evidence=tuple(evidence),
             at=effect.at,
@@ -43,6 +43,15 @@ def unconfirmed_effects(facts: RunFacts) -> Iterator[Finding]:
             tool_name=effect.tool_name,
             idempotency_key=effect.idempotency_key,
         )
+
+
+def _ending(facts: RunFacts, effect: EffectRow, call: ToolCallRow | None) -> str:
+    """Return how the call ended, so that its effect is not known."""
+    step = next((step for step in facts.steps if step.step == effect.step), None)
+    status = call.status if call is not None else step.status if step is not None else "unknown"
+    return {"error": "the call failed", "incomplete": "the call did not end"}.get(
+        status, "its status is unknown"
+    )
 
 
 def _settles(later: EffectRow, effect: EffectRow, calls: dict[int, ToolCallRow]) -> bool:

@@ -10,6 +10,7 @@ from retrospan.ingest.json_text import read_value
 
 _TOKEN = re.compile(r"[^\s,;:!?()\[\]{}\"'“”]+")
 _MARKED = re.compile(r"[\d@/\\_#=<>]|\w\.\w")
+_PART = re.compile(r"[^\W_]+")
 _FILLERS = frozenset(
     [
         "a",
@@ -71,13 +72,25 @@ _ALIKE = 0.5
 _MOST_TEXT = 2_000
 
 
+Words = tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The arguments of one call: its words in order, those with a capital inside a sentence, and marked tokens."""
+    """The arguments of one call: its words in order, those with a capital inside a sentence, ids and numbers."""
 
-    words: tuple[str, ...]  # lower case, without fillers
+    words: Words  # lower case, without fillers
     names: frozenset[str]  # lower case
-    marked: frozenset[str]  # numbers, ids, addresses, paths
+    marked: frozenset[str]  # the parts of ids, addresses and paths: `zeta-9` is zeta and 9
+    numbers: frozenset[str]  # values that are no texts
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What several calls ask about: the things that all of them name, and the words of each besides."""
+
+    topic: frozenset[str]
+    words: tuple[Words, ...]
 
 
 def wording_of(arguments: str | None) -> Wording | None:
@@ -87,55 +100,50 @@ def wording_of(arguments: str | None) -> Wording | None:
     words: list[str] = []
     names: set[str] = set()
     marked: set[str] = set()
+    numbers: set[str] = set()
     for leaf in _leaves(read_value(arguments)):
         if not isinstance(leaf, str):
-            marked.add(str(leaf))
+            numbers.add(str(leaf))
             continue
         tokens = [token.strip(".-") for token in _TOKEN.findall(leaf)]
         tokens = [token for token in tokens if token]
         title = len(tokens) > 1 and all(token[0].isupper() for token in tokens[1:])
         for place, token in enumerate(tokens):
-            if _MARKED.search(token):
-                marked.add(token.casefold())
-                continue
             folded = token.casefold()
+            if _MARKED.search(token):
+                marked.update(_PART.findall(folded))
+                continue
             if token[0].isupper() and (place or title) and folded not in _FILLERS:
                 names.add(folded)
             if folded not in _FILLERS:
                 words.append(folded)
-    return Wording(tuple(words), frozenset(names), frozenset(marked))
+    return Wording(tuple(words), frozenset(names), frozenset(marked), frozenset(numbers))
 
 
-def same_things(group: Sequence[Wording]) -> frozenset[str] | None:
-    """Return the things that all of some calls look for; None if a later one looks for a thing that the first does not.
+def question_of(group: Sequence[Wording]) -> Question | None:
+    """Return what all of some calls ask about; None if a later one names a thing that the first does not.
 
     A call of another thing is not the same question in other words: it is the next question of a list.
     """
-    names = frozenset[str]().union(*(each.names for each in group))
-    things = [each.marked | (names & frozenset(each.words)) for each in group]
-    if any(each - things[0] for each in things[1:]):
+    known = frozenset[str]().union(*(each.names | each.marked for each in group))
+    things = [each.marked | (known & frozenset(each.words)) for each in group]
+    if any(each - things[0] for each in things) or any(each.numbers - group[0].numbers for each in group):
         return None
-    return things[0].intersection(*things[1:])
+    words = tuple(tuple(word for word in each.words if word not in known) for each in group)
+    return Question(things[0].intersection(*things), words)
 
 
-def is_reworded(one: Wording, other: Wording) -> bool:
+def is_reworded(one: Words, other: Words) -> bool:
     """Return whether two calls ask the same in other words: most words are the same, or one has more of them."""
-    if not one.words or not other.words or is_substituted(one, other):
+    if not one or not other or is_substituted(one, other):
         return False
-    first, second = _stems(one), _stems(other)
-    common = len(first & second)
-    return first <= second or second <= first or common / len(first | second) >= _ALIKE
+    first, second = {word[:_STEM] for word in one}, {word[:_STEM] for word in other}
+    return first <= second or second <= first or len(first & second) / len(first | second) >= _ALIKE
 
 
-def is_substituted(one: Wording, other: Wording) -> bool:
+def is_substituted(one: Words, other: Words) -> bool:
     """Return whether one differs from the other by what stands in a single place, as in `weather oslo`, `weather rome`."""
-    if len(one.words) != len(other.words):
-        return False
-    return sum(a != b for a, b in zip(one.words, other.words, strict=True)) == 1
-
-
-def _stems(wording: Wording) -> set[str]:
-    return {word[:_STEM] for word in wording.words}
+    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1
 
 
 def _leaves(value: object) -> Iterator[str | int | float]:

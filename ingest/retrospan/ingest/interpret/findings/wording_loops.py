@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from retrospan.ingest.interpret.findings.facts import RunFacts
 from retrospan.ingest.interpret.findings.finding import Finding, chosen, quoted
 from retrospan.ingest.interpret.findings.outcomes import LEAST, acknowledges, outcome_of, says_nothing
 from retrospan.ingest.interpret.findings.wording import (
-    Wording,
+    Words,
     is_reworded,
     is_substituted,
-    same_things,
+    question_of,
     wording_of,
 )
 from retrospan.schemas.canonical import ToolCallRow
@@ -20,6 +20,8 @@ from retrospan.schemas.canonical import ToolCallRow
 RULE = "wording_loop"
 #: So many searches that found nothing are a loop though they share no words: in a run that failed, and in any other.
 _LEAST_STRANGERS = {True: 4, False: 6}
+#: Of longer loops so many calls are compared with each other.
+_COMPARED = 50
 
 
 def wording_loops(facts: RunFacts) -> Iterator[Finding]:
@@ -52,12 +54,16 @@ def _is_loop(facts: RunFacts, row: Sequence[ToolCallRow], later: Sequence[ToolCa
     group = [wording for call in row if (wording := wording_of(call.arguments)) is not None]
     if len(group) < len(row):
         return False
-    things = same_things(group)
-    if things is None:
+    question = question_of(group)
+    if question is None:
         return False
-    if things or _is_one_question(group):
-        return _has_words(group)
-    return nothing and _are_strangers(group) and len(row) >= _LEAST_STRANGERS[facts.failed]
+    if _is_one_question(question.words):
+        return True
+    if question.topic:
+        return len(row) > LEAST and any(
+            is_reworded(*pair) for pair in combinations(question.words[:_COMPARED], 2)
+        )
+    return nothing and _are_strangers(question.words) and len(row) >= _LEAST_STRANGERS[facts.failed]
 
 
 def _is_found(first: ToolCallRow, call: ToolCallRow) -> bool:
@@ -68,22 +74,17 @@ def _is_found(first: ToolCallRow, call: ToolCallRow) -> bool:
     return outcome != outcome_of(first) and not says_nothing(call)
 
 
-def _is_one_question(group: Sequence[Wording]) -> bool:
+def _is_one_question(wordings: Sequence[Words]) -> bool:
     return all(
-        any(is_reworded(earlier, wording) for earlier in group[:place])
-        for place, wording in enumerate(group[1:], start=1)
+        any(is_reworded(earlier, words) for earlier in wordings[:place][:_COMPARED])
+        for place, words in enumerate(wordings[1:], start=1)
     )
 
 
-def _has_words(group: Sequence[Wording]) -> bool:
-    """Return whether the wording changed at all, and by more than what stands in one place."""
-    return any(one.words != other.words and not is_substituted(one, other) for one, other in pairwise(group))
-
-
-def _are_strangers(group: Sequence[Wording]) -> bool:
+def _are_strangers(wordings: Sequence[Words]) -> bool:
     """Return whether the calls are questions of several words that are no list."""
-    several = all(len(wording.words) > 1 for wording in group)
-    return several and not any(is_substituted(one, other) for one, other in pairwise(group))
+    several = all(len(words) > 1 for words in wordings)
+    return several and not any(is_substituted(one, other) for one, other in pairwise(wordings))
 
 
 def _finding(facts: RunFacts, row: Sequence[ToolCallRow]) -> Finding:
