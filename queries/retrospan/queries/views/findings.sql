@@ -28,16 +28,26 @@ SELECT
     f.explanation AS explanation,
     f.at AS at
 FROM canon_findings AS f
-INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
-    USING (tenant, run_id, generation)
+INNER JOIN
+(
+    SELECT tenant, run_id, generation, outcome, is_open, process_id, greatest(newest_ended_at, last_said_at) AS said_at
+    FROM canon_runs FINAL
+    WHERE NOT deleted
+) AS p USING (tenant, run_id, generation)
 WHERE f.rule != 'unconfirmed_effect'
     OR (
-        (f.tenant, f.run_id) NOT IN
-        (
-            SELECT tenant, run_id
-            FROM runs
-            WHERE outcome = 'running'
-                AND (tenant, run_id) IN (SELECT tenant, run_id FROM canon_findings WHERE rule = 'unconfirmed_effect')
+        -- Not in progress: neither does its process live, nor has it said something of late.
+        NOT (
+            p.is_open AND (p.tenant, p.process_id) IN
+            (
+                SELECT tenant, processes.process_id
+                FROM processes
+                WHERE last_alive_at > now64(9, 'UTC')
+                    - toIntervalMillisecond(3000 * if(interval_seconds > 0, least(interval_seconds, 86400), 30))
+            )
+        )
+        AND NOT (
+            p.outcome = 'incomplete' AND p.said_at > now() - INTERVAL 5 MINUTE AND p.said_at < now() + INTERVAL 1 DAY
         )
         AND (f.tenant, ifNull(f.idempotency_key, '')) NOT IN
         (
@@ -93,18 +103,18 @@ FROM
     FROM
     (
         SELECT
-            d.tenant AS tenant,
-            d.agent_name AS agent_name,
-            d.run_id AS run_id,
-            d.started_at AS started_at,
-            d.pairs AS pairs,
-            o.place AS place
+            tenant,
+            agent_name,
+            first.1 AS started_at,
+            first.2 AS run_id,
+            first.3 AS place,
+            arraySort(groupArray(pair)) AS pairs
         FROM
         (
-            SELECT tenant, agent_name, first.1 AS started_at, first.2 AS run_id, arraySort(groupArray(pair)) AS pairs
+            SELECT tenant, agent_name, pair, min((started_at, run_id, place)) AS first
             FROM
             (
-                SELECT tenant, agent_name, pair, min((started_at, run_id)) AS first
+                SELECT tenant, agent_name, run_id, started_at, place, arrayJoin(pairs) AS pair
                 FROM
                 (
                     SELECT
@@ -112,15 +122,17 @@ FROM
                         assumeNotNull(r.agent_name) AS agent_name,
                         r.run_id AS run_id,
                         r.started_at AS started_at,
-                        arrayJoin(
-                            arrayDistinct(
-                                arrayMap(
-                                    (tool, next) -> concat(tool, ' > ', next),
-                                    arrayPushFront(arrayPopBack(h.tools), '(start)'),
-                                    h.tools
-                                )
+                        row_number() OVER (
+                            PARTITION BY r.tenant, r.agent_name
+                            ORDER BY r.started_at ASC, r.run_id ASC
+                        ) AS place,
+                        arrayDistinct(
+                            arrayMap(
+                                (tool, next) -> concat(tool, ' > ', next),
+                                arrayPushFront(arrayPopBack(h.tools), '(start)'),
+                                h.tools
                             )
-                        ) AS pair
+                        ) AS pairs
                     FROM canon_habits AS h
                     INNER JOIN
                     (
@@ -129,24 +141,10 @@ FROM
                         WHERE NOT deleted AND run_kind = 'production' AND isNotNull(agent_name)
                     ) AS r USING (tenant, run_id, generation)
                 )
-                GROUP BY tenant, agent_name, pair
             )
-            GROUP BY tenant, agent_name, first
-        ) AS d
-        INNER JOIN
-        (
-            SELECT
-                r.tenant AS tenant,
-                r.run_id AS run_id,
-                row_number() OVER (PARTITION BY r.tenant, r.agent_name ORDER BY r.started_at ASC, r.run_id ASC) AS place
-            FROM canon_habits AS h
-            INNER JOIN
-            (
-                SELECT tenant, run_id, generation, agent_name, started_at
-                FROM canon_runs FINAL
-                WHERE NOT deleted AND run_kind = 'production' AND isNotNull(agent_name)
-            ) AS r USING (tenant, run_id, generation)
-        ) AS o USING (tenant, run_id)
+            GROUP BY tenant, agent_name, pair
+        )
+        GROUP BY tenant, agent_name, first
     ) AS w
 ) AS n
 WHERE n.place > 100 AND n.place - n.before > 100
