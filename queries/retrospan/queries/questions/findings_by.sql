@@ -1,6 +1,6 @@
 -- title: How many findings there are, by rule, agent, tool or day, with runs that show them
 -- params: since DateTime64(9, 'UTC'), run_id String, agent String, rule String, tool String ('' = any), severities Array(String), by String (rule, agent, tool, day), most UInt32 (rows)
--- returns: one row per rule, agent, tool or day: name (NULL if not known), findings, runs, gravest (severity), newest_at, examples (at most three runs, the newest first), newest_evidence
+-- returns: one row per name (NULL if not known): findings, runs, gravest, newest_at, examples (three runs), newest_evidence
 SELECT
     multiIf(
         {by:String} = 'rule', CAST(rule, 'Nullable(String)'),

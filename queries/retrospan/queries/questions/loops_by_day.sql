@@ -1,6 +1,6 @@
 -- title: How many loops began on each day (UTC), newest first
 -- params: since DateTime64(9, 'UTC'), run_id String, agent String ('' = any), least UInt32 (repeats), most UInt32 (rows)
--- returns: one row per day that has loops: day, loops, runs, calls, longest, longest_tool, examples (at most three runs, the longest loop first)
+-- returns: one row per day that has loops: loops, runs, calls, longest, longest_tool, examples (three runs at most)
 SELECT
     toDate(started_at) AS day,
     count() AS loops,
