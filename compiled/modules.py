@@ -30,6 +30,8 @@ COMPILED = (
 #: it, as statements in .sql files, is found by its path.
 LEFT_OUT = {
     "retrospan.ingest.interpret.conversations": "asks the warehouse, once for a conversation",
+    "retrospan.ingest.empty_result": "a few lines, called for results that are short",
+    "retrospan.ingest.interpret.findings": "called once for a run; most of its work is that of regular expressions and of sets",
     "retrospan.ingest.interpret.service": "processes, queues and pipes: its objects are pickled, and it waits more than it works",
     "retrospan.ingest.load.raw_row_reader": "one call of json's decoder for each row",
     "retrospan.ingest.prices": "called once for a model call, with decimals, which are Python's own",
@@ -41,6 +43,7 @@ LEFT_OUT = {
     "retrospan.schemas.canonical": "classes of rows: what fills one in is Python's own, and quicker for a class of Python's",
     "retrospan.schemas.costs": "the class of a row",
     "retrospan.schemas.errors": "exceptions, which are pickled",
+    "retrospan.schemas.findings": "classes of rows",
     "retrospan.schemas.raw": "rows that the loader and the checks make as well, and that tests alter",
     "retrospan.schemas.semconv": "constants",
     "retrospan.schemas.sequences": "a few lines, called once for a trace",

@@ -52,6 +52,7 @@ def contents(served: Served) -> dict[str, list[str]]:
             "messages",
             "steps",
             "provenance_edges",
+            "findings",
             "loops",
         )
     }

@@ -24,6 +24,7 @@ ASKS_THE_COLLECTOR: Mapping[str, list[str]] = {
     "trace": [REFUND],
     "diff": [REFUND, HELD],
     "find": ["refund"],
+    "findings": [],
     "loops": [],
     "cost": [],
     "drift": ["--baseline", "2000-01-01..2000-01-02", "--candidate", "2000-01-02..2100-01-01"],

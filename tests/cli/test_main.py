@@ -34,6 +34,8 @@ QUESTIONS = (
     ["state", "last"],
     ["trace", "last"],
     ["diff", "7f3e", "b83f"],
+    ["findings"],
+    ["findings", "--by", "rule"],
     ["loops"],
     ["cost"],
     ["cost", "last"],

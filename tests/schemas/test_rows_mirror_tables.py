@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas import canonical, costs, raw, stated
+from retrospan.schemas import canonical, costs, findings, raw, stated
 
 PAIRS: list[tuple[type, str]] = [
     (raw.RawSpan, "raw_spans"),
@@ -27,6 +27,7 @@ PAIRS: list[tuple[type, str]] = [
     (costs.CostRow, "canon_costs"),
     (canonical.LoopRow, "canon_loops"),
     (canonical.HabitRow, "canon_habits"),
+    (findings.FindingRow, "canon_findings"),
     (stated.ObservationRow, "canon_observations"),
     (stated.UseRow, "canon_uses"),
     (stated.DecisionRow, "canon_decisions"),

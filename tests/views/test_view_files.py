@@ -238,6 +238,18 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
         ("currency", _MAYBE_WORD),
         ("text", "Nullable(String)"),
     ],
+    "findings": [
+        ("tenant", _WORD),
+        ("run_id", "String"),
+        ("rule", _WORD),
+        ("severity", _WORD),
+        ("step", "Nullable(UInt32)"),
+        ("agent_name", _MAYBE_WORD),
+        ("tool_name", _MAYBE_WORD),
+        ("evidence", "Array(String)"),
+        ("explanation", "String"),
+        ("at", _TIME),
+    ],
     "loops": [
         ("tenant", _WORD),
         ("run_id", "String"),

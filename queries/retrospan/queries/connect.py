@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 from retrospan.queries.client import Client, parts_of
 from retrospan.queries.cost_views import CostViews
 from retrospan.queries.credentials import Credentials
+from retrospan.queries.finding_views import FindingViews
 from retrospan.queries.frames import Ask, pandas_frame, polars_frame
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.literals import Value
@@ -71,7 +72,7 @@ def connect(
     return Views(client, pandas_frame) if pandas else Views(client, polars_frame)
 
 
-class Views(CostViews[Frame]):
+class Views(CostViews[Frame], FindingViews[Frame]):
     """The questions. Each method raises SqlError when the query is refused, CollectorUnreachable without an answer.
 
     Lists take exact values of columns as filters, and `limit`, the greatest number of rows.
@@ -174,13 +175,6 @@ class Views(CostViews[Frame]):
         filters = {"run_id": run_id, "subject": subject, "object": object}
         order = "ORDER BY run_id, step, subject, relation, object"
         return self._list("SELECT * FROM provenance_edges", filters, order, limit)
-
-    def loops(
-        self, *, run_id: str | None = None, tool_name: str | None = None, limit: int | None = None
-    ) -> Frame:
-        """Return loops: three or more equal tool calls in a row."""
-        filters = {"run_id": run_id, "tool_name": tool_name}
-        return self._list("SELECT * FROM loops", filters, "ORDER BY started_at, run_id, first_step", limit)
 
     def context_use(self, *, run_id: str | None = None, limit: int | None = None) -> Frame:
         """Return what each model call's prompt holds, and what it lost since the previous call, in order."""

@@ -31,6 +31,9 @@ COMMANDS = {
     "trace": Command(ASK, "where an answer, a step or a value came from"),
     "diff": Command(ASK, "where two runs diverge, and why"),
     "find": Command(ASK, "where something was said: in messages, arguments, results and errors"),
+    "findings": Command(
+        ASK, "what rules found wrong: loops, contradictions, lost context, effects unconfirmed"
+    ),
     "loops": Command(ASK, "the same tool called again and again with equal arguments"),
     "cost": Command(ASK, "what models cost, by agent, day, model or tool; and what fills a run's prompts"),
     "drift": Command(ASK, "whether runs behave differently from earlier ones"),

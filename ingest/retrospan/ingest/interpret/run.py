@@ -51,6 +51,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssue
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.interpret.stated.statements import Statements, read_statements
+from retrospan.ingest.rules.model_limits import ModelLimits
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
@@ -93,6 +94,9 @@ class InterpretedRun:
     used_previous_run: bool = False
     resumes: bool = False  # it was given what a framework goes on with after an interruption
     resumed_run_id: str | None = None
+    limits: ModelLimits = field(
+        default_factory=ModelLimits
+    )  # of the models, where the run does not state them
 
 
 def read_spans(
@@ -188,6 +192,7 @@ def interpret(
         used_previous_run=history.used_previous_run,
         resumes=is_resumed(tree),
         interpreted_by=version_with(rules),
+        limits=rules.limits,
     )
     run.statements = read_statements(run_id, tree, calls, steps, run.context, values, problems, rules)
     run.edges = read_lineage(run_id, tree, steps, values, run.statements.edges)

@@ -8,6 +8,8 @@ id = "arguments.record_id"
 field = "arguments.field"
 before = "result.before"
 after = "result.after"
+
+It may also state limits of models (`model_limits`).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from difflib import get_close_matches
 from pathlib import Path as File
 from typing import cast
 
+from retrospan.ingest.rules.model_limits import PUBLISHED_LIMITS, BadLimit, Limit, ModelLimits, read_limit
 from retrospan.ingest.rules.paths import Path
 from retrospan.ingest.rules.rule import Called, Missed, Rule, Statement
 from retrospan.ingest.trusted_file import require_trusted
@@ -57,10 +60,11 @@ class _Bad(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Ruleset:
-    """Rules in the order of their file. Without rules it says nothing."""
+    """Rules in the order of their file, and limits of models. Without rules it says nothing."""
 
     rules: tuple[Rule, ...] = ()
-    hash: str = ""  # of what the rules mean, not of how the file is laid out; '' without rules
+    hash: str = ""  # of what the file means, not of how it is laid out; '' without rules and limits
+    limits: ModelLimits = PUBLISHED_LIMITS
 
     @classmethod
     def read(cls, file: File | None) -> Ruleset:
@@ -92,16 +96,14 @@ class Ruleset:
             where = f"{name} line {at[1]}" if at else name
             raise ConfigError(f"{where} is not TOML: {error}.") from error
         for key in tree:
-            if key != "rule":
+            if key not in ("rule", "limit"):
                 line = _line(text, -1, key)
                 raise ConfigError(f"{name} line {line}: unknown key {key!r}: write [[rule]] for each rule.")
-        tables = tree.get("rule", [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise ConfigError(f"{name} line {_line(text, -1, 'rule')}: write [[rule]], with two brackets.")
-        if not tables:
+        tables, limits = _tables(tree, "rule", text, name), _tables(tree, "limit", text, name)
+        if not tables and not limits:
             raise ConfigError(f"{name} has no rules: write [[rule]] for each rule.")
         rules: list[Rule] = []
-        for place, table in enumerate(cast("list[dict[str, object]]", tables)):
+        for place, table in enumerate(tables):
             try:
                 rule = _rule(table)
                 if any(rule.name == other.name for other in rules):
@@ -109,7 +111,8 @@ class Ruleset:
             except _Bad as bad:
                 raise ConfigError(f"{name} line {_line(text, place, bad.key)}: {bad.key}: {bad}.") from bad
             rules.append(rule)
-        return cls(tuple(rules), hash_of(tables)[:8])
+        meaning: object = {"rule": tables, "limit": [_plain(table) for table in limits]} if limits else tables
+        return cls(tuple(rules), hash_of(meaning)[:8], ModelLimits(tuple(_limits(limits, text, name))))
 
     def read_call(self, call: Called) -> Iterator[Statement | Missed]:
         """Yield what a call says by each rule that fits it."""
@@ -118,6 +121,27 @@ class Ruleset:
 
 
 NO_RULES = Ruleset()
+
+
+def _tables(tree: Mapping[str, object], key: str, text: str, name: str) -> list[dict[str, object]]:
+    tables = tree.get(key, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ConfigError(f"{name} line {_line(text, -1, key)}: write [[{key}]], with two brackets.")
+    return cast("list[dict[str, object]]", tables)
+
+
+def _limits(tables: list[dict[str, object]], text: str, name: str) -> Iterator[Limit]:
+    for place, table in enumerate(tables):
+        try:
+            yield read_limit(table)
+        except BadLimit as bad:
+            line = _line(text, place, bad.key, "limit")
+            raise ConfigError(f"{name} line {line}: {bad.key}: {bad}.") from bad
+
+
+def _plain(table: Mapping[str, object]) -> dict[str, object]:
+    """Return a limit as what can be hashed: days as texts."""
+    return {key: value if isinstance(value, int | str | list) else str(value) for key, value in table.items()}
 
 
 def _rule(table: Mapping[str, object]) -> Rule:
@@ -259,18 +283,18 @@ def _priority(table: Mapping[str, object]) -> int:
     return value
 
 
-def _line(text: str, place: int, key: str) -> int:
+def _line(text: str, place: int, key: str, kind: str = "rule") -> int:
     """Return the line that sets a key in the rule of that place, else where the rule begins; place -1 is the top."""
     rule, start, section = -1, 1, ""
     for number, line in enumerate(text.splitlines(), start=1):
         if heading := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
             section = heading[1].replace('"', "")
-            if section == "rule" and line.lstrip().startswith("[["):
+            if section == kind and line.lstrip().startswith("[["):
                 rule += 1
                 start = number if rule == place else start
-            if (rule == place and section == f"rule.{key}") or (place < 0 and section.split(".")[0] == key):
+            if (rule == place and section == f"{kind}.{key}") or (place < 0 and section.split(".")[0] == key):
                 return number
         setting = re.match(r'\s*"?([\w-]+)"?\s*[=.]', line)
-        if setting and rule == place and section in ("rule", "") and setting[1] == key:
+        if setting and rule == place and section in (kind, "") and setting[1] == key:
             return number
     return start

@@ -49,6 +49,7 @@ TABLES = (
     "canon_agents",
     "canon_loops",
     "canon_habits",
+    "canon_findings",
     "canon_crossings",
     "canon_observations",
     "canon_uses",

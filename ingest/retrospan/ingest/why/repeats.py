@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Iterator
 
+from retrospan.ingest.empty_result import is_empty
 from retrospan.ingest.why.columns import quote_of, steps_text, text_of, whole
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
@@ -56,30 +55,6 @@ def repeats(rows: RunRows) -> Iterator[Repeated]:
         ]
         said += [*_first_and_last(group, first, last), "."]
         yield _said(rows, "repeat", said, group, [])
-
-
-def is_empty(result: str | None) -> bool:
-    """Return whether a result holds nothing: an empty list, object or text, also inside an envelope."""
-    if result is None:
-        return False
-    try:
-        found: object = json.loads(result)
-    except ValueError:
-        try:
-            found = ast.literal_eval(result) if len(result) < 200 else result
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found = result
-    except RecursionError:
-        return False
-    return _holds_nothing(found)
-
-
-def _holds_nothing(value: object) -> bool:
-    if isinstance(value, dict):
-        return all(_holds_nothing(each) for each in value.values())
-    if isinstance(value, list | tuple):
-        return all(_holds_nothing(each) for each in value)
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _is_loop(group: Row) -> bool:

@@ -7,7 +7,7 @@ import argparse
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.empty import OPEN, no_runs_yet, since_text
 from retrospan.ingest.cli.client.references import find_run, short, short_length
-from retrospan.ingest.cli.client.rows import text_of, whole
+from retrospan.ingest.cli.client.rows import text_of, texts_of, whole
 from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.arguments import (
     RUN_HELP,
@@ -24,7 +24,7 @@ from retrospan.ingest.cli.terminal.values import brief_json
 HELP = Help(
     job="Find loops: one agent calling one tool three or more times in a row with equal arguments.",
     exits="0 answered; with --exit-code 1 if a loop is found; 2 wrong use or trouble",
-    examples=("retrospan loops", "retrospan loops --run last --exit-code"),
+    examples=("retrospan loops", "retrospan loops --by day", "retrospan loops --run last --exit-code"),
     sql="SELECT run_id, tool_name, repeats FROM loops",
 )
 
@@ -34,7 +34,10 @@ def add_arguments(parser: Parser) -> None:
     parser.flags.add_argument(
         "--min", type=number(3), default=3, metavar="N", help="at least N equal calls (3)"
     )
-    parser.flags.add_argument("-n", type=number(1), default=50, metavar="N", help="at most N loops (50)")
+    parser.flags.add_argument("--by", choices=("day",), metavar="day", help="count them by day (UTC)")
+    parser.flags.add_argument(
+        "-n", type=number(1), default=50, metavar="N", help="at most N loops, or days (50)"
+    )
     add_since_flag(parser)
     parser.flags.add_argument("--agent", default="", metavar="NAME", help="only of this agent")
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if a loop is found")
@@ -53,9 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
         "least": arguments.min,
         "most": arguments.n + 1,
     }
+    question = "loops_by_day" if arguments.by else "list_loops"
     if arguments.sql:
-        return session.print_sql(("list_loops", {**asked, "most": arguments.n}))
-    rows = session.ask("list_loops", **asked)
+        return session.print_sql((question, {**asked, "most": arguments.n}))
+    rows = session.ask(question, **asked)
     found = 1 if arguments.exit_code and rows else 0
     more, rows = len(rows) > arguments.n, rows[: arguments.n]
     if arguments.json:
@@ -64,8 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not rows:
         session.screen.say(_why_none(session, arguments, run_id))
         return 0
-    _show(session, rows)
-    said = counted(len(rows), "loop") + (f", and more: -n {arguments.n * 4}" if more else "")
+    if arguments.by:
+        _show_days(session, rows)
+    else:
+        _show(session, rows)
+    loops = sum(whole(row, "loops") or 0 for row in rows) if arguments.by else len(rows)
+    said = counted(loops, "loop") + (f", and more: -n {arguments.n * 4}" if more else "")
     session.screen.note(
         (f"{said}{since_text(session, arguments.since)}; at least {arguments.min} equal calls (--min)", "dim")
     )
@@ -94,6 +102,34 @@ def _show(session: Session, rows: list[Row]) -> None:
                 count(whole(row, "repeats")),
                 f"{row['first_step']}-{row['last_step']}",
                 "same each time" if row["same_result"] else "differs",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _show_days(session: Session, rows: list[Row]) -> None:
+    length = short_length([run_id for row in rows for run_id in texts_of(row, "examples")])
+    show_table(
+        session.screen,
+        [
+            Column("DAY"),
+            Column("LOOPS", right=True),
+            Column("RUNS", right=True),
+            Column("CALLS", right=True),
+            Column("LONGEST", right=True, style="yellow"),
+            Column("TOOL", limit=32),
+            Column("FOR EXAMPLE", style="cyan", priority=1),
+        ],
+        [
+            [
+                str(row["day"]),
+                count(whole(row, "loops")),
+                count(whole(row, "runs")),
+                count(whole(row, "calls")),
+                count(whole(row, "longest")),
+                str(row["longest_tool"]),
+                ", ".join(short(run_id, length) for run_id in texts_of(row, "examples")),
             ]
             for row in rows
         ],

@@ -9,9 +9,11 @@ from retrospan.ingest.interpret.assembly.attempts import Attempt
 from retrospan.ingest.interpret.assembly.failures import Failure
 from retrospan.ingest.interpret.assembly.states import Change
 from retrospan.ingest.interpret.assembly.values import Value
+from retrospan.ingest.interpret.findings.facts import RunFacts
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.rows.act_rows import model_call_row, step_row, tool_call_row
 from retrospan.ingest.interpret.rows.cost_rows import cost_rows, note_total, wasted_calls, whole_run_rows
+from retrospan.ingest.interpret.rows.finding_rows import finding_rows
 from retrospan.ingest.interpret.rows.habit_rows import habit_rows, loop_rows
 from retrospan.ingest.interpret.rows.run_row import run_row
 from retrospan.ingest.interpret.rows.shared_refs import crossings_of
@@ -22,6 +24,7 @@ from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.schemas import canonical as rows
 from retrospan.schemas import stated
 from retrospan.schemas.costs import CostRow
+from retrospan.schemas.findings import FindingRow
 
 
 @dataclass(slots=True)
@@ -40,6 +43,7 @@ class Rows:
     costs: list[CostRow] = field(default_factory=list)
     loops: list[rows.LoopRow] = field(default_factory=list)
     habits: list[rows.HabitRow] = field(default_factory=list)
+    findings: list[FindingRow] = field(default_factory=list)
     crossings: list[rows.CrossingRow] = field(default_factory=list)
     observations: list[stated.ObservationRow] = field(default_factory=list)
     uses: list[stated.UseRow] = field(default_factory=list)
@@ -92,7 +96,22 @@ def rows_of(
     _add_costs(out, key, run, prices)
     # Last: building the rows above may still have numbered values.
     out.values = [_value(key, number, value) for number, value in enumerate(run.values.all, start=1)]
+    out.findings = finding_rows(key, _facts(out, run))
     return out
+
+
+def _facts(out: Rows, run: InterpretedRun) -> RunFacts:
+    return RunFacts(
+        run=out.runs[0],
+        tool_calls=out.tool_calls,
+        model_calls=out.model_calls,
+        steps=out.steps,
+        failures=out.failures,
+        effects=out.effects,
+        compactions=out.compactions,
+        values=out.values,
+        limits=run.limits,
+    )
 
 
 def _add_acts(out: Rows, key: Key, run: InterpretedRun) -> None:

@@ -1,0 +1,150 @@
+-- title: findings, one row per thing that a rule found wrong with a run
+-- params: none
+-- returns:
+--   tenant LowCardinality(String): owner of the row
+--   run_id String: the run
+--   rule LowCardinality(String): exact_loop, wording_loop, alternation, repeated_failures, idle_growth, full_context, lost_context, contradiction, unconfirmed_effect or odd_sequence
+--   severity LowCardinality(String): info, warning or error
+--   step Nullable(UInt32): step where it begins; NULL if outside any step
+--   agent_name LowCardinality(Nullable(String)): agent that it is about
+--   tool_name LowCardinality(Nullable(String)): tool that it is about; NULL if it is not about one
+--   evidence Array(String): references of what shows it: steps, spans, messages, runs
+--   explanation String: what is wrong, in one sentence that quotes the run
+--   at DateTime64(9, 'UTC'): when the last of it began, by the producer's clock
+-- note: `findings.md` says what each rule finds and what it does not. What is not on record is not judged: no row does not mean that nothing is wrong.
+-- note: odd_sequence: the first run of an agent in which one tool follows another, after 100 runs and more without any new sequence. Only runs of production count.
+-- note: unconfirmed_effect leaves out runs in progress, and effects whose key was executed or skipped in another run.
+-- example: SELECT rule, severity, step, explanation FROM findings WHERE run_id = {run_id:String} ORDER BY at
+-- example: SELECT rule, count() AS times, uniqExact(run_id) AS runs FROM findings GROUP BY rule ORDER BY runs DESC
+SELECT
+    f.tenant AS tenant,
+    f.run_id AS run_id,
+    f.rule AS rule,
+    f.severity AS severity,
+    f.step AS step,
+    f.agent_name AS agent_name,
+    f.tool_name AS tool_name,
+    f.evidence AS evidence,
+    f.explanation AS explanation,
+    f.at AS at
+FROM canon_findings AS f
+INNER JOIN
+(
+    SELECT tenant, run_id, generation, outcome, is_open, process_id, greatest(newest_ended_at, last_said_at) AS said_at
+    FROM canon_runs FINAL
+    WHERE NOT deleted
+) AS p USING (tenant, run_id, generation)
+WHERE f.rule != 'unconfirmed_effect'
+    OR (
+        -- Not in progress: neither does its process live, nor has it said something of late.
+        NOT (
+            p.is_open AND (p.tenant, p.process_id) IN
+            (
+                SELECT tenant, processes.process_id
+                FROM processes
+                WHERE last_alive_at > now64(9, 'UTC')
+                    - toIntervalMillisecond(3000 * if(interval_seconds > 0, least(interval_seconds, 86400), 30))
+            )
+        )
+        AND NOT (
+            p.outcome = 'incomplete' AND p.said_at > now() - INTERVAL 5 MINUTE AND p.said_at < now() + INTERVAL 1 DAY
+        )
+        AND (f.tenant, ifNull(f.idempotency_key, '')) NOT IN
+        (
+            SELECT e.tenant, assumeNotNull(e.idempotency_key)
+            FROM canon_effects AS e
+            INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS s
+                USING (tenant, run_id, generation)
+            WHERE e.effect_status IN ('executed', 'skipped')
+                AND (e.tenant, e.idempotency_key) IN
+                (
+                    SELECT tenant, idempotency_key
+                    FROM canon_findings
+                    WHERE rule = 'unconfirmed_effect' AND isNotNull(idempotency_key)
+                )
+        )
+    )
+UNION ALL
+SELECT
+    n.tenant AS tenant,
+    n.run_id AS run_id,
+    CAST('odd_sequence', 'LowCardinality(String)') AS rule,
+    CAST('info', 'LowCardinality(String)') AS severity,
+    CAST(NULL, 'Nullable(UInt32)') AS step,
+    CAST(n.agent_name, 'LowCardinality(Nullable(String))') AS agent_name,
+    CAST(NULL, 'LowCardinality(Nullable(String))') AS tool_name,
+    [retrospan_reference('run', n.run_id)] AS evidence,
+    concat(
+        'No run of this agent had called ',
+        n.pairs[1],
+        if(length(n.pairs) > 1, concat(' (and ', toString(length(n.pairs) - 1), ' more)'), ''),
+        ' before, in ',
+        toString(n.place - 1),
+        ' runs, and the last ',
+        toString(n.place - n.before - 1),
+        ' of them did nothing new.'
+    ) AS explanation,
+    n.started_at AS at
+FROM
+(
+    SELECT
+        w.tenant AS tenant,
+        w.agent_name AS agent_name,
+        w.run_id AS run_id,
+        w.started_at AS started_at,
+        w.pairs AS pairs,
+        w.place AS place,
+        -- The last run before it that did something new.
+        lagInFrame(w.place, 1, toUInt64(0)) OVER (
+            PARTITION BY w.tenant, w.agent_name
+            ORDER BY w.place ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS before
+    FROM
+    (
+        SELECT
+            tenant,
+            agent_name,
+            first.1 AS started_at,
+            first.2 AS run_id,
+            first.3 AS place,
+            arraySort(groupArray(pair)) AS pairs
+        FROM
+        (
+            SELECT tenant, agent_name, pair, min((started_at, run_id, place)) AS first
+            FROM
+            (
+                SELECT tenant, agent_name, run_id, started_at, place, arrayJoin(pairs) AS pair
+                FROM
+                (
+                    SELECT
+                        r.tenant AS tenant,
+                        assumeNotNull(r.agent_name) AS agent_name,
+                        r.run_id AS run_id,
+                        r.started_at AS started_at,
+                        row_number() OVER (
+                            PARTITION BY r.tenant, r.agent_name
+                            ORDER BY r.started_at ASC, r.run_id ASC
+                        ) AS place,
+                        arrayDistinct(
+                            arrayMap(
+                                (tool, next) -> concat(tool, ' > ', next),
+                                arrayPushFront(arrayPopBack(h.tools), '(start)'),
+                                h.tools
+                            )
+                        ) AS pairs
+                    FROM canon_habits AS h
+                    INNER JOIN
+                    (
+                        SELECT tenant, run_id, generation, agent_name, started_at
+                        FROM canon_runs FINAL
+                        WHERE NOT deleted AND run_kind = 'production' AND isNotNull(agent_name)
+                    ) AS r USING (tenant, run_id, generation)
+                )
+            )
+            GROUP BY tenant, agent_name, pair
+        )
+        GROUP BY tenant, agent_name, first
+    ) AS w
+) AS n
+WHERE n.place > 100 AND n.place - n.before > 100
