@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from fortnight import fortnight
 from populations import Kind, made, write
 from scenes import scenes
 from story import tell
@@ -32,6 +33,8 @@ def main() -> None:
         write(store, "default", "1.4.1", made("before", 120))
         write(store, "default", "1.4.2", made("after", 120, Kind(shares=(0.2, 0.2, 0.15, 0.4, 0.05))))
         write(store, "default", "1.4.3", made("few", 7))
+    elif "--fortnight" in sys.argv:
+        tell(store, *fortnight())
     elif "--empty" not in sys.argv:
         tell(store, *scenes())
 
