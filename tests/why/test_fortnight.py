@@ -109,7 +109,7 @@ def test_a_prompt_that_holds_the_time_is_compared_by_what_stays(why: Ask) -> Non
 
 
 def test_a_fortnight_without_a_change_finds_nothing(why: Ask) -> None:
-    for days in range(2, 10):
+    for days in (2, 5, 8, 10):
         told = _told(why, "--since", f"{days}d", "--agent", "healthy")
         assert [each["kind"] for each in told if each["chapter"] in ("worse", "changed")] == [
             "nothing",
@@ -184,8 +184,12 @@ def test_a_report_is_short_unless_all_of_it_is_asked_for(why: Ask) -> None:
 
 
 def test_too_few_runs_and_unknown_agents_are_said(why: Ask) -> None:
-    said = why("--since", "4h", "--agent", "model")
-    assert said.code == 2 and "INCONCLUSIVE" in said.out and "more of the candidate" in said.out
+    words = ("--since", "4h", "--agent", "model")
+    said = why(*words)
+    assert said.code == 0 and "INCONCLUSIVE" in said.out and "more of the candidate" in said.out
+    assert why(*words, "--exit-code").code == 2
+    said = why("--baseline", "2000-01-01..2000-01-02", "--candidate", "2000-01-02..2000-01-03")
+    assert said.code == 2 and said.out == "" and "neither side has a run" in said.err
     said = why(*SINCE, "--agent", "modle")
     assert said.code == 2 and "Did you mean --agent model?" in said.err
 

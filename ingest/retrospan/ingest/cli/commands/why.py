@@ -36,7 +36,7 @@ from retrospan.schemas.errors import NotFound, PermanentError
 
 HELP = Help(
     job="Say what went wrong first in a run, its cause, where the wrong value came from, and what is to be undone.",
-    exits="0 answered; with --exit-code 1 if something went wrong; 2 wrong use, trouble, or too few runs for a verdict",
+    exits="0 answered; with --exit-code 1 if something went wrong, 2 if there are too few runs; 2 wrong use or trouble",
     examples=(
         "retrospan why last",
         "retrospan why 4bf92f35 --against 7f3e91d0 --html why.html",
@@ -134,14 +134,21 @@ def _run_of_sides(session: Session) -> int:
         return session.print_sql(*gathering.of_every_two_sides())
     rows = gathering.rows()
     if not rows.drift:
-        counts = session.one("count_runs", since=OPEN, outcome="", agent=agent)
-        if counts is not None and (agent or not counts["total"]):
-            session.screen.say(no_runs_match(session, counts, None, "", agent))
+        session.screen.say(_no_runs(session, agent))
+        return 2
     report = report_of_sides(rows)
     _print(session, report)
-    if not rows.is_conclusive:
-        return 2
-    return 1 if arguments.exit_code and _has_problem(report) else 0
+    if not arguments.exit_code:
+        return 0
+    return int(_has_problem(report)) if rows.is_conclusive else 2
+
+
+def _no_runs(session: Session, agent: str) -> str:
+    """Return what to say where neither side has a run."""
+    counts = session.one("count_runs", since=OPEN, outcome="", agent=agent)
+    if counts is not None and not counts["matching"]:
+        return no_runs_match(session, counts, None, "", agent)
+    return "INCONCLUSIVE: neither side has a run that came to an end. retrospan runs lists runs with their times."
 
 
 def _print(session: Session, report: Report) -> None:
