@@ -42,6 +42,9 @@ _DRIFT_OF = (
     "baseline_version = '', candidate_from = '{three_days_ago}', candidate_to = '{now}', candidate_version = '', "
     "agent = '{agent}')"
 )
+_CIRCUMSTANCES_OF = _DRIFT_OF.replace(
+    "metric, drifted, value FROM drift(", "part, value, changed FROM circumstances("
+)
 _RUN_OF_LIST = "run_id, agent_name, outcome, started_at, duration_ms, steps, tool_calls, errors, input_tokens, output_tokens"
 _SPANS = (
     Question(
@@ -216,6 +219,7 @@ _LISTS = (
     ),
     Question("drift: 3 days against before", _DRIFT_OF.replace("{agent}", ""), _DRIFT),
     Question("drift: the same of one agent", _DRIFT_OF, _DRIFT),
+    Question("circumstances: the same sides of one agent", _CIRCUMSTANCES_OF, _DRIFT),
     Question(
         "problems: counted", "SELECT reason, count() FROM interpretation_problems GROUP BY reason", _LIST
     ),

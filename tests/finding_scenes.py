@@ -417,7 +417,7 @@ def usual(number: int) -> Run:
     return run.says("It is refunded.")
 
 
-def fortnight() -> list[Run]:
+def finding_runs() -> list[Run]:
     """Return 400 runs: each twentieth with a fault, half of the others by one agent with few habits."""
     faults = [*FAULTS.values()]
     made: list[Run] = []

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from finding_scenes import fortnight
+from finding_scenes import finding_runs
+from fortnight import fortnight
 from populations import Kind, made, write
 from scenes import scenes
 from story import tell
@@ -35,6 +36,8 @@ def main() -> None:
         write(store, "default", "1.4.3", made("few", 7))
     elif "--fortnight" in sys.argv:
         tell(store, *fortnight())
+    elif "--findings" in sys.argv:
+        tell(store, *finding_runs())
     elif "--empty" not in sys.argv:
         tell(store, *scenes())
 

@@ -77,9 +77,18 @@ FOLDERS = {
         "rules",
         "warehouse",
         "why",
+        "why/sides",
     },
     "cli/terminal": set[str](),
-    "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize", "why"},
+    "cli/views": {
+        "cli/client",
+        "cli/terminal",
+        "doctor",
+        "interpret/dialects",
+        "interpret/normalize",
+        "why",
+        "why/sides",
+    },
     "demo": {"cli", "cli/client", "cli/terminal"},
     "doctor": {"access", "load", "log", "status", "warehouse"},
     "http": {"access"},
@@ -178,6 +187,7 @@ FOLDERS = {
     "verify/sql": set[str](),
     "warehouse": set[str](),
     "why": set[str](),
+    "why/sides": {"why"},
 }
 HEAVY = {
     "chdb",

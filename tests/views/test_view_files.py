@@ -277,6 +277,23 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
         ("baseline_mean", "Nullable(Float64)"),
         ("candidate_mean", "Nullable(Float64)"),
     ],
+    "circumstances": [
+        ("tenant", _WORD),
+        ("part", _WORD),
+        ("name", "String"),
+        ("value", "String"),
+        ("baseline_runs", "UInt64"),
+        ("candidate_runs", "UInt64"),
+        ("baseline_n", "UInt64"),
+        ("candidate_n", "UInt64"),
+        ("p_value", "Nullable(Float64)"),
+        ("changed", "Bool"),
+        ("first_at", _TIME),
+        ("baseline_examples", "Array(String)"),
+        ("candidate_examples", "Array(String)"),
+        ("found_in", "String"),
+        ("found_call", "Nullable(UInt32)"),
+    ],
     "context_use": [
         ("tenant", _WORD),
         ("run_id", "String"),
@@ -594,6 +611,14 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
     ],
 }
 
+_SIDES = [
+    *(
+        (f"{side}_{bound}", "String")
+        for side in ("baseline", "candidate")
+        for bound in ("from", "to", "version")
+    ),
+    ("agent", "String"),
+]
 PARAMETERS = {
     "run_state": [("run_id", "String"), ("step", "UInt32")],
     "entity_state": [
@@ -605,12 +630,8 @@ PARAMETERS = {
     "provenance": [("ref", "String"), ("depth", "UInt32"), ("direction", "String")],
     "run_diff": [("a", "String"), ("b", "String")],
     "run_divergence": [("a", "String"), ("b", "String")],
-    "drift": [
-        (f"{side}_{bound}", "String")
-        for side in ("baseline", "candidate")
-        for bound in ("from", "to", "version")
-    ]
-    + [("agent", "String")],
+    "drift": _SIDES,
+    "circumstances": _SIDES,
 }
 
 _ZERO = {"String": "''", "UInt32": "1"}

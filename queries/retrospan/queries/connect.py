@@ -21,6 +21,7 @@ from retrospan.queries.cost_views import CostViews
 from retrospan.queries.credentials import Credentials
 from retrospan.queries.finding_views import FindingViews
 from retrospan.queries.frames import Ask, pandas_frame, polars_frame
+from retrospan.queries.side_views import SideViews
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.literals import Value
 
@@ -72,7 +73,7 @@ def connect(
     return Views(client, pandas_frame) if pandas else Views(client, polars_frame)
 
 
-class Views(CostViews[Frame], FindingViews[Frame]):
+class Views(CostViews[Frame], FindingViews[Frame], SideViews[Frame]):
     """The questions. Each method raises SqlError when the query is refused, CollectorUnreachable without an answer.
 
     Lists take exact values of columns as filters, and `limit`, the greatest number of rows.
@@ -350,32 +351,6 @@ class Views(CostViews[Frame], FindingViews[Frame]):
     def run_divergence(self, a: str, b: str) -> Frame:
         """Return where two runs diverge, and why: one row."""
         return self.sql("SELECT * FROM run_divergence(a = {a:String}, b = {b:String})", a=a, b=b)
-
-    def drift(
-        self,
-        *,
-        baseline_from: str = "",
-        baseline_to: str = "",
-        baseline_version: str = "",
-        candidate_from: str = "",
-        candidate_to: str = "",
-        candidate_version: str = "",
-        agent: str = "",
-    ) -> Frame:
-        """Tell whether runs behave differently from earlier ones: one row per metric. '' is open, or any."""
-        return self.sql(
-            "SELECT * FROM drift(baseline_from = {baseline_from:String}, baseline_to = {baseline_to:String}, "
-            "baseline_version = {baseline_version:String}, candidate_from = {candidate_from:String}, "
-            "candidate_to = {candidate_to:String}, candidate_version = {candidate_version:String}, "
-            "agent = {agent:String}) ORDER BY drifted DESC, metric, statistic",
-            baseline_from=baseline_from,
-            baseline_to=baseline_to,
-            baseline_version=baseline_version,
-            candidate_from=candidate_from,
-            candidate_to=candidate_to,
-            candidate_version=candidate_version,
-            agent=agent,
-        )
 
     def _list(
         self, statement: str, filters: Mapping[str, str | None], order: str, limit: int | None

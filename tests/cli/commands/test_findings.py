@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from finding_scenes import EVERY, FAULTS, HEALTHY, ODD, RUNS, fortnight
+from finding_scenes import EVERY, FAULTS, HEALTHY, ODD, RUNS, finding_runs
 from fix_cli import LOOP, Ask, asking, serving
 
 
 @pytest.fixture(scope="module")
 def fortnight_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("fortnight"), "--fortnight") as url:
+    with serving(tmp_path_factory.mktemp("findings"), "--findings") as url:
         yield url
 
 
@@ -69,7 +69,7 @@ def test_healthy_runs_of_the_fortnight_have_no_finding(told: Ask) -> None:
     faulty = set.union(*(planted(fault) for fault in FAULTS)) | {f"{ODD:032x}"}
     assert {row["run_id"] for row in rows_of(told, "findings")} == faulty
     assert len(faulty) == RUNS // EVERY + 1
-    assert len(fortnight()) == RUNS and len(HEALTHY) == 20
+    assert len(finding_runs()) == RUNS and len(HEALTHY) == 20
 
 
 @pytest.mark.parametrize("by", ["rule", "agent", "tool", "day"])

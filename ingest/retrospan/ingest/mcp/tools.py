@@ -90,8 +90,9 @@ def _show(given: Arguments) -> list[str]:
 def _why(given: Arguments) -> list[str]:
     # So many that the marks before each line leave an answer of the usual size whole.
     most = given.get("max_characters", CHARACTERS) * 7 // 8
-    flags = _flags(given, against="--against", full="--full")
-    return ["why", "--utc", "--no-pager", f"--most={max(most, 1_000)}", *flags, "--", given["run"]]
+    named = {name: f"--{name}" for name in ("against", "since", "baseline", "candidate", "agent", "full")}
+    run = ["--", given["run"]] if "run" in given else []
+    return ["why", "--utc", "--no-pager", f"--most={max(most, 1_000)}", *_flags(given, **named), *run]
 
 
 def _state(given: Arguments) -> list[str]:
@@ -134,9 +135,18 @@ TOOLS = (
     Tool(
         "why",
         "What went wrong first in a run, its cause, the wrong value and its source, what is to be undone, where it left a "
-        "good run like it, since when, what is not known.",
-        {"run": _RUN, "against": _text("a run to compare with"), "full": _FULL},
-        ("run",),
+        "good run like it, since when, what is not known. Without a run: what got worse since a time, or from baseline to "
+        "candidate, and what was changed.",
+        {
+            "run": _RUN,
+            "against": _text("a run to compare with"),
+            "since": _text(_TIME),
+            "baseline": _text("FROM..TO, version=V, or both with a comma"),
+            "candidate": _text(),
+            "agent": _text(),
+            "full": _FULL,
+        },
+        (),
         _why,
     ),
     Tool(

@@ -17,7 +17,18 @@ QUOTATIONS = (600, 300, 160, 80, 40)
 #: Sentences of a chapter likewise, at the shortest quotations.
 _SENTENCES = (12, 8, 5, 3, 2, 1)
 #: Chapters that go where even that is too long, one after the other.
-_CHAPTERS = ("prompt", "others", "compared", "not_known", "value", "cause", "world")
+_CHAPTERS = (
+    "prompt",
+    "others",
+    "compared",
+    "not_known",
+    "different",
+    "inputs",
+    "lines",
+    "value",
+    "cause",
+    "world",
+)
 
 #: Writes a report with quotations of at most so many characters; None: whole.
 Write = Callable[[Report, int | None], str]

@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 def html_page(report: Report, quotation: int | None) -> str:
     """Return the report as a page."""
-    title = f"Why run {visible(report.run_id)} went as it did"
+    title = visible(report.title or f"Why run {report.run_id} went as it did")
     pieces = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n',

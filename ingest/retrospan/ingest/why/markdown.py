@@ -19,7 +19,8 @@ _MARKS = re.compile(r"([\\`*_\[\]<>#|~&!])")
 
 def markdown(report: Report, quotation: int | None) -> str:
     """Return the report as Markdown."""
-    pieces = [f"# Why run {code(report.run_id)} went as it did\n"]
+    title = escaped(report.title) if report.title else f"Why run {code(report.run_id)} went as it did"
+    pieces = [f"# {title}\n"]
     for chapter in report.chapters:
         pieces.append(f"\n## {escaped(chapter.title)}\n\n")
         pieces += [

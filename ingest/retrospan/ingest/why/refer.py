@@ -5,6 +5,8 @@ from __future__ import annotations
 from retrospan.ingest.why.sentence import Basis, Sentence
 
 _PLACES = ("step", "ordinal", "model_call", "first_step", "position")
+#: What tells a row of a view of two sides from its others.
+_WORDS = ("metric", "part")
 
 
 def reference(sentence: Sentence) -> str:
@@ -16,7 +18,8 @@ def _named(basis: Basis) -> str:
     if not basis.is_there:
         return f"{basis.view}: none"
     numbers = [f"{name} {basis.where[name]}" for name in _PLACES if isinstance(basis.where.get(name), int)]
-    return " ".join([basis.view, *numbers[:1]])
+    words = [str(basis.where[name]) for name in _WORDS if isinstance(basis.where.get(name), str)]
+    return " ".join([basis.view, *(numbers or words)[:1]])
 
 
 def left_out(count: int) -> str:

@@ -76,11 +76,15 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is known of why a run went as it did, chapter by chapter, and the commands that go on from there."""
+    """What is known of why a run went as it did, chapter by chapter, and the commands that go on from there.
+
+    A report on runs of two sides has no `run_id`, and a `title` of its own.
+    """
 
     run_id: str
     chapters: Sequence[Chapter]
     next: Sequence[str] = ()
+    title: str = ""
 
     @property
     def left_out(self) -> int:

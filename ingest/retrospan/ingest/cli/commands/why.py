@@ -1,10 +1,11 @@
-"""`retrospan why`: what went wrong in a run, its cause, and what is to be undone."""
+"""`retrospan why`: what went wrong in a run, or what got worse from one side of runs to another, and the cause."""
 
 from __future__ import annotations
 
 import argparse
 import re
 
+from retrospan.ingest.cli.client.empty import OPEN, no_runs_match
 from retrospan.ingest.cli.client.incomplete import warn_if_incomplete
 from retrospan.ingest.cli.client.references import find_run
 from retrospan.ingest.cli.client.session import Session
@@ -14,11 +15,15 @@ from retrospan.ingest.cli.terminal.arguments import (
     Parser,
     UsageError,
     add_output_flags,
+    moment,
     number,
 )
+from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.ingest.cli.terminal.screen import Screen, Style
+from retrospan.ingest.cli.terminal.spans import span
 from retrospan.ingest.cli.terminal.text import safe, wrap
 from retrospan.ingest.cli.views.why_rows import Gathering
+from retrospan.ingest.cli.views.why_sides_rows import SidesGathering
 from retrospan.ingest.why.fitting import CHARACTERS, fitted
 from retrospan.ingest.why.html_page import html_page
 from retrospan.ingest.why.markdown import markdown
@@ -26,20 +31,23 @@ from retrospan.ingest.why.plain_page import lines
 from retrospan.ingest.why.report import report_of
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Report
+from retrospan.ingest.why.sides.report import report_of as report_of_sides
 from retrospan.schemas.errors import NotFound, PermanentError
 
 HELP = Help(
     job="Say what went wrong first in a run, its cause, where the wrong value came from, and what is to be undone.",
-    exits="0 answered; with --exit-code 1 if something went wrong; 2 wrong use or trouble",
+    exits="0 answered; with --exit-code 1 if something went wrong, 2 if there are too few runs; 2 wrong use or trouble",
     examples=(
         "retrospan why last",
-        "retrospan why 4bf92f35 --against 7f3e91d0",
-        "retrospan why 4bf92f35 --html why.html",
+        "retrospan why 4bf92f35 --against 7f3e91d0 --html why.html",
+        "retrospan why --since 2d --agent triage",
+        "retrospan why --baseline version=1.4.1 --candidate version=1.4.2",
     ),
     sql="SELECT step, origin, class, error_type, error_message FROM failures WHERE run_id = '…' ORDER BY at",
     more="Each sentence names in brackets the views and places that it rests on; --json gives the rows' columns. Text in\n"
     "quotation marks was written by agents, tools or users. docs/why.md says what each sentence rests on, and how the\n"
-    "run to compare with is chosen.",
+    "run to compare with is chosen. Without RUN: what got worse, by drift, and what was changed between the sides.\n"
+    "SPAN is FROM..TO, version=VERSION, or both separated by a comma, as in retrospan drift.",
 )
 #: Characters of an HTML file: it is read on a page, not in an answer.
 HTML_CHARACTERS = 100_000
@@ -48,9 +56,13 @@ _STYLES: dict[str, Style] = {"title": "bold", "left_out": "dim", "next": "dim"}
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.inputs.add_argument("run", metavar="RUN", help=RUN_HELP)
+    parser.inputs.add_argument("run", metavar="[RUN]", nargs="?", default="", help=RUN_HELP)
     add = parser.flags.add_argument
     add("--against", metavar="RUN", help="compare with this run, instead of the last good one like it")
+    add("--since", type=moment, metavar="TIME", help="what got worse since TIME, against the time before it")
+    add("--baseline", type=span, metavar="SPAN", help="what got worse against these runs")
+    add("--candidate", type=span, metavar="SPAN", help="in these")
+    add("--agent", metavar="NAME", help="only runs of this agent; of two sides")
     add("--markdown", action="store_true", help="as Markdown")
     add(
         "--html",
@@ -65,14 +77,17 @@ def add_arguments(parser: Parser) -> None:
         metavar="N",
         help=f"at most N characters ({CHARACTERS:,})",
     )
-    add("--exit-code", action="store_true", help="exit 1 if something went wrong")
+    add("--exit-code", action="store_true", help="exit 1 if something went wrong, or got worse")
     add_output_flags(parser, pager=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if sum(map(bool, (arguments.json, arguments.markdown, arguments.html))) > 1:
         raise UsageError("--json, --markdown and --html are three forms: choose one.", "why")
+    has_sides = _has_sides(arguments)
     session = Session.open(arguments)
+    if has_sides:
+        return _run_of_sides(session)
     against = find_run(session, arguments.against) if arguments.against else None
     if arguments.sql:
         return session.print_sql(
@@ -80,13 +95,69 @@ def run(arguments: argparse.Namespace) -> int:
         )
     rows = _rows(session, arguments.run, against)
     report = report_of(rows)
-    code = 1 if arguments.exit_code and _has_problem(report) else 0
+    if not arguments.json:
+        warn_if_incomplete(session, rows.run if isinstance(rows.run, dict) else None)
+    _print(session, report)
+    return 1 if arguments.exit_code and _has_problem(report) else 0
+
+
+def _has_sides(arguments: argparse.Namespace) -> bool:
+    """Return whether two sides are compared, and not a run explained. Raises UsageError where it is neither or both."""
+    spans = [flag for flag in ("baseline", "candidate") if getattr(arguments, flag) is not None]
+    ways = [bool(arguments.run), arguments.since is not None, bool(spans)]
+    if sum(ways) != 1:
+        raise UsageError(
+            "say what to explain: a RUN, --since TIME, or --baseline SPAN with --candidate SPAN"
+            + (", and only one of them." if any(ways) else "."),
+            "why",
+        )
+    if len(spans) == 1:
+        missing = "candidate" if spans == ["baseline"] else "baseline"
+        raise UsageError(f"--{spans[0]} is one side of two: --{missing} is missing.", "why")
+    if arguments.run and arguments.agent:
+        raise UsageError("--agent chooses runs of two sides: leave it out with RUN.", "why")
+    if not arguments.run and arguments.against:
+        raise UsageError("--against compares a RUN: name the runs to compare with by --baseline.", "why")
+    if arguments.since is not None and arguments.since >= Moment.now():
+        raise UsageError("--since is a time to come: nothing can have got worse since then.", "why")
+    return not arguments.run
+
+
+def _run_of_sides(session: Session) -> int:
+    arguments = session.arguments
+    agent = arguments.agent or ""
+    if arguments.since is not None:
+        gathering = SidesGathering.of_moment(session, arguments.since, agent)
+    else:
+        gathering = SidesGathering(session, arguments.baseline, arguments.candidate, agent)
+    if arguments.sql:
+        return session.print_sql(*gathering.of_every_two_sides())
+    rows = gathering.rows()
+    if not rows.drift:
+        session.screen.say(_no_runs(session, agent))
+        return 2
+    report = report_of_sides(rows)
+    _print(session, report)
+    if not arguments.exit_code:
+        return 0
+    return int(_has_problem(report)) if rows.is_conclusive else 2
+
+
+def _no_runs(session: Session, agent: str) -> str:
+    """Return what to say where neither side has a run."""
+    counts = session.one("count_runs", since=OPEN, outcome="", agent=agent)
+    if counts is not None and not counts["matching"]:
+        return no_runs_match(session, counts, None, "", agent)
+    return "INCONCLUSIVE: neither side has a run that came to an end. retrospan runs lists runs with their times."
+
+
+def _print(session: Session, report: Report) -> None:
+    """Print the report in the form that was asked for."""
+    arguments = session.arguments
+    most = None if arguments.full else arguments.most
     if arguments.json:
         _print_json(session, report)
-        return code
-    warn_if_incomplete(session, rows.run if isinstance(rows.run, dict) else None)
-    most = None if arguments.full else arguments.most
-    if arguments.html:
+    elif arguments.html:
         _write(
             session.screen,
             arguments.html,
@@ -96,7 +167,6 @@ def run(arguments: argparse.Namespace) -> int:
         session.screen.data(fitted(report, markdown, most))
     else:
         _show(session, report, most)
-    return code
 
 
 def _gathering(session: Session, run_id: str, against: str | None) -> Gathering:
@@ -125,7 +195,7 @@ def _print_json(session: Session, report: Report) -> None:
                     "chapter": chapter.name,
                     "kind": sentence.kind,
                     "text": sentence.text(),
-                    "run_id": sentence.run_id or report.run_id,
+                    "run_id": sentence.run_id or report.run_id or None,
                     "step": sentence.step,
                     "rests_on": [basis.plain() for basis in sentence.rests_on],
                 }

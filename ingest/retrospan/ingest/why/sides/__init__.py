@@ -1,0 +1,1 @@
+"""Why runs of one side fare worse than those of another: rows of the views in, sentences out. Pure."""
