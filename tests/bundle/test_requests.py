@@ -42,6 +42,7 @@ from retrospan.schemas.hashing import canonical_json
 PROPERTY = settings(max_examples=80, deadline=None)
 QUESTION = message("user", text_part("How is the weather?"))
 FULL = weather_run().model_calls()[1]
+ASKED, CALLED, TOLD = FULL.messages or (QUESTION,) * 3
 
 
 def request(**changed: object) -> CanonicalRequest:
@@ -110,12 +111,13 @@ def test_a_changed_field_is_named(data: st.DataObject) -> None:
         ),
         "messages[0].parts[0].content": (
             message("user", text_part(f"What? {data.draw(TEXT)}")),
-            *(FULL.messages or ())[1:],
+            CALLED,
+            TOLD,
         ),
         "messages[1].parts[0].arguments.city": (
-            (FULL.messages or ())[0],
+            ASKED,
             message("assistant", call_part("c", "get_weather", {"city": f"Lyon {data.draw(TEXT)}"})),
-            (FULL.messages or ())[2],
+            TOLD,
         ),
     }
     field = data.draw(st.sampled_from(sorted(changes)))
@@ -233,8 +235,9 @@ def test_a_property_may_be_called_title() -> None:
         "properties": {"title": {"title": "Title", "type": "string"}},
         "required": ["b", "a"],
     }
-    (tool,) = canonical_request(tools=[{"name": "f", "parameters": schema}]).tools or ()
-    assert tool["parameters"] == {"properties": {"title": {"type": "string"}}, "required": ["a", "b"]}
+    tools = canonical_request(tools=[{"name": "f", "parameters": schema}]).tools
+    expected = {"properties": {"title": {"type": "string"}}, "required": ["a", "b"]}
+    assert tools == [{"name": "f", "parameters": expected}]
 
 
 def test_parameters_go_by_one_name_and_others_are_noise() -> None:
@@ -247,6 +250,31 @@ def test_parameters_go_by_one_name_and_others_are_noise() -> None:
     difference = first_difference(recorded, canonical_request(parameters={"stop": "x"}))
     assert difference is not None
     assert difference.told() == "parameters.max_tokens: recorded 10, asked (nothing)"
+
+
+def test_what_is_usual_is_the_same_whether_it_is_sent_or_not() -> None:
+    recorded = canonical_request(
+        parameters={"temperature": 1.0, "tool_choice": "auto", "parallel_tool_calls": True}
+    )
+    assert first_difference(recorded, canonical_request(parameters={})) is None
+    assert key_of(canonical_request(parameters=None), recorded.held()) == recorded.key()
+    difference = first_difference(recorded, canonical_request(parameters={"temperature": 0.2}))
+    assert difference is not None and difference.told() == "parameters.temperature: recorded 1, asked 0.2"
+    recorded = canonical_request(parameters={"temperature": 0.2})
+    difference = first_difference(recorded, canonical_request(parameters={}))
+    assert (
+        difference is not None
+        and difference.told() == "parameters.temperature: recorded 0.2, asked (nothing)"
+    )
+
+
+def test_a_model_without_a_day_is_any_of_its_days() -> None:
+    recorded = canonical_request(model="gpt-5-2026-03-01")
+    assert key_of(canonical_request(model="gpt-5"), recorded.held()) == recorded.key()
+    for other in ("gpt-5-2026-09-30", "gpt-6", None):
+        assert first_difference(recorded, canonical_request(model=other)) is not None
+    pinned = first_difference(canonical_request(model="gpt-5"), recorded)
+    assert pinned is not None and pinned.field == "model"
 
 
 def test_a_provider_before_the_model_is_noise() -> None:

@@ -13,11 +13,13 @@ from typing import cast
 
 from retrospan.schemas.bundle.form import Json, Message, ModelCall, ToolCall
 from retrospan.schemas.bundle.sameness import (
+    USUAL,
     canonical_data,
     canonical_messages,
     canonical_model,
     canonical_parameters,
     canonical_tools,
+    day_of,
 )
 from retrospan.schemas.hashing import canonical_json
 
@@ -27,9 +29,13 @@ _TOOL_ASPECTS = ("description", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What of a request the record holds, and can be compared therefore."""
+    """What of a request the record holds, and can be compared therefore.
+
+    `model_day` is the day in the recorded model's name: a name without one means any, and records often have the name of what answered.
+    """
 
     model: bool
+    model_day: str
     parameters: frozenset[str]
     system: bool
     messages: bool
@@ -64,6 +70,7 @@ class CanonicalRequest:
             aspects = frozenset(key for tool in self.tools for key in tool)
         return Held(
             model=self.model is not None,
+            model_day=day_of(self.model or ""),
             parameters=frozenset(self.parameters or ()),
             system=self.system is not None,
             messages=self.messages is not None,
@@ -77,9 +84,10 @@ class CanonicalRequest:
             # A record of no tools holds that there were none: tools that are there now are compared whole.
             aspects = held.tools or {"name", *_TOOL_ASPECTS}
             tools = [{key: tool[key] for key in tool if key in aspects} for tool in self.tools or ()]
-        sent = self.parameters or {}
+        sent = {**{name: USUAL[name] for name in USUAL if name in held.parameters}, **(self.parameters or {})}
+        model = self.model or ""
         return CanonicalRequest(
-            model=self.model or "" if held.model else None,
+            model=(model if not model or day_of(model) else model + held.model_day) if held.model else None,
             parameters={name: sent[name] for name in sent if name in held.parameters},
             system=self.system or [] if held.system else None,
             messages=self.messages or [] if held.messages else None,

@@ -61,15 +61,27 @@ def first_difference(recorded: CanonicalRequest, asked: CanonicalRequest) -> Dif
     What the record does not hold is not compared.
     """
     reduced = asked.reduced_to(recorded.held())
-    for name in _FIELDS:
-        before, now = getattr(recorded, name), getattr(reduced, name)
-        if name == "parameters":
-            before = before or {}
-        if name == "tools":
-            before, now = _by_name(before), _by_name(now)
+    sides: list[tuple[str, Json, Json]] = [
+        ("model", recorded.model, reduced.model),
+        ("parameters", recorded.parameters or {}, _sent(recorded, reduced, asked)),
+        ("system", recorded.system, reduced.system),
+        ("tools", _by_name(recorded.tools), _by_name(reduced.tools)),
+        ("messages", recorded.messages, reduced.messages),
+    ]
+    for name, before, now in sides:
         if (found := _compare(name, before, now)) is not None:
             return found
     return None
+
+
+def _sent(recorded: CanonicalRequest, reduced: CanonicalRequest, asked: CanonicalRequest) -> Json:
+    """Return the parameters as they were sent, without what is usual where the record has something else."""
+    sent, before = asked.parameters or {}, recorded.parameters or {}
+    return {
+        name: value
+        for name, value in (reduced.parameters or {}).items()
+        if name in sent or canonical_json(value) == canonical_json(before.get(name))
+    }
 
 
 def first_difference_of_arguments(name: str, recorded: Json, asked: Json) -> Difference | None:

@@ -6,6 +6,7 @@ docs/bundles.md states each of these rules. What they return are JSON values in 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from retrospan.schemas.bundle.form import Json, Message
@@ -33,6 +34,19 @@ _PARAMETERS = {
     "reasoning_effort": ("reasoning_effort",),
     "response_format": ("response_format",),
 }
+#: What a parameter is where it is not sent. Some instrumentations record these, as providers report them with the answer.
+USUAL: Mapping[str, Json] = {
+    "temperature": 1,
+    "top_p": 1,
+    "choices": 1,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "response_format": {"type": "text"},
+}
+#: The day of a model's version at the end of its name.
+_DAY = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}$")
 _NAMES = {name: canonical for canonical, names in _PARAMETERS.items() for name in names}
 #: What schemas of arguments say that no model is told by, or that clients add on the way.
 _SCHEMA_NOISE = frozenset({"$schema", "additionalProperties", "strict", "title"})
@@ -120,6 +134,12 @@ def canonical_parameters(parameters: Mapping[str, Json]) -> dict[str, Json]:
 def canonical_model(model: str) -> str:
     """Return the model without the provider before it: openai/gpt-5 and models/gemini-3 are named by what follows."""
     return model.strip().rsplit("/", 1)[-1]
+
+
+def day_of(model: str) -> str:
+    """Return the day at the end of a model's name, with the dash before it; '' if there is none."""
+    found = _DAY.search(model)
+    return found[0] if found else ""
 
 
 def canonical_tools(tools: Iterable[Json]) -> list[dict[str, Json]]:
