@@ -37,7 +37,7 @@ _TIMEOUT = re.compile(r"timeout|timed ?out", re.IGNORECASE)
 _CONNECTION = re.compile(r"connect|disconnected|remoteprotocol|reseterror", re.IGNORECASE)
 #: How messages tell the status: "Error code: 400 - {…}", "status code 429", "400 INVALID_ARGUMENT. {…}".
 _STATUS = re.compile(
-    r"(?:error code|status(?: code)?|http(?: error)?)\W{0,3}([45]\d\d)\b|^([45]\d\d)\b", re.IGNORECASE
+    r"(?i:error code|status(?: code)?|http(?: error)?)\W{0,3}([45]\d\d)\b|^([45]\d\d) [A-Z_]{4,}\b"
 )
 #: Longer bodies of errors are not looked for: a client prints no such.
 _LONGEST_BODY = 65536

@@ -10,7 +10,20 @@ _STANDARD = (sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"
 _OURS = str(Path(__file__).parent)
 #: Packages that only carry a request for somebody else.
 _CARRIERS = frozenset(
-    "aiohttp anyio botocore grpc httpcore httpcore2 httpx httpx2 requests sniffio trio urllib3".split()
+    [
+        "aiohttp",
+        "anyio",
+        "botocore",
+        "grpc",
+        "httpcore",
+        "httpcore2",
+        "httpx",
+        "httpx2",
+        "requests",
+        "sniffio",
+        "trio",
+        "urllib3",
+    ]
 )
 _PACKAGES = ("site-packages", "dist-packages")
 

@@ -40,6 +40,8 @@ class Guard:
         self._replaying = replaying
         self._addresses: set[str] = set()
         self._resolve: Any = None
+        #: What the replay of a whole process began by.
+        self.variables: dict[str, str] = {}
 
     def begin(self) -> None:
         """Refuse from now on."""
@@ -92,6 +94,20 @@ class Guard:
         if name not in self._replaying.conditions.processes:
             raise self._replaying.refuse(f"starting the program {name}")
 
+    def goes_on(self, arguments: tuple[Any, ...]) -> bool:
+        """Tell whether a process only becomes another Python before its agent began, as launchers do it.
+
+        The new one begins the replay again, by the variables that this one began by.
+        """
+        variables = self.variables
+        if not variables or self._replaying.report.answered or self._replaying.report.results:
+            return False
+        if not _program(arguments[0]).startswith("python"):
+            return False
+        given = arguments[2] if len(arguments) > 2 else None
+        (given if isinstance(given, dict) else os.environ).update(variables)
+        return True
+
     def fork(self) -> None:
         if "fork" not in self._replaying.conditions.processes:
             raise self._replaying.refuse("a fork of the process")
@@ -107,6 +123,8 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     elif event in _NAMES:
         host = arguments[0][0] if event == "socket.getnameinfo" else arguments[0]
         guard.resolve(host, arguments[1] if event == "socket.getaddrinfo" else None)
+    elif event == "os.exec" and guard.goes_on(arguments):
+        return
     elif event in _STARTS:
         guard.start(arguments[0])
     elif event in _FORKS:

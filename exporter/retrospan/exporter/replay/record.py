@@ -41,6 +41,10 @@ class ModelRecord:
         for place, request in enumerate(self._requests):
             by_key = self._by_held.setdefault(request.held(), {})
             by_key.setdefault(request.key(), []).append(place)
+        self._free = {
+            held: {key: places[::-1] for key, places in by_key.items()}
+            for held, by_key in self._by_held.items()
+        }
         self._taken: set[int] = set()
         self._last: dict[tuple[Held, str], int] = {}
         self._lock = Lock()
@@ -57,19 +61,20 @@ class ModelRecord:
                 given = [self._last[key] for key in keys if key in self._last]
                 if given:
                     return max(given)
-            free = [
-                (place, key)
-                for key in keys
-                for place in self._by_held[key[0]].get(key[1], ())
-                if place not in self._taken
-            ]
+            # By key, the places that were not given out, the first of them last.
+            free = [(places[-1], key) for key in keys if (places := self._free[key[0]].get(key[1]))]
             if free:
                 place, key = min(free, key=lambda each: each[0])
+                self._free[key[0]][key[1]].pop()
                 self._taken.add(place)
                 self._last[key] = place
                 return place
             failed = [self._last[key] for key in keys if key in self._last]
             return next((place for place in failed if self.calls[place].error is not None), None)
+
+    @property
+    def has_left(self) -> bool:
+        return len(self._taken) < len(self.calls)
 
     def left(self) -> list[int]:
         """Return the places of the calls that were not given out."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, cast
 
@@ -80,8 +80,9 @@ class Replaying:
         self._lock = Lock()
         self._miss: ReplayMiss | None = None
         self._edited = False
-        self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools))
-        self._settle()
+        self._form = ""
+        self.on_miss: Callable[[], object] = lambda: None
+        self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
 
     @property
     def miss(self) -> ReplayMiss | None:
@@ -105,9 +106,7 @@ class Replaying:
         request = read_request(form, asked.path, asked.body) if form is not None else None
         if form is None or request is None:
             raise self.refuse(f"{asked.method} {asked.url.partition('?')[0]}")
-        reply = self._model(asked, form, request)
-        self._settle()
-        return reply
+        return self._model(asked, form, request)
 
     def refuse(self, what: str) -> ReplayRefused:
         """Note that something was not let out, and return the error to raise."""
@@ -129,6 +128,7 @@ class Replaying:
     def _model(self, asked: Exchange, form: Form, request: Asked) -> Reply | Live:
         if self._miss is not None:
             return self._missed(form)
+        self._form = form.name
         canonical = self._canonical(request)
         place = self._models.take(canonical, again=_is_again(asked.headers))
         if self.conditions.mode == "shadow":
@@ -173,7 +173,7 @@ class Replaying:
 
     def _is_over(self) -> bool:
         """Tell whether the recorded part has ended and calls go out now."""
-        return self.conditions.until is not None and not self._models.left()
+        return self.conditions.until is not None and not self._models.has_left
 
     def _live(self, form: Form, request: Asked, asked: Exchange) -> Reply | Live:
         """Return what a call after the recorded part gets: a given answer, or the model's own."""
@@ -212,11 +212,13 @@ class Replaying:
     def fail(self, why: Explanation, what: str) -> ReplayMiss:
         """Note the miss that ends the replay, and return it; a later one is the first again."""
         with self._lock:
-            if self._miss is None:
-                text = f"replay: {what} is not in the record: {why.text}."
-                self._miss = ReplayMiss(text, step=why.step, field=why.field)
-                self.report.missed, self.report.step, self.report.field_name = text, why.step, why.field
-            return self._miss
+            if self._miss is not None:
+                return self._miss
+            text = f"replay: {what} is not in the record: {why.text}."
+            self._miss = ReplayMiss(text, step=why.step, field=why.field)
+            self.report.missed, self.report.step, self.report.field_name = text, why.step, why.field
+        self.on_miss()
+        return self._miss
 
     def tool(self, wanted: Wanted) -> ToolCall | None:
         """Return the recorded call that answers a tool, None if it is to be run.
@@ -229,6 +231,8 @@ class Replaying:
             raise self._miss
         with self._lock:
             self._seen.add(wanted.name)
+        if wanted.name in self.conditions.live_tools and not self._runs_live():
+            return None
         edits = self.conditions.edits
         place = self._tools.take(wanted.name, (wanted.arguments, *wanted.others), wanted.call_id)
         if place is not None:
@@ -238,8 +242,7 @@ class Replaying:
                 raise self.fail(Explanation(why, call.step), f"a call of {wanted.name}")
             with self._lock:
                 self.report.results.append(call.n)
-            self._settle()
-            return call
+            return self._unwrapped(call)
         if not self._runs_live():
             raise self.fail(
                 self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
@@ -267,6 +270,12 @@ class Replaying:
             self.report.live.append(f"tool {wanted.name}")
         return None
 
+    def _unwrapped(self, call: ToolCall) -> ToolCall:
+        """Return the call with what the function returned, where the record has what Gemini's client made of that."""
+        if self._form != "gemini" or not isinstance(call.result, dict) or [*call.result] != ["result"]:
+            return call
+        return replace(call, result=cast("dict[str, Json]", call.result)["result"])
+
     def _take_edit(self) -> bool:
         with self._lock:
             first, self._edited = not self._edited, True
@@ -275,7 +284,7 @@ class Replaying:
     def _runs_live(self) -> bool:
         return self.conditions.mode == "shadow" or self._is_over()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Bring the report up to date with what is left."""
         tools = [self._tools.calls[place] for place in self._tools.left()]
         with self._lock:

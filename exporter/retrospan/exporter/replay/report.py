@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Literal
@@ -47,6 +47,8 @@ class Report:
     """Recorded model calls that were not asked."""
     left_of_tools: int = 0
     """Recorded calls of tools that came to the boundary before, and did not come again."""
+    settle: Callable[[], None] = lambda: None
+    """Brings what is left up to date; what is told of the whole calls it."""
 
     def __post_init__(self) -> None:
         self._lock = Lock()
@@ -64,6 +66,7 @@ class Report:
 
         `live` where calls went out: then there is nothing to be the same as.
         """
+        self.settle()
         if self.missed:
             return "parts"
         if self.live:
@@ -72,6 +75,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """Return the report for people."""
+        self.settle()
         asked = f"{len(self.answered)} of {self.model_calls} model calls"
         tools = f"{len(self.results)} of {self.tool_calls} tool calls"
         found = [f"{self._headline()}: {asked} and {tools} were answered from the record"]
@@ -94,8 +98,9 @@ class Report:
 
     def as_json(self) -> dict[str, object]:
         """Return the report for programs."""
+        verdict = self.verdict
         return {
-            "verdict": self.verdict,
+            "verdict": verdict,
             "runs": list(self.run_ids),
             "model_calls": self.model_calls,
             "model_calls_answered": list(self.answered),
@@ -115,7 +120,3 @@ class Report:
 
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def listed(texts: Sequence[str]) -> str:
-    return ", ".join(texts) or "none"

@@ -24,7 +24,7 @@ class Replay:
 
     def __init__(self, replaying: Replaying, named_tools: Sequence[str]) -> None:
         self._replaying, self._named_tools = replaying, named_tools
-        self._guard = Guard(replaying)
+        self.guard = Guard(replaying)
 
     @property
     def report(self) -> Report:
@@ -32,14 +32,14 @@ class Replay:
         return self._replaying.report
 
     def __enter__(self) -> Self:
-        current.begin(self._replaying, self._guard)
+        current.begin(self._replaying, self.guard)
         try:
             transports.install()
             tools.install()
             functions.install(self._named_tools)
             # It asks a program of the system, once: clients tell their provider where they run.
             platform.platform()
-            self._guard.begin()
+            self.guard.begin()
         except BaseException:
             current.end()
             raise
@@ -49,11 +49,20 @@ class Replay:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """End the replay. Raises the miss that stopped it, whatever became of it in the agent."""
-        self._guard.end()
-        current.end()
+        self.end()
         miss = self._replaying.miss
         if miss is not None and error is not miss and (error is None or isinstance(error, Exception)):
             raise miss from error
+
+    def end(self) -> None:
+        """Let the process out again; what came of it stays in the report."""
+        self._replaying.settle()
+        self.guard.end()
+        current.end()
+
+    def when_missed(self, call: Callable[[], object]) -> None:
+        """Call once when a miss ends the replay, before the agent gets to know."""
+        self._replaying.on_miss = call
 
 
 def replay(

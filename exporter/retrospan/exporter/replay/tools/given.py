@@ -29,27 +29,28 @@ def value_of(call: ToolCall, *, result_first: bool = False) -> Json:
     """Return the recorded result.
 
     Raises the recorded error where there is one; with `result_first` only where there is no result: the boundary is one at which errors are
-    text already.
+    text already. An error of a class that is not known here is raised only where the record does not hold what the model was told of it.
     """
-    if call.error is not None and not (result_first and call.has_result):
-        raise error_of(call.error)
-    return call.result
+    if call.error is None or (result_first and call.has_result):
+        return call.result
+    found = error_of(call.error)
+    if call.has_result and isinstance(found, RecordedError):
+        return call.result
+    raise found
 
 
 def error_of(error: CallError) -> Exception:
     """Return an error of the recorded class, which the agent may catch by its name, with the recorded message."""
     kind, message = error.type or "", error.message or ""
     found = _class_of(kind)
-    if found is not None:
-        try:
-            made = found(message)
-            if isinstance(made, Exception):
-                return made
-        except Exception:  # noqa: BLE001 - its constructor wants more than a message
-            made = found.__new__(found)
-            made.args = (message,)
-            return made
-    return RecordedError(kind, message)
+    if found is None:
+        return RecordedError(kind, message)
+    try:
+        made = found(message)
+    except Exception:  # noqa: BLE001 - its constructor wants more than a message
+        made = found.__new__(found)
+        made.args = (message,)
+    return made
 
 
 def _class_of(kind: str) -> type[Exception] | None:

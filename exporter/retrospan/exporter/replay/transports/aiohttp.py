@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from importlib import import_module
 from typing import Any
-
-from aiohttp import ClientConnectionError, ServerTimeoutError
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import BaseConnector, Connection
 
 from retrospan.exporter.replay.current import admit, current
 from retrospan.exporter.replay.exchange import TransportFailed
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.transports.plain import read_request, response_bytes
+from retrospan.exporter.replay.transports.plain import read_request, response_bytes, with_body
 from retrospan.exporter.replay.wire.form import Reply
 
 
 def install(name: str) -> None:
     """Answer requests of every session, also of those that are there already. Harmless when installed."""
-    patch_async(BaseConnector, "connect", _connect)
+    patch_async(import_module("aiohttp.connector").BaseConnector, "connect", _connect)
 
 
 async def _connect(original: Any, connector: Any, request: Any, *args: Any, **named: Any) -> Any:
@@ -27,11 +25,11 @@ async def _connect(original: Any, connector: Any, request: Any, *args: Any, **na
     if replaying is None or replaying.may_connect(url.host or "", url.port):
         return await original(connector, request, *args, **named)
     loop = asyncio.get_running_loop()
-    protocol = ResponseHandler(loop=loop)
+    protocol = import_module("aiohttp.client_proto").ResponseHandler(loop=loop)
     line = _Line(protocol, str(url.scheme), str(url.raw_host if url.is_default_port() else url.authority))
     line.dial = lambda: original(connector, request, *args, **named)
     protocol.connection_made(line)
-    return Connection(connector, request.connection_key, protocol, loop)
+    return import_module("aiohttp.connector").Connection(connector, request.connection_key, protocol, loop)
 
 
 class _Line(asyncio.Transport):
@@ -58,12 +56,8 @@ class _Line(asyncio.Transport):
         try:
             found = replaying.exchange(asked)
         except TransportFailed as error:
-            failed = (
-                ServerTimeoutError(str(error))
-                if error.kind == "timeout"
-                else ClientConnectionError(str(error))
-            )
-            self._protocol.set_exception(failed)
+            kind = "ServerTimeoutError" if error.kind == "timeout" else "ClientConnectionError"
+            self._protocol.set_exception(getattr(sys.modules["aiohttp"], kind)(str(error)))
             return
         except Exception as error:  # noqa: BLE001 - refused: to whoever waits for the response
             self._protocol.set_exception(error)
@@ -75,8 +69,6 @@ class _Line(asyncio.Transport):
         admit(asked.host)
         sent = bytes(self._sent)
         if found.body is not None:
-            from retrospan.exporter.replay.transports.http_client import with_body
-
             sent = with_body(sent, found.body)
         self._task = loop.create_task(self._go_out(sent))
 

@@ -5,9 +5,8 @@ Telemetry is taken and kept back, as over HTTP.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
-
-from grpc import _channel  # pyright: ignore[reportPrivateUsage] - the classes of calls are nowhere else
 
 from retrospan.exporter.replay.current import current
 from retrospan.exporter.replay.patches import patch
@@ -15,20 +14,23 @@ from retrospan.exporter.replay.patches import patch
 _TELEMETRY = "/opentelemetry.proto.collector."
 
 
+#: The classes of calls, of which no module but this one tells.
+_CALLS = (
+    ("_UnaryUnaryMultiCallable", ("with_call", "future")),
+    ("_UnaryStreamMultiCallable", ("__call__",)),
+    ("_SingleThreadedUnaryStreamMultiCallable", ("__call__",)),
+    ("_StreamUnaryMultiCallable", ("__call__", "with_call", "future")),
+    ("_StreamStreamMultiCallable", ("__call__",)),
+)
+
+
 def install(name: str) -> None:
     """Refuse calls on every channel. Harmless when installed."""
-    patch(_channel._UnaryUnaryMultiCallable, "__call__", _call)
-    for kind in ("_UnaryUnaryMultiCallable",):
-        for name in ("with_call", "future"):
-            patch(getattr(_channel, kind), name, _refuse)
-    for kind in (
-        "_UnaryStreamMultiCallable",
-        "_SingleThreadedUnaryStreamMultiCallable",
-        "_StreamUnaryMultiCallable",
-        "_StreamStreamMultiCallable",
-    ):
-        if hasattr(_channel, kind):
-            patch(getattr(_channel, kind), "__call__", _refuse)
+    channel = import_module("grpc._channel")
+    patch(channel._UnaryUnaryMultiCallable, "__call__", _call)
+    for kind, ways in _CALLS:
+        for way in ways if hasattr(channel, kind) else ():
+            patch(getattr(channel, kind), way, _refuse)
 
 
 def _is_let_out(call: Any) -> bool:

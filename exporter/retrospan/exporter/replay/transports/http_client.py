@@ -9,7 +9,7 @@ from typing import Any
 from retrospan.exporter.replay.current import admit, current
 from retrospan.exporter.replay.exchange import TransportFailed
 from retrospan.exporter.replay.patches import patch
-from retrospan.exporter.replay.transports.plain import read_request, response_bytes
+from retrospan.exporter.replay.transports.plain import read_request, response_bytes, with_body
 from retrospan.exporter.replay.wire.form import Reply
 
 
@@ -84,9 +84,3 @@ class _Line:
 
 def _nothing(*_: Any, **__: Any) -> None:
     """Stand for settings of a socket: settimeout, setsockopt, shutdown."""
-
-
-def with_body(sent: bytes, body: bytes) -> bytes:
-    head = sent.partition(b"\r\n\r\n")[0].split(b"\r\n")
-    kept = [line for line in head if not line.lower().startswith((b"content-length:", b"transfer-encoding:"))]
-    return b"\r\n".join([*kept, f"Content-Length: {len(body)}".encode(), b"", body])

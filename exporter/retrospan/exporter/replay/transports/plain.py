@@ -63,3 +63,10 @@ def response_bytes(reply: Reply) -> bytes:
         "connection: close",
     ]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+def with_body(sent: bytes, body: bytes) -> bytes:
+    """Return a request as it was sent, with another body."""
+    head = sent.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    kept = [line for line in head if not line.lower().startswith((b"content-length:", b"transfer-encoding:"))]
+    return b"\r\n".join([*kept, f"Content-Length: {len(body)}".encode(), b"", body])

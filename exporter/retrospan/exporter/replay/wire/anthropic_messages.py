@@ -88,13 +88,7 @@ def _part(block: JSON) -> JSON:
     if kind == "tool_use":
         return call_part(block.get("id"), block.get("name"), block.get("input"))
     if kind == "tool_result":
-        content = block.get("content")
-        texts = (
-            "".join(str(part.get("text", "")) for part in dicts(content))
-            if isinstance(content, list)
-            else content
-        )
-        return result_part(block.get("tool_use_id"), texts)
+        return result_part(block.get("tool_use_id"), block.get("content"))
     if kind == "thinking":
         return {"type": "reasoning", "content": block.get("thinking")}
     return block

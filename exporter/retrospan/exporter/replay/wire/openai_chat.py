@@ -81,8 +81,7 @@ def _message(each: JSON) -> JSON:
     role = str(each.get("role"))
     content = each.get("content")
     if role in ("tool", "function"):
-        texts = content if isinstance(content, str) else text_of(contents(content))
-        return message("tool", [result_part(each.get("tool_call_id"), texts)])
+        return message("tool", [result_part(each.get("tool_call_id"), content)])
     parts = contents(content)
     thought = each.get("reasoning_content")
     if isinstance(thought, str) and thought:

@@ -69,9 +69,7 @@ def _item(item: JSON) -> JSON:
     if kind == "custom_tool_call":
         return message("assistant", [call_part(item.get("call_id"), item.get("name"), item.get("input"))])
     if kind in ("function_call_output", "custom_tool_call_output"):
-        said = item.get("output")
-        texts = "".join(str(part.get("content", "")) for part in contents(said)) if said else said
-        return message("tool", [result_part(item.get("call_id"), texts)])
+        return message("tool", [result_part(item.get("call_id"), item.get("output"))])
     if kind == "reasoning":
         thought = "".join(str(part.get("text", "")) for part in dicts(item.get("summary")))
         return message("assistant", [{"type": "reasoning", "content": thought}] if thought else [])
@@ -170,7 +168,7 @@ def _usage(answer: Answer) -> JSON | None:
 def _whole(answer: Answer, asked: Asked) -> JSON:
     finish = answer.choices[0].finish if answer.choices else None
     is_cut = finish in ("length", "max_tokens", "max_output_tokens", "incomplete")
-    echo = {"instructions": None, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    echo: JSON = {"instructions": None, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
     return {
         "id": answer.id,
         "object": "response",
