@@ -67,15 +67,15 @@ def bundle(*calls: ModelCall | ToolCall, run_id: str = "run-1") -> Bundle:
     return Bundle(made_by="a test", rules=None, runs=(RunRecord(run_id=run_id, calls=with_keys(calls)),))
 
 
-def weather_bundle(effect: Effect = "read", answer: str = ANSWER) -> Bundle:
-    """The run: the model asks for the weather, the tool tells it, the model answers."""
+def weather_bundle(effect: Effect = "read", answer: str = ANSWER, told: object = None) -> Bundle:
+    """The run: the model asks for the weather, the tool tells it, the model answers. `told` is the result as the model got it."""
     asked = [text("user", QUESTION)]
     return bundle(
         model_call(1, asked, asks("call_1", "get_weather", city="Oslo"), finish_reasons=("tool_calls",)),
         tool_call(2, "get_weather", {"city": "Oslo"}, {"temp_c": -3}, "call_1", effect=effect),
         model_call(
             3,
-            [*asked, asks("call_1", "get_weather", city="Oslo"), tells("call_1", {"temp_c": -3})],
+            [*asked, asks("call_1", "get_weather", city="Oslo"), tells("call_1", told or {"temp_c": -3})],
             text("assistant", answer),
             usage={"input_tokens": 50, "output_tokens": 9},
         ),

@@ -242,7 +242,7 @@ class Replaying:
                 raise self.fail(Explanation(why, call.step), f"a call of {wanted.name}")
             with self._lock:
                 self.report.results.append(call.n)
-            return self._unwrapped(call)
+            return self._returned(call)
         if not self._runs_live():
             raise self.fail(
                 self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
@@ -270,7 +270,7 @@ class Replaying:
             self.report.live.append(f"tool {wanted.name}")
         return None
 
-    def _unwrapped(self, call: ToolCall) -> ToolCall:
+    def _returned(self, call: ToolCall) -> ToolCall:
         """Return the call with what the function returned, where the record has what Gemini's client made of that."""
         if self._form != "gemini" or not isinstance(call.result, dict) or [*call.result] != ["result"]:
             return call
