@@ -19,6 +19,8 @@
     │   │   ├── NotABundle        it is something else
     │   │   ├── BundleDamaged     it was cut or edited
     │   │   └── BundleTooNew      a later release wrote it
+    │   ├── ReplayMiss            a replayed agent asked what its record does not answer
+    │   ├── ReplayRefused         a replayed agent wanted to reach the world
     │   └── MissingExtra          an optional dependency is not installed
     └── RetryableError            the same call may succeed later
         ├── SlowRequest           a request body did not arrive in time (HTTP 408)
@@ -138,6 +140,19 @@ class BundleDamaged(BadBundle):
 
 class BundleTooNew(BadBundle):
     """The bundle was written by a later release."""
+
+
+class ReplayMiss(PermanentError):
+    """A replayed agent asked what its record does not answer; `step` and `field` say where it left the record."""
+
+    def __init__(self, message: str, *, step: int | None = None, field: str | None = None) -> None:
+        super().__init__(message)
+        self.step = step
+        self.field = field
+
+
+class ReplayRefused(PermanentError, ConnectionError):
+    """A replayed agent wanted to reach the world: a host, a process, a tool that writes."""
 
 
 class MissingExtra(PermanentError):

@@ -12,17 +12,20 @@ from retrospan.schemas.errors import BundleDamaged
 
 
 def readable(value: Json) -> bytes:
-    """Return a value as JSON for people: keys sorted, a line for each item, every character as itself."""
-    return _written(value, indent=2)
+    """Return a value as JSON for people: a line for each item, every character as itself.
+
+    Keys keep the order in which they were recorded: programs print what a tool returned, and so the model reads it.
+    """
+    return _written(value, indent=2, sort_keys=False)
 
 
 def line_of(value: Json) -> bytes:
     """Return a value as one line of JSON, keys sorted."""
-    return _written(value, indent=None)
+    return _written(value, indent=None, sort_keys=True)
 
 
-def _written(value: Json, indent: int | None) -> bytes:
-    text = json.dumps(_finite(value), sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent)
+def _written(value: Json, *, indent: int | None, sort_keys: bool) -> bytes:
+    text = json.dumps(_finite(value), sort_keys=sort_keys, ensure_ascii=False, allow_nan=False, indent=indent)
     # Half a surrogate pair has no UTF-8: it is escaped, as JSON can.
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
