@@ -104,7 +104,7 @@ def _changes(words: list[str]) -> dict[str, str]:
                 "change what it is told: answer=, result=, request.FIELD= or --prompt.",
                 "fork",
             )
-        if not equals or not (key in ("answer", "result") or key.startswith("request.") and key[8:]):
+        if not equals or not (key in ("answer", "result") or (key.startswith("request.") and key[8:])):
             raise UsageError(f"--set {word}: write answer=TEXT, result=JSON or request.FIELD=JSON.", "fork")
         found[key] = value
     return found
