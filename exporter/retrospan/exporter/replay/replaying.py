@@ -70,7 +70,7 @@ class Replaying:
                     continue
                 if isinstance(call, ModelCall):
                     models.append(call)
-                else:
+                elif call.executed is not False:
                     tools.append(call)
         self._models, self._tools = ModelRecord(models), ToolRecord(tools)
         every = [call for run in runs for call in run.calls if isinstance(call, ToolCall)]
