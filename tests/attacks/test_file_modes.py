@@ -84,6 +84,7 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
         "mcp": [["mcp"]],
         "spool": [["spool", "send", str(spool)]],
         "sql": [["sql", "SELECT count() FROM spans"]],
+        "bundle": [["bundle", run, "--out", str(tmp_path / "run.bundle")]],
         "export": [["export", run, "--otlp", str(tmp_path / "run.pb")]],
         "flag": [["flag", run]],
         "hold": [["hold", other]],

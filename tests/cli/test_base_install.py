@@ -28,6 +28,7 @@ ASKS_THE_COLLECTOR: Mapping[str, list[str]] = {
     "cost": [],
     "drift": ["--baseline", "2000-01-01..2000-01-02", "--candidate", "2000-01-02..2100-01-01"],
     "sql": ["SELECT count() FROM runs"],
+    "bundle": ["last", "--check"],
     "rules": ["test", "rules.toml"],
 }
 #: What needs the collector's part on this machine, and whether it is there.

@@ -37,6 +37,7 @@ COMMANDS = {
     "sql": Command(ASK, "any read-only SQL over the views"),
     "mcp": Command(ASK, "the same questions as tools for an assistant (Model Context Protocol)"),
     "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
+    "bundle": Command(ASK, "runs as one portable file, and what of them can be replayed"),
     "flag": Command(MEND, "mark a run as worth keeping"),
     "hold": Command(MEND, "forbid deleting a run, forever or until a time"),
     "retention": Command(MEND, "show what the policy would delete, or delete it"),

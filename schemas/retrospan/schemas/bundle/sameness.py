@@ -41,6 +41,7 @@ USUAL: Mapping[str, Json] = {
     "choices": 1,
     "frequency_penalty": 0,
     "presence_penalty": 0,
+    "seed": 0,
     "tool_choice": "auto",
     "parallel_tool_calls": True,
     "response_format": {"type": "text"},
@@ -79,16 +80,17 @@ def canonical_value(value: Json) -> Json:
 def canonical_data(value: Json) -> Json:
     """Return arguments or a result as the value that they are, whether they were sent as text or not.
 
-    Text is read until it is no JSON any more: one side may have written once as text what the other wrote twice.
+    Text is read until it is no JSON any more: one side may have written once as text what the other wrote twice. Nothing is null,
+    whether it is an empty text, list or object.
     """
     while True:
         if isinstance(value, list | tuple) and value and (texts := _texts_of_blocks(value)) is not None:
             value = "\n".join(texts)
         if not isinstance(value, str):
-            return canonical_value(value)
+            return None if value in ([], {}, ()) else canonical_value(value)
         read = _read(value)
         if read == value and isinstance(read, str):
-            return read
+            return read or None
         value = read
 
 
@@ -123,7 +125,7 @@ def canonical_parameters(parameters: Mapping[str, Json]) -> dict[str, Json]:
     found = dict[str, Json]()
     for name, value in parameters.items():
         canonical = _NAMES.get(str(name).lower().removeprefix("gen_ai.request."))
-        if canonical is None or value is None:
+        if canonical is None or value is None or value == "":
             continue
         if canonical == "stop" and isinstance(value, str):
             value = [value]
