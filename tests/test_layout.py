@@ -24,8 +24,14 @@ ALLOWED = {
 #: Of the collector's side, only these commands know the agent's. `spool` does what the exporter would have done had the agent
 #: not died. How a spool's files are locked, read, told from damaged ones and sent has to be the same at both, so it is
 #: the exporter's own code, and not a second copy in `schemas`, which would bring HTTP and OpenTelemetry there.
-#: Others start an agent that is replayed: the cage around it is in the agent's process.
-EXPORTING = {"cli/commands/bisect.py", "cli/commands/golden.py", "cli/commands/spool.py"}
+#: The commands that replay run an agent with what the exporter does in its process, and read its report.
+EXPORTING = {
+    "cli/commands/bisect.py",
+    "cli/commands/fork.py",
+    "cli/commands/golden.py",
+    "cli/commands/replay.py",
+    "cli/commands/spool.py",
+}
 #: Modules beside the folders that know none of them: any folder may import them.
 LEAVES = {
     "channel",
@@ -244,7 +250,7 @@ def test_imports_run_along_the_arrows_only(root: str) -> None:
                 assert parts[1] == root or parts[1] in allowed, f"{file.relative_to(TOP)} imports {name}"
 
 
-def test_the_exporter_is_used_by_few_commands_only() -> None:
+def test_the_exporter_is_used_by_these_commands_only() -> None:
     users = {
         str(file.relative_to(INGEST))
         for file in modules("ingest")

@@ -19,8 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
+from fix_collector import Served
 from fix_recordings import TAKEN, Recording, read_recording
-from recordings.bundles import bundle_of_recording
+from recordings.bundles import bundle_of_recording, serving
 from recordings.record.environments import DRIVERS, TOP
 from recordings.record.frameworks import FRAMEWORKS, Framework
 
@@ -175,20 +176,29 @@ def _listed(value: object) -> list[object]:
 
 def main(wanted: Sequence[str]) -> int:
     results: list[Replayed] = []
-    for name, entry in entries().items():
-        if wanted and not any(name == each or name.startswith(f"{each}/") for each in wanted):
-            continue
-        recording, framework = read_recording(TAKEN, entry), FRAMEWORKS[entry["framework"]]
-        try:
-            python = environment(entry["framework"], framework, entry["versions"])
-        except RuntimeError as error:
-            print(f"| {name} | not installed: {str(error).splitlines()[-1]} |", flush=True)
-            continue
-        results.append(play(recording, framework, python, bundle_of_recording(recording)))
-        print(line(results[-1]), flush=True)
+    with serving() as served:
+        for name, entry in entries().items():
+            if wanted and not any(name == each or name.startswith(f"{each}/") for each in wanted):
+                continue
+            found = replayed(served, entry)
+            if isinstance(found, str):
+                print(f"| {name} | not installed: {found} |", flush=True)
+                continue
+            results.append(found)
+            print(line(found), flush=True)
     whole = sum(each.is_whole for each in results)
     print(f"{whole} of {len(results)} recordings were replayed whole")
     return 0 if whole == len(results) else 1
+
+
+def replayed(served: Served, entry: Mapping[str, Any]) -> Replayed | str:
+    """Replay one recording; return why not, where its framework cannot be installed here."""
+    recording, framework = read_recording(TAKEN, dict(entry)), FRAMEWORKS[entry["framework"]]
+    try:
+        python = environment(entry["framework"], framework, entry["versions"])
+    except RuntimeError as error:
+        return str(error).splitlines()[-1]
+    return play(recording, framework, python, bundle_of_recording(served, recording))
 
 
 def line(found: Replayed) -> str:

@@ -136,16 +136,13 @@ def test_a_broken_connection_is_one_again(ask: Callable[[str], tuple[int, Any]])
 
 def test_a_timeout_is_the_clients_own() -> None:
     error = CallError(type="APITimeoutError", message="Request timed out.")
+    client = openai.OpenAI(api_key="none", base_url="https://model.invalid/v1", max_retries=1)
+    messages: Any = BODY["messages"]
     with (
         replay(bundle(model_call(1, [text("user", QUESTION)], None, error=error))),
         pytest.raises(openai.APITimeoutError),
     ):
-        openai.OpenAI(
-            api_key="none", base_url="https://model.invalid/v1", max_retries=1
-        ).chat.completions.create(
-            model="gpt-4o-mini",
-            messages=BODY["messages"],  # type: ignore[arg-type] - plain dicts
-        )
+        client.chat.completions.create(model="gpt-4o-mini", messages=messages)
 
 
 def test_streams_are_read_by_the_clients_of_openai() -> None:

@@ -186,9 +186,9 @@ def test_a_miss_that_the_agent_swallows_ends_the_replay_all_the_same() -> None:
 
 
 def test_a_miss_is_not_tried_again() -> None:
-    sent: list[httpx.Request] = []
+    sent: list[object] = []
     agent = Agent(system="Other.")
-    http = httpx.Client(event_hooks={"request": [sent.append]})
+    http = openai.DefaultHttpxClient(event_hooks={"request": [sent.append]})
     agent.client = openai.OpenAI(api_key="none", base_url="http://model.invalid/v1", http_client=http)
     missed(agent, weather_bundle())
     assert len(sent) == 1

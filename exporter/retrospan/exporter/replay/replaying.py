@@ -23,12 +23,14 @@ from retrospan.exporter.replay.rewriting import rewritten
 from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
 from retrospan.exporter.replay.wire.forms import form_of, read_request, refusal_reply, reply_of
 from retrospan.schemas.bundle.canonical import CanonicalRequest, canonical_request
-from retrospan.schemas.bundle.form import Json, ModelCall, RunRecord, ToolCall
+from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord, ToolCall
 from retrospan.schemas.errors import ReplayMiss, ReplayRefused
 
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
 _MISS_STATUS = 422
 _HARMLESS = ("none", "read")
+#: What Gemini's client puts before the error of a function.
+_GEMINI_ERROR = " because of error "
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Replaying:
                     continue
                 if isinstance(call, ModelCall):
                     models.append(call)
-                else:
+                elif call.executed is not False:
                     tools.append(call)
         self._models, self._tools = ModelRecord(models), ToolRecord(tools)
         every = [call for run in runs for call in run.calls if isinstance(call, ToolCall)]
@@ -271,10 +273,16 @@ class Replaying:
         return None
 
     def _returned(self, call: ToolCall) -> ToolCall:
-        """Return the call with what the function returned, where the record has what Gemini's client made of that."""
-        if self._form != "gemini" or not isinstance(call.result, dict) or [*call.result] != ["result"]:
+        """Return the call with what the function returned or raised, where the record has what Gemini's client made of that."""
+        result = call.result
+        if self._form != "gemini" or not isinstance(result, dict):
             return call
-        return replace(call, result=cast("dict[str, Json]", call.result)["result"])
+        if [*result] == ["result"]:
+            return replace(call, result=cast("dict[str, Json]", result)["result"])
+        if [*result] == ["error"] and isinstance(told := cast("dict[str, Json]", result)["error"], str):
+            message = told.rpartition(_GEMINI_ERROR)[2]
+            return replace(call, has_result=False, result=None, error=CallError(message=message))
+        return call
 
     def _take_edit(self) -> bool:
         with self._lock:

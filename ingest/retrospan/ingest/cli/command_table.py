@@ -38,6 +38,8 @@ COMMANDS = {
     "mcp": Command(ASK, "the same questions as tools for an assistant (Model Context Protocol)"),
     "export": Command(ASK, "a run, a trace or a span as the OTLP that was sent"),
     "bundle": Command(ASK, "runs as one portable file, and what of them can be replayed"),
+    "replay": Command(ASK, "run an agent again, each call answered from the record of a run"),
+    "fork": Command(ASK, "run an agent as recorded up to a step, and differently from there on"),
     "golden": Command(ASK, "runs that the agent has to do again as they are on record"),
     "bisect": Command(ASK, "for git bisect run: whether the agent still does what a suite of runs says"),
     "flag": Command(MEND, "mark a run as worth keeping"),

@@ -18,7 +18,7 @@ except BaseException as error:  # noqa: BLE001 - the interpreter would go on, an
     sys.stderr.flush()
     os._exit(2)
 
-# The one that is hidden by this one, if there is any.
+#: The one that is hidden by this one, if there is any.
 _hidden = PathFinder.find_spec("sitecustomize")
 if _hidden is not None and _hidden.loader is not None:
     _hidden.loader.exec_module(module_from_spec(_hidden))

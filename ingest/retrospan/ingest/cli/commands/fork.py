@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from retrospan.ingest.cli.commands.replay import add_cage_flags, bundle_of, caged, require_command, tell
-from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_output_flags, number
+from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, UsageError, number
 from retrospan.ingest.cli.terminal.screen import Screen
 
 HELP = Help(
@@ -20,8 +20,9 @@ HELP = Help(
         "retrospan fork 4bf92f35 --step 6 --set request.model=gpt-5 --host api.openai.com -- python my_agent.py",
         "retrospan fork refund.bundle --step 3 --set 'answer=I do not know.' -- python my_agent.py",
     ),
-    more="The new run names its parent, the step and what was changed, so that `retrospan diff RUN last` begins at the fork.\n"
-    "Where the agent records to may be reached. Tools that write are refused from the step on, unless --run-tool names them.",
+    more="The new run names its parent, the step and what was changed: `retrospan diff RUN last` begins at the fork.\n"
+    "Where the agent records to may be reached. Tools that write are refused from the step on, unless --run-tool\n"
+    "names them.",
 )
 #: Where OTLP goes when nothing says otherwise.
 _COLLECTORS = ("localhost:4317", "localhost:4318", "127.0.0.1:4317", "127.0.0.1:4318")
@@ -33,9 +34,7 @@ _ENDPOINTS = (
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.inputs.add_argument(
-        "run", metavar="RUN|FILE", help="a run, as for the other commands, or a bundle of runs"
-    )
+    parser.inputs.add_argument("run", metavar="RUN|FILE", help=f"{RUN_HELP}; or a bundle of runs")
     add_cage_flags(parser)
     add = parser.flags.add_argument
     add("--step", type=number(1), metavar="N", required=True, help="the first step that is not as recorded")
@@ -48,7 +47,6 @@ def add_arguments(parser: Parser) -> None:
         help="answer=TEXT: what the model says at that step; result=JSON: what the next tool returns; "
         "request.FIELD=JSON: a field of every request from there on",
     )
-    add_output_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

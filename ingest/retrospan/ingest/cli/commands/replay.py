@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from retrospan.ingest.cli.client.references import find_run
 from retrospan.ingest.cli.client.session import Session
-from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_output_flags, number
+from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, UsageError, add_color_flag, number
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.views.bundle_rows import read_run
 from retrospan.schemas.bundle.container import read_bundle
@@ -30,15 +30,14 @@ HELP = Help(
         "retrospan replay refund.bundle --tool shop.tools:send_email -- python my_agent.py",
         "retrospan replay 4bf92f35 --until 6 --host api.openai.com -- python my_agent.py",
     ),
-    more="The command needs no change: its Python begins the replay before the agent. Tools of LangChain, LangGraph, OpenAI Agents,\n"
-    "Pydantic AI and MCP are answered without being named; plain functions are named with --tool. docs/replay.md says what is answered.",
+    more="The command needs no change: its Python begins the replay before the agent. Tools of LangChain, LangGraph,\n"
+    "OpenAI Agents, Pydantic AI and MCP are answered without being named; plain functions are named with --tool.\n"
+    "docs/replay.md says what is answered.",
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.inputs.add_argument(
-        "run", metavar="RUN|FILE", help="a run, as for the other commands, or a bundle of runs"
-    )
+    parser.inputs.add_argument("run", metavar="RUN|FILE", help=f"{RUN_HELP}; or a bundle of runs")
     add_cage_flags(parser)
     parser.flags.add_argument(
         "--until", type=number(1), metavar="N", help="answer the steps before N; from there on calls go out"
@@ -46,11 +45,11 @@ def add_arguments(parser: Parser) -> None:
     parser.flags.add_argument(
         "--shadow", action="store_true", help="let every model call out, and say what differs from the record"
     )
-    add_output_flags(parser)
 
 
 def add_cage_flags(parser: Parser) -> None:
     """Add the command, and what lets it do more than the record holds."""
+    parser.runs_a_command = True
     parser.inputs.add_argument("command", metavar="-- COMMAND", nargs="*", help="the agent, as it is started")
     add = parser.flags.add_argument
     add(
@@ -82,6 +81,10 @@ def add_cage_flags(parser: Parser) -> None:
         help="what is taken out of requests before they are compared: off, secrets, all, or a TOML file",
     )
     add("--report", metavar="FILE", type=Path, help="write the report there, as a JSON object")
+    parser.output.add_argument(
+        "--json", action="store_true", help="the report as a JSON object, on standard output"
+    )
+    add_color_flag(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -111,7 +114,7 @@ def bundle_of(arguments: argparse.Namespace) -> Bundle:
         return read_bundle(arguments.run)
     from retrospan.ingest.cli.main import version
 
-    session = Session.open(arguments)
+    session = Session.open(argparse.Namespace(**vars(arguments), wide=False, utc=False))
     found, rules = read_run(session, find_run(session, arguments.run))
     return Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,))
 
