@@ -1,6 +1,6 @@
 """Runs told for findings: healthy ones that come near each rule, and one with each fault.
 
-A run is made by the number it has, and always the same. `fortnight` is a warehouse of them: 400 over 14 days.
+A run is made by the number it has, and always the same. `finding_runs` are a warehouse of them: 400 over 14 days.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ ASKS_THE_COLLECTOR: Mapping[str, list[str]] = {
     "cost": [],
     "drift": ["--baseline", "2000-01-01..2000-01-02", "--candidate", "2000-01-02..2100-01-01"],
     "sql": ["SELECT count() FROM runs"],
+    "bundle": ["last", "--check"],
     "rules": ["test", "rules.toml"],
 }
 #: What needs the collector's part on this machine, and whether it is there.
@@ -41,7 +42,18 @@ NEEDS_AN_EXTRA: Mapping[str, list[str]] = {
 }
 WORKS: Mapping[str, list[str]] = {"spool": ["send", "."], "completion": ["bash"]}
 #: These want more than this test has: a run to flag, a collector's administrator, a file. Their help is enough.
-BY_THEIR_HELP = ("export", "flag", "hold", "retention", "verify", "rebuild")
+BY_THEIR_HELP = (
+    "replay",
+    "fork",
+    "golden",
+    "bisect",
+    "export",
+    "flag",
+    "hold",
+    "retention",
+    "verify",
+    "rebuild",
+)
 
 
 def _run(words: list[str]) -> None:

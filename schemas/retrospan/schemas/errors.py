@@ -15,6 +15,12 @@
     │   ├── SqlError              the engine or the guard refused a query
     │   ├── NotFound              no such run, step or view
     │   ├── SchemaTooNew          the data was written by a later release
+    │   ├── BadBundle             a file that should be a bundle of runs cannot be read
+    │   │   ├── NotABundle        it is something else
+    │   │   ├── BundleDamaged     it was cut or edited
+    │   │   └── BundleTooNew      a later release wrote it
+    │   ├── ReplayMiss            a replayed agent asked what its record does not answer
+    │   ├── ReplayRefused         a replayed agent wanted to reach the world
     │   └── MissingExtra          an optional dependency is not installed
     └── RetryableError            the same call may succeed later
         ├── SlowRequest           a request body did not arrive in time (HTTP 408)
@@ -114,6 +120,39 @@ class NotFound(PermanentError):
 
 class SchemaTooNew(PermanentError):
     """The warehouse was written by a later release."""
+
+
+class BadBundle(PermanentError):
+    """A file that should be a bundle of runs cannot be read."""
+
+
+class NotABundle(BadBundle):
+    """The file is something else."""
+
+
+class BundleDamaged(BadBundle):
+    """The bundle was cut or edited after it was written; `member` is the part of it, '' if that is not known."""
+
+    def __init__(self, message: str, *, member: str = "") -> None:
+        super().__init__(message)
+        self.member = member
+
+
+class BundleTooNew(BadBundle):
+    """The bundle was written by a later release."""
+
+
+class ReplayMiss(PermanentError):
+    """A replayed agent asked what its record does not answer; `step` and `field` say where it left the record."""
+
+    def __init__(self, message: str, *, step: int | None = None, field: str | None = None) -> None:
+        super().__init__(message)
+        self.step = step
+        self.field = field
+
+
+class ReplayRefused(PermanentError, ConnectionError):
+    """A replayed agent wanted to reach the world: a host, a process, a tool that writes."""
 
 
 class MissingExtra(PermanentError):

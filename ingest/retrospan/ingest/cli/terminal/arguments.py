@@ -57,6 +57,8 @@ class Parser(argparse.ArgumentParser):
         )
         self._command = command
         self._text = help
+        #: Whether what stands behind `--` is a command of somebody else's: then it is `command`, word by word.
+        self.runs_a_command = False
         self.inputs = self.add_argument_group("")
         self.flags = self.add_argument_group("flags")
         self.output = self.add_argument_group("output")
@@ -77,12 +79,15 @@ class Parser(argparse.ArgumentParser):
         """Return the parsed words. Raises UsageError."""
         if any(word in ("-h", "--help") for word in before_dashes(words)):
             return argparse.Namespace(help=True, debug=False)
+        before = before_dashes(words) if self.runs_a_command else words
         try:
-            parsed, unknown = self.parse_known_args(list(words))
+            parsed, unknown = self.parse_known_args(list(before))
         except argparse.ArgumentError as error:
             self.error(str(error))
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        if self.runs_a_command:
+            parsed.command = [*words[len(before) + 1 :]]
         return parsed
 
     def _worded(self, message: str) -> str:
@@ -114,7 +119,9 @@ class Parser(argparse.ArgumentParser):
                 layout.end_section()
         text = self._text
         inputs = [str(action.metavar) for action in self.inputs._group_actions]
-        parts = [text.job, "", " ".join(["usage:", self.prog, *inputs, "[FLAGS]"]), ""]
+        # What is run by a command stands behind its flags.
+        at = next((place for place, name in enumerate(inputs) if name.startswith("--")), len(inputs))
+        parts = [text.job, "", " ".join(["usage:", self.prog, *inputs[:at], "[FLAGS]", *inputs[at:]]), ""]
         parts += [layout.format_help().rstrip(), ""]
         if text.more:
             parts += [text.more, ""]

@@ -1,0 +1,24 @@
+"""What the interpreter loads at its start where `retrospan replay` and `retrospan fork` put this folder on its path."""
+
+import os
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+
+sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != os.path.dirname(__file__)]
+
+try:
+    from retrospan.exporter.replay.starting import begin
+
+    begin(os.path.dirname(__file__))
+except BaseException as error:  # noqa: BLE001 - the interpreter would go on, and let the agent loose
+    sys.stderr.write(
+        f"retrospan: the replay could not begin: {type(error).__name__}: {error}. {sys.executable} needs retrospan.\n"
+    )
+    sys.stderr.flush()
+    os._exit(2)
+
+#: The one that is hidden by this one, if there is any.
+_hidden = PathFinder.find_spec("sitecustomize")
+if _hidden is not None and _hidden.loader is not None:
+    _hidden.loader.exec_module(module_from_spec(_hidden))

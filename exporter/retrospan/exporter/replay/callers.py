@@ -1,0 +1,59 @@
+"""Who wants something: the place in the program's own code, or in the package, that a call came from."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+_STANDARD = (sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"])
+_OURS = str(Path(__file__).parent)
+#: Packages that only carry a request for somebody else.
+_CARRIERS = frozenset(
+    [
+        "aiohttp",
+        "anyio",
+        "botocore",
+        "grpc",
+        "httpcore",
+        "httpcore2",
+        "httpx",
+        "httpx2",
+        "requests",
+        "sniffio",
+        "trio",
+        "urllib3",
+    ]
+)
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+def caller() -> str:
+    """Return the innermost place outside the standard library and what only carries requests."""
+    frame = sys._getframe(1)
+    last = ""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_OURS):
+            where = (
+                f"{frame.f_globals.get('__name__', file)}.{frame.f_code.co_qualname} (line {frame.f_lineno})"
+            )
+            last = last or where
+            package = _package_of(file)
+            if package not in _CARRIERS and (package or not file.startswith(_STANDARD)) and file[:1] != "<":
+                return where
+        back = frame.f_back
+        if back is None:
+            break
+        frame = back
+    return last or "nobody known"
+
+
+def _package_of(file: str) -> str:
+    """Return the installed package that a file is of, '' for none."""
+    parts = Path(file).parts
+    for name in _PACKAGES:
+        if name in parts:
+            at = len(parts) - 1 - parts[::-1].index(name)
+            return Path(parts[at + 1]).stem if at + 1 < len(parts) else ""
+    return ""

@@ -1,0 +1,72 @@
+"""A command whose interpreter begins a replay: run it, wait for it, and read what came of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+
+from retrospan.exporter.replay.descent import Descent
+from retrospan.exporter.replay.starting import read_report, variables
+from retrospan.schemas.bundle.container import write_bundle
+from retrospan.schemas.bundle.form import Bundle
+from retrospan.schemas.errors import PermanentError
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that has ended."""
+
+    exit_code: int
+    report: Mapping[str, object]
+    lines: Sequence[str]
+    """The report for people."""
+
+    @property
+    def is_identical(self) -> bool:
+        """Tell whether the agent did what is on record, to its end."""
+        return self.report["verdict"] == "identical"
+
+
+def run_command(
+    command: Sequence[str],
+    bundle: Bundle,
+    how: Mapping[str, object],
+    descent: Descent | None = None,
+    environ: Mapping[str, str] | None = None,
+    output: int | IO[bytes] | None = None,
+) -> Ran:
+    """Run a command with a bundle in its interpreter. `how` holds arguments of `replay`; `output` is where the command prints.
+
+    Raises PermanentError if it cannot be started, or if no interpreter began the replay.
+    """
+    given = os.environ if environ is None else environ
+    with TemporaryDirectory(prefix="retrospan-replay-") as place:
+        file, report = Path(place) / "run.bundle", Path(place) / "report.json"
+        write_bundle(file, bundle)
+        told = {**given, **variables(given, {**how, "source": str(file)}, report, descent)}
+        try:
+            with subprocess.Popen(command, env=told, stdout=output, stderr=output) as process:
+                code = _wait(process)
+        except OSError as error:
+            raise PermanentError(f"{command[0]} cannot be started: {error.strerror or error}.") from error
+        found = read_report(report)
+    if found is None:
+        raise PermanentError(
+            f"{command[0]} ended with exit code {code}, and no Python in it began the replay: nothing was replayed. The command has to run a "
+            "Python in whose environment retrospan is installed, without -I, -E and -S."
+        )
+    return Ran(code, *found)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the end of a command; an interrupt from the terminal goes to it as well, and it ends by that."""
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue

@@ -1,0 +1,79 @@
+"""How a run is replayed: until where, with what changed, and what may still be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from retrospan.schemas.errors import ConfigError
+
+Mode = Literal["strict", "until", "shadow", "edit"]
+MODES: tuple[Mode, ...] = ("strict", "until", "shadow", "edit")
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What is changed from the step on at which the record ends."""
+
+    prompt: str | None = None
+    """The instructions that take the place of the agent's own."""
+    answer: str | None = None
+    """What the model says at that step, instead of being asked."""
+    result: object = None
+    """What the first tool called from that step on returns, without being run."""
+    has_result: bool = False
+    request: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Fields of the request's body, by their paths: model, temperature, generationConfig.temperature …"""
+
+    @property
+    def there(self) -> bool:
+        return bool(self.prompt is not None or self.answer is not None or self.has_result or self.request)
+
+    def patch(self) -> dict[str, object]:
+        """Return what was changed, as the new run records it."""
+        found: dict[str, object] = {}
+        if self.prompt is not None:
+            found["prompt"] = self.prompt
+        if self.answer is not None:
+            found["answer"] = self.answer
+        if self.has_result:
+            found["result"] = self.result
+        if self.request:
+            found["request"] = dict(self.request)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How a run is replayed."""
+
+    mode: Mode = "strict"
+    until: int | None = None
+    """The first step that is not answered from the record; None answers all of them."""
+    edits: Edits = field(default_factory=Edits)
+    hosts: frozenset[str] = frozenset()
+    """Hosts that may be reached whatever is recorded, each as `host` or `host:port`."""
+    processes: frozenset[str] = frozenset()
+    """Programs that may be started, by name; `fork` lets the process fork."""
+    live_tools: frozenset[str] = frozenset()
+    """Tools that may run once the record has ended, whatever they do to the world."""
+    redaction: str = "off"
+    """What is taken out of a request before it is compared: `off`, `secrets`, `all` or a TOML file, as for recording."""
+
+    def check(self) -> None:
+        """Raise ConfigError for what does not go together."""
+        if self.mode not in MODES:
+            raise ConfigError(f"mode: there is no mode {self.mode!r}; there are {', '.join(MODES)}.")
+        if self.mode in ("until", "edit") and self.until is None:
+            raise ConfigError(
+                f"mode {self.mode!r} wants until=, the first step that is not answered from the record."
+            )
+        if self.mode in ("strict", "shadow") and self.until is not None:
+            raise ConfigError(
+                f"mode {self.mode!r} does not go with until=; choose the mode 'until' or 'edit'."
+            )
+        if self.until is not None and self.until < 1:
+            raise ConfigError(f"until={self.until}: steps are counted from 1.")
+        if self.edits.there and self.mode != "edit":
+            raise ConfigError(f"edits go with the mode 'edit' only, not with {self.mode!r}.")

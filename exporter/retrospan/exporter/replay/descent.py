@@ -1,0 +1,56 @@
+"""What a replayed or forked run says of its descent: on the span that begins a trace, whoever makes it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from retrospan.exporter.hooks.watch import when_imported
+from retrospan.exporter.replay.patches import patch
+from retrospan.schemas.attributes import FORK_PATCH, FORK_STEP
+
+_SDK = "opentelemetry.sdk.trace"
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """From which run, in which way, and for a fork at which step and with what changed."""
+
+    kind: str
+    run_id: str
+    step: int | None = None
+    patch: dict[str, object] = field(default_factory=dict[str, object])
+
+    def told(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def mark_runs(descent: Descent) -> None:
+    """Link every span that begins a trace to the run, from now on."""
+    if _SDK in sys.modules:
+        _mark(descent)
+    else:
+        when_imported(_SDK, lambda: _mark(descent))
+
+
+def _mark(descent: Descent) -> None:
+    def start(original: Any, tracer: Any, *args: Any, **named: Any) -> Any:
+        span = original(tracer, *args, **named)
+        if getattr(span, "parent", None) is None and span.is_recording():
+            _say(span, descent)
+        return span
+
+    patch(sys.modules[_SDK].Tracer, "start_span", start)
+
+
+def _say(span: Any, descent: Descent) -> None:
+    # It loads OpenTelemetry, which is there by now.
+    from retrospan.exporter.recording.lineage import RunReference, link
+
+    link(span, descent.kind, RunReference(descent.run_id, descent.run_id))
+    if descent.step is not None:
+        span.set_attribute(FORK_STEP, descent.step)
+    if descent.patch:
+        span.set_attribute(FORK_PATCH, json.dumps(descent.patch, ensure_ascii=False))

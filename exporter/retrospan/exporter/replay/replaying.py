@@ -1,0 +1,306 @@
+"""A replay under way: what answers each model call and each tool call, and what came of it.
+
+Hooks ask it for every request that a client is about to send, and for every tool that is about to run. The first miss ends the replay: whatever is asked
+after it gets the same miss, so that an agent that catches errors does not go on in another world than the recorded one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, cast
+
+from retrospan.exporter.replay.answers import Broken, Unknown, answer_of_text, outcome_of
+from retrospan.exporter.replay.callers import caller
+from retrospan.exporter.replay.comparison import difference_of_answers
+from retrospan.exporter.replay.conditions import Conditions
+from retrospan.exporter.replay.exchange import Exchange, TransportFailed
+from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told
+from retrospan.exporter.replay.report import Report
+from retrospan.exporter.replay.rewriting import rewritten
+from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
+from retrospan.exporter.replay.wire.forms import form_of, read_request, refusal_reply, reply_of
+from retrospan.schemas.bundle.canonical import CanonicalRequest, canonical_request
+from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord, ToolCall
+from retrospan.schemas.errors import ReplayMiss, ReplayRefused
+
+#: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
+_MISS_STATUS = 422
+_HARMLESS = ("none", "read")
+#: What Gemini's client puts before the error of a function.
+_GEMINI_ERROR = " because of error "
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A tool that is about to run."""
+
+    name: str
+    arguments: Json
+    """As the model wrote them, where the boundary knows that."""
+    others: tuple[Json, ...] = ()
+    """The same arguments as they may be recorded else: with defaults filled in …"""
+    call_id: str | None = None
+    effect: str | None = None
+    """What its author says that it does to the world."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The call is to be made: `body` is what to send instead of the request's own, None for that."""
+
+    body: bytes | None = None
+
+
+class Replaying:
+    """The runs that are replayed, and how far the agent has come."""
+
+    def __init__(
+        self, runs: Sequence[RunRecord], conditions: Conditions, redact: Callable[[str], str] | None = None
+    ) -> None:
+        conditions.check()
+        self.conditions = conditions
+        self._redact = redact
+        until = conditions.until
+        models: list[ModelCall] = []
+        tools: list[ToolCall] = []
+        for run in sorted(runs, key=lambda run: run.started_at or 0):
+            for call, step in zip(run.calls, ordered_steps(run.calls), strict=True):
+                if until is not None and step >= until:
+                    continue
+                if isinstance(call, ModelCall):
+                    models.append(call)
+                elif call.executed is not False:
+                    tools.append(call)
+        self._models, self._tools = ModelRecord(models), ToolRecord(tools)
+        every = [call for run in runs for call in run.calls if isinstance(call, ToolCall)]
+        #: By tool: what it does to the world, as recorded.
+        self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
+        self._seen: set[str] = set()
+        self._lock = Lock()
+        self._miss: ReplayMiss | None = None
+        self._edited = False
+        self._form = ""
+        self.on_miss: Callable[[], object] = lambda: None
+        self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
+
+    @property
+    def miss(self) -> ReplayMiss | None:
+        """The miss that ended the replay, if one did."""
+        return self._miss
+
+    def exchange(self, asked: Exchange) -> Reply | Live:
+        """Return what answers a request, or that it is to be sent.
+
+        Raises:
+            TransportFailed: the recorded call ended without an answer.
+            ReplayRefused: the request is not one to a model, and its host is not among those that may be reached.
+        """
+        if self._may_reach(asked):
+            return Live()
+        if asked.is_telemetry:
+            with self._lock:
+                self.report.kept_back += 1
+            return Reply(200, asked.headers.get("content-type", "application/x-protobuf"), (b"",))
+        form = form_of(asked.host, asked.path) if asked.method == "POST" else None
+        request = read_request(form, asked.path, asked.body) if form is not None else None
+        if form is None or request is None:
+            raise self.refuse(f"{asked.method} {asked.url.partition('?')[0]}")
+        return self._model(asked, form, request)
+
+    def refuse(self, what: str) -> ReplayRefused:
+        """Note that something was not let out, and return the error to raise."""
+        who = caller()
+        self.report.refuse(what, who)
+        return ReplayRefused(
+            f"replay: {what} was refused, wanted by {who}. Only recorded calls are answered; what may be reached "
+            "besides is named with hosts= and processes= (--host and --process)."
+        )
+
+    def may_connect(self, host: str, port: int | None) -> bool:
+        """Tell whether a host may be reached: it is named, or the record has ended and calls go out."""
+        names = self.conditions.hosts
+        return host in names or (port is not None and f"{host}:{port}" in names)
+
+    def _may_reach(self, asked: Exchange) -> bool:
+        return asked.host in self.conditions.hosts or asked.authority in self.conditions.hosts
+
+    def _model(self, asked: Exchange, form: Form, request: Asked) -> Reply | Live:
+        if self._miss is not None:
+            return self._missed(form)
+        self._form = form.name
+        canonical = self._canonical(request)
+        place = self._models.take(canonical, again=_is_again(asked.headers))
+        if self.conditions.mode == "shadow":
+            return self._shadowed(canonical, place, request)
+        if place is None:
+            if self._is_over():
+                return self._live(form, request, asked)
+            self.fail(self._models.explain(canonical), "a model call")
+            return self._missed(form)
+        call = self._models.calls[place]
+        outcome = outcome_of(call, request)
+        if isinstance(outcome, Unknown):
+            self.fail(
+                Explanation(f"{told(call)} is not replayable: {outcome.reason}", call.step), "a model call"
+            )
+            return self._missed(form)
+        with self._lock:
+            if call.n not in self.report.answered[-1:] or call.error is None:
+                self.report.answered.append(call.n)
+        if isinstance(outcome, Broken):
+            raise TransportFailed(outcome.kind, outcome.message)
+        if isinstance(outcome, Refusal):
+            return refusal_reply(form, outcome)
+        return reply_of(form, outcome, request)
+
+    def _canonical(self, request: Asked) -> CanonicalRequest:
+        """Return the request as it is compared: without what redaction took out of the record."""
+        said: dict[str, Any] = {
+            "system": request.system,
+            "messages": request.messages,
+            "tools": request.tools,
+        }
+        if self._redact is not None:
+            said = cast("dict[str, Any]", json.loads(self._redact(json.dumps(said, ensure_ascii=False))))
+        return canonical_request(
+            model=request.model,
+            parameters=request.parameters,
+            system=[{"role": "system", "parts": said["system"]}] if said["system"] else None,
+            messages=said["messages"],
+            tools=said["tools"],
+        )
+
+    def _is_over(self) -> bool:
+        """Tell whether the recorded part has ended and calls go out now."""
+        return self.conditions.until is not None and not self._models.has_left
+
+    def _live(self, form: Form, request: Asked, asked: Exchange) -> Reply | Live:
+        """Return what a call after the recorded part gets: a given answer, or the model's own."""
+        edits = self.conditions.edits
+        with self._lock:
+            gives, self._edited = edits.answer is not None and not self._edited, True
+            self.report.live.append(f"{request.model or form.name} at {asked.authority}")
+        if gives:
+            assert edits.answer is not None
+            return reply_of(form, answer_of_text(edits.answer, request, "edited"), request)
+        return Live(rewritten(form, asked.body, edits) if edits.there else None)
+
+    def _shadowed(self, canonical: CanonicalRequest, place: int | None, request: Asked) -> Live:
+        with self._lock:
+            self.report.live.append(request.model or request.form)
+            if place is None:
+                self.report.differences.append(self._models.explain(canonical).text)
+            else:
+                self.report.answered.append(self._models.calls[place].n)
+        return Live()
+
+    def compare(self, asked: Exchange, body: bytes) -> None:
+        """Note how an answer of today differs from the recorded one, in the mode shadow."""
+        if self.conditions.mode != "shadow" or not self.report.answered:
+            return
+        form = form_of(asked.host, asked.path)
+        call = next((call for call in self._models.calls if call.n == self.report.answered[-1]), None)
+        if form is not None and call is not None and (found := difference_of_answers(form.name, call, body)):
+            with self._lock:
+                self.report.differences.append(f"{told(call)}: {found}")
+
+    def _missed(self, form: Form) -> Reply:
+        assert self._miss is not None
+        return refusal_reply(form, Refusal(_MISS_STATUS, "replay_miss", str(self._miss)))
+
+    def fail(self, why: Explanation, what: str) -> ReplayMiss:
+        """Note the miss that ends the replay, and return it; a later one is the first again."""
+        with self._lock:
+            if self._miss is not None:
+                return self._miss
+            text = f"replay: {what} is not in the record: {why.text}."
+            self._miss = ReplayMiss(text, step=why.step, field=why.field)
+            self.report.missed, self.report.step, self.report.field_name = text, why.step, why.field
+        self.on_miss()
+        return self._miss
+
+    def tool(self, wanted: Wanted) -> ToolCall | None:
+        """Return the recorded call that answers a tool, None if it is to be run.
+
+        Raises:
+            ReplayMiss: the record does not hold this call.
+            ReplayRefused: the recorded part has ended, and the tool changes the world, or may.
+        """
+        if self._miss is not None:
+            raise self._miss
+        with self._lock:
+            self._seen.add(wanted.name)
+        if wanted.name in self.conditions.live_tools and not self._runs_live():
+            return None
+        edits = self.conditions.edits
+        place = self._tools.take(wanted.name, (wanted.arguments, *wanted.others), wanted.call_id)
+        if place is not None:
+            call = self._tools.calls[place]
+            if not (call.has_result or call.error is not None):
+                why = f"{told(call)} is not replayable: {call.reason or 'the record holds no result'}"
+                raise self.fail(Explanation(why, call.step), f"a call of {wanted.name}")
+            with self._lock:
+                self.report.results.append(call.n)
+            return self._returned(call)
+        if not self._runs_live():
+            raise self.fail(
+                self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
+            )
+        if edits.has_result and self._take_edit():
+            return ToolCall(
+                n=0,
+                step=self.conditions.until,
+                span_id=None,
+                started_at=None,
+                ended_at=None,
+                name=wanted.name,
+                has_result=True,
+                result=edits.result,
+            )
+        effect = wanted.effect or self._effects.get(wanted.name) or "unknown"
+        if effect not in _HARMLESS and wanted.name not in self.conditions.live_tools:
+            why = {"unknown": "nothing says what it does to the world"}.get(effect, f"its effect is {effect}")
+            self.report.refuse(f"the tool {wanted.name}", caller())
+            raise ReplayRefused(
+                f"replay: the tool {wanted.name} was not run with {json.dumps(wanted.arguments, default=str)}: {why}. "
+                "Name it with live_tools= (--run-tool) to let it run."
+            )
+        with self._lock:
+            self.report.live.append(f"tool {wanted.name}")
+        return None
+
+    def _returned(self, call: ToolCall) -> ToolCall:
+        """Return the call with what the function returned or raised, where the record has what Gemini's client made of that."""
+        result = call.result
+        if self._form != "gemini" or not isinstance(result, dict):
+            return call
+        if [*result] == ["result"]:
+            return replace(call, result=cast("dict[str, Json]", result)["result"])
+        if [*result] == ["error"] and isinstance(told := cast("dict[str, Json]", result)["error"], str):
+            message = told.rpartition(_GEMINI_ERROR)[2]
+            return replace(call, has_result=False, result=None, error=CallError(message=message))
+        return call
+
+    def _take_edit(self) -> bool:
+        with self._lock:
+            first, self._edited = not self._edited, True
+            return first
+
+    def _runs_live(self) -> bool:
+        return self.conditions.mode == "shadow" or self._is_over()
+
+    def settle(self) -> None:
+        """Bring the report up to date with what is left."""
+        tools = [self._tools.calls[place] for place in self._tools.left()]
+        with self._lock:
+            self.report.left = len(self._models.left())
+            self.report.unseen = self._tools.names - self._seen
+            self.report.left_of_tools = sum(call.name in self._seen for call in tools)
+
+
+def _is_again(headers: Mapping[str, str]) -> bool:
+    """Tell whether a client says that it tries a request again, as those of OpenAI and Anthropic do."""
+    return headers.get("x-stainless-retry-count", "0") not in ("0", "")

@@ -1,0 +1,122 @@
+"""What came of a replay: which recorded calls were given out, where the agent left the record, what was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Literal
+
+Verdict = Literal["identical", "prefix", "parts", "live"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Something that was not let out: what it was, and who wanted it."""
+
+    what: str
+    caller: str
+
+
+@dataclass
+class Report:
+    """What came of a replay so far; its lists grow while the agent runs."""
+
+    run_ids: tuple[str, ...]
+    model_calls: int
+    tool_calls: int
+    answered: list[int] = field(default_factory=list[int])
+    """Numbers of the recorded model calls, in the order in which they were given out."""
+    results: list[int] = field(default_factory=list[int])
+    """The same of tool calls."""
+    unseen: frozenset[str] = frozenset()
+    """Recorded tools of which no call came to the boundary: the agent ran them itself, or not at all."""
+    live: list[str] = field(default_factory=list[str])
+    """Calls that went out, in the order in which they did."""
+    differences: list[str] = field(default_factory=list[str])
+    """In the mode shadow: where an answer of today differs from the recorded one, or a request has no counterpart."""
+    refused: list[Refused] = field(default_factory=list[Refused])
+    kept_back: int = 0
+    """Requests with telemetry that were not sent."""
+    missed: str = ""
+    """Why the replay stopped; '' where it did not."""
+    step: int | None = None
+    """The step at which the agent left the record."""
+    field_name: str | None = None
+    left: int = 0
+    """Recorded model calls that were not asked."""
+    left_of_tools: int = 0
+    """Recorded calls of tools that came to the boundary before, and did not come again."""
+    settle: Callable[[], None] = lambda: None
+    """Brings what is left up to date; what is told of the whole calls it."""
+
+    def __post_init__(self) -> None:
+        self._lock = Lock()
+
+    def refuse(self, what: str, caller: str) -> None:
+        """Note what was not let out, once for each caller."""
+        refused = Refused(what, caller)
+        with self._lock:
+            if refused not in self.refused:
+                self.refused.append(refused)
+
+    @property
+    def verdict(self) -> Verdict:
+        """`parts` where the agent left the record, `prefix` where it stopped before the end, else `identical`.
+
+        `live` where calls went out: then there is nothing to be the same as.
+        """
+        self.settle()
+        if self.missed:
+            return "parts"
+        if self.live:
+            return "live"
+        return "prefix" if self.left or self.left_of_tools else "identical"
+
+    def lines(self) -> list[str]:
+        """Return the report for people."""
+        self.settle()
+        asked = f"{len(self.answered)} of {self.model_calls} model calls"
+        tools = f"{len(self.results)} of {self.tool_calls} tool calls"
+        found = [f"{self._headline()}: {asked} and {tools} were answered from the record"]
+        if self.missed:
+            found.append(f"  {self.missed}")
+        if self.live:
+            found.append(f"  live: {counted(len(self.live), 'call')}")
+        found += [f"  differs: {difference}" for difference in self.differences]
+        if self.unseen:
+            found.append(f"  not at the boundary of tools: {', '.join(sorted(self.unseen))}")
+        found += [f"  refused: {refused.what}, wanted by {refused.caller}" for refused in self.refused]
+        if self.kept_back:
+            found.append(f"  not sent: {counted(self.kept_back, 'request')} with telemetry")
+        return found
+
+    def _headline(self) -> str:
+        if self.verdict == "parts":
+            return "parts" + (f" at step {self.step}" if self.step is not None else "")
+        return self.verdict
+
+    def as_json(self) -> dict[str, object]:
+        """Return the report for programs."""
+        verdict = self.verdict
+        return {
+            "verdict": verdict,
+            "runs": list(self.run_ids),
+            "model_calls": self.model_calls,
+            "model_calls_answered": list(self.answered),
+            "tool_calls": self.tool_calls,
+            "tool_calls_answered": list(self.results),
+            "tools_not_at_the_boundary": sorted(self.unseen),
+            "live": list(self.live),
+            "differences": list(self.differences),
+            "refused": [{"what": each.what, "caller": each.caller} for each in self.refused],
+            "telemetry_kept_back": self.kept_back,
+            "miss": self.missed or None,
+            "step": self.step,
+            "field": self.field_name,
+            "left": self.left,
+        }
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

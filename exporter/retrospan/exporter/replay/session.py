@@ -1,0 +1,132 @@
+"""`with replay("file.bundle") as r:` puts an agent into the cage of its record, and lets it out again."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from retrospan.exporter.replay import current, tools, transports
+from retrospan.exporter.replay.conditions import Conditions, Edits, Mode
+from retrospan.exporter.replay.guard import Guard
+from retrospan.exporter.replay.replaying import Replaying
+from retrospan.exporter.replay.report import Report
+from retrospan.exporter.replay.tools import functions
+from retrospan.schemas.bundle.container import read_bundle
+from retrospan.schemas.bundle.form import Bundle, RunRecord
+from retrospan.schemas.errors import NotFound
+
+
+class Replay:
+    """A replay as a context manager; what `replay(...)` returns."""
+
+    def __init__(self, replaying: Replaying, named_tools: Sequence[str]) -> None:
+        self._replaying, self._named_tools = replaying, named_tools
+        self.guard = Guard(replaying)
+
+    @property
+    def report(self) -> Report:
+        """What came of it so far."""
+        return self._replaying.report
+
+    def __enter__(self) -> Self:
+        current.begin(self._replaying, self.guard)
+        try:
+            transports.install()
+            tools.install()
+            functions.install(self._named_tools)
+            # It asks a program of the system, once: clients tell their provider where they run.
+            platform.platform()
+            self.guard.begin()
+        except BaseException:
+            current.end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the replay. Raises the miss that stopped it, whatever became of it in the agent."""
+        self.end()
+        miss = self._replaying.miss
+        if miss is not None and error is not miss and (error is None or isinstance(error, Exception)):
+            raise miss from error
+
+    def end(self) -> None:
+        """Let the process out again; what came of it stays in the report."""
+        self._replaying.settle()
+        self.guard.end()
+        current.end()
+
+    def when_missed(self, call: Callable[[], object]) -> None:
+        """Call once when a miss ends the replay, before the agent gets to know."""
+        self._replaying.on_miss = call
+
+
+def replay(
+    source: str | os.PathLike[str] | Bundle,
+    *,
+    run: str | None = None,
+    mode: Mode = "strict",
+    until: int | None = None,
+    edits: Edits | None = None,
+    hosts: Iterable[str] = (),
+    processes: Iterable[str] = (),
+    tools: Sequence[str] = (),
+    live_tools: Iterable[str] = (),
+    redaction: str = "off",
+) -> Replay:
+    """Run an agent against its record: `with replay("file.bundle") as r:`.
+
+    Args:
+        source: A bundle, or its file.
+        run: Which run of the bundle; by default all of them, one after the other, as the turns of a conversation are.
+        mode: `strict` answers everything from the record, and stops at the first call that it does not hold; `until` does so up to a step, after
+            which calls go out; `shadow` lets every model call out and compares; `edit` is `until` with `edits`.
+        until: The first step that is not answered from the record.
+        edits: What is changed from there on.
+        hosts: Hosts that may be reached whatever is recorded.
+        processes: Programs that may be started; `fork` lets the process fork.
+        tools: Plain functions that are tools, as `module:function`, where the decorator `tool` does not say so.
+        live_tools: Tools that may run once the record has ended, whatever they do to the world.
+        redaction: What is taken out of requests before they are compared, as `redaction` of `instrument`: `off`, `secrets`, `all` or a file.
+
+    Raises ConfigError for what does not go together, and what `read_bundle` raises.
+    """
+    bundle = source if isinstance(source, Bundle) else read_bundle(source)
+    conditions = Conditions(
+        mode=mode,
+        until=until,
+        edits=edits or Edits(),
+        hosts=frozenset(hosts),
+        processes=frozenset(processes),
+        live_tools=frozenset(live_tools),
+        redaction=redaction,
+    )
+    return Replay(Replaying(_runs(bundle, run), conditions, _redactor(redaction)), tuple(tools))
+
+
+def _runs(bundle: Bundle, wanted: str | None) -> tuple[RunRecord, ...]:
+    if wanted is None:
+        return bundle.runs
+    found = bundle.run(wanted)
+    if found is None:
+        runs = ", ".join(run.run_id for run in bundle.runs) or "none"
+        raise NotFound(f"the bundle holds no run {wanted}; it holds {runs}.")
+    return (found,)
+
+
+def _redactor(choice: str) -> Callable[[str], str] | None:
+    """Return what takes out of JSON text what a redaction takes out; None for none."""
+    if choice == "off":
+        return None
+    from retrospan.exporter.delivery.cleaning import chosen_rules
+    from retrospan.schemas.redaction.matching import Matcher, Taken
+
+    rules = chosen_rules(choice)
+    if rules is None:
+        return None
+    matcher = Matcher(rules)
+    return lambda text: matcher.text(text, "", Taken())

@@ -1,0 +1,99 @@
+"""A replay of a whole process: it begins with the interpreter, by a variable, and tells what came of it in a file."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from retrospan.exporter.replay.conditions import Edits
+from retrospan.exporter.replay.descent import Descent, mark_runs
+from retrospan.exporter.replay.session import Replay, replay
+
+#: JSON of how to replay; see `variables`.
+VARIABLE = "RETROSPAN_REPLAY"
+_PATH = "PYTHONPATH"
+_FOLDER = Path(__file__).parent / "at_start"
+
+
+def variables(
+    environ: Mapping[str, str], how: Mapping[str, object], report: Path, descent: Descent | None
+) -> dict[str, str]:
+    """Return the variables by which the interpreters of a command begin a replay.
+
+    `how` holds the arguments of `replay`, with `source` and `edits` as they are; `report` is the file that the report is written to.
+    """
+    edits = how.get("edits")
+    told = {
+        **how,
+        "edits": _told(edits) if isinstance(edits, Edits) else None,
+        "report": str(report),
+        "descent": None if descent is None else descent.told(),
+    }
+    path = [str(_FOLDER), *_roots(), *filter(None, environ.get(_PATH, "").split(os.pathsep))]
+    return {VARIABLE: json.dumps(told), _PATH: os.pathsep.join(path)}
+
+
+def _told(edits: Edits) -> dict[str, object]:
+    return {
+        "prompt": edits.prompt,
+        "answer": edits.answer,
+        "result": edits.result,
+        "has_result": edits.has_result,
+        "request": dict(edits.request),
+    }
+
+
+def _roots() -> list[str]:
+    """Return where the agent's Python finds this package, where it is not among packages of another Python's."""
+    import retrospan.schemas
+
+    here = Path(__file__).parents[3]
+    roots = {str(here), *(str(Path(place).parents[1]) for place in retrospan.schemas.__path__)}
+    return sorted(root for root in roots if {each.name for each in Path(root).iterdir()} <= {"retrospan"})
+
+
+def begin(folder: str) -> None:
+    """Begin the replay that the variable tells, for as long as the process lives; do nothing without it."""
+    told = os.environ.pop(VARIABLE, None)
+    before = os.environ.get(_PATH, "")
+    kept = [entry for entry in before.split(os.pathsep) if entry and os.path.abspath(entry) != folder]
+    # A program that is started from here is not in the cage: it was named.
+    os.environ[_PATH] = os.pathsep.join(kept)
+    if told is None:
+        return
+    how = cast("dict[str, Any]", json.loads(told))
+    report, descent = Path(how.pop("report")), how.pop("descent")
+    edits = how.pop("edits")
+    session = replay(how.pop("source"), edits=Edits(**edits) if edits else None, **how)
+    session.guard.variables = {VARIABLE: told, _PATH: before}
+    if descent:
+        mark_runs(Descent(**descent))
+    atexit.register(_end, session, report)
+    session.__enter__()
+    session.when_missed(lambda: _write(session, report))
+
+
+def _end(session: Replay, report: Path) -> None:
+    _write(session, report)
+    session.end()
+
+
+def _write(session: Replay, report: Path) -> None:
+    half = report.with_name(f"{report.name}.{os.getpid()}")
+    half.write_text(
+        json.dumps({**session.report.as_json(), "lines": session.report.lines()}), encoding="utf-8"
+    )
+    os.replace(half, report)
+
+
+def read_report(report: Path) -> tuple[dict[str, object], Sequence[str]] | None:
+    """Return the report and its lines; None where no interpreter wrote one."""
+    try:
+        found = cast("dict[str, Any]", json.loads(report.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    return found, cast("list[str]", found.pop("lines"))

@@ -1,0 +1,128 @@
+"""Plain functions as tools: the decorator `tool`, and functions that are named from outside as module:function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal, TypeVar, cast, overload
+
+from retrospan.exporter.hooks.watch import when_imported
+from retrospan.exporter.replay.current import current
+from retrospan.exporter.replay.replaying import Wanted
+from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
+from retrospan.schemas.bundle.form import ToolCall
+from retrospan.schemas.errors import ConfigError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Effect = Literal["none", "read", "write", "destructive"]
+_MARK = "__retrospan_tool__"
+
+
+@overload
+def tool(function: Function) -> Function: ...
+@overload
+def tool(*, name: str | None = None, effect: Effect | None = None) -> Callable[[Function], Function]: ...
+def tool(
+    function: Function | None = None, *, name: str | None = None, effect: Effect | None = None
+) -> Function | Callable[[Function], Function]:
+    """Mark a plain function as a tool: in a replay it is answered from the record, and not run.
+
+    Args:
+        name: What the model calls it; by default the function's own name.
+        effect: What it does to the world; a tool that writes is never run in a replay.
+    """
+    if function is None:
+        return cast("Callable[[Function], Function]", partial(_marked, name=name, effect=effect))
+    return _marked(function, name=name, effect=effect)
+
+
+def _marked(function: Function, *, name: str | None, effect: str | None) -> Function:
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        raise ConfigError(f"tool: {function.__qualname__} yields its result; a tool returns it.")
+    named = name or function.__name__
+    signature = inspect.signature(function)
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def call_async(*args: Any, **kwargs: Any) -> Any:
+            found = _answer(named, effect, signature, args, kwargs)
+            if found is not None:
+                return value_of(found)
+            with inside():
+                return await function(*args, **kwargs)
+
+        made: Any = call_async
+    else:
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = _answer(named, effect, signature, args, kwargs)
+            if found is not None:
+                return value_of(found)
+            with inside():
+                return function(*args, **kwargs)
+
+        made = call
+    setattr(made, _MARK, True)
+    return cast(Function, made)
+
+
+def _answer(
+    name: str,
+    effect: str | None,
+    signature: inspect.Signature,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> ToolCall | None:
+    replaying = current()
+    if replaying is None or is_inside():
+        return None
+    bound = signature.bind(*args, **kwargs)
+    given = _plain(bound.arguments)
+    bound.apply_defaults()
+    return replaying.tool(Wanted(name, given, (_plain(bound.arguments),), effect=effect))
+
+
+def _plain(arguments: dict[str, Any]) -> object:
+    return as_json({key: value for key, value in arguments.items() if key not in ("self", "cls")})
+
+
+def install(names: Sequence[str]) -> None:
+    """Make tools of functions that are named as `module:function`, now or right after the import of their module.
+
+    Raises ConfigError for a name in another form, or for a function that is not there.
+    """
+    for named in names:
+        module, colon, function = named.partition(":")
+        if not (module and colon and function):
+            raise ConfigError(
+                f"tools: {named!r} names no function; write module:function, as shop.tools:send_email."
+            )
+        if module in sys.modules:
+            _install(module, function)
+        else:
+            when_imported(module, partial(_install, module, function))
+
+
+def _install(module: str, function: str) -> None:
+    """Replace the function in its module, and in the lists and tables that the module made of its functions."""
+    place = sys.modules[module]
+    original = getattr(place, function, None)
+    if not callable(original):
+        raise ConfigError(f"tools: the module {module} has no function {function}.")
+    if hasattr(original, _MARK):
+        return
+    made = _marked(original, name=None, effect=None)
+    setattr(place, function, made)
+    for value in vars(place).values():
+        if isinstance(value, list):
+            items = cast("list[object]", value)
+            items[:] = [made if item is original else item for item in items]
+        elif isinstance(value, dict):
+            table = cast("dict[object, object]", value)
+            for key in [key for key, item in table.items() if item is original]:
+                table[key] = made

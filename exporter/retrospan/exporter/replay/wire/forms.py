@@ -1,0 +1,53 @@
+"""Which wire form a request is in, and the bytes that answer it. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from retrospan.exporter.replay.wire import (
+    anthropic_messages,
+    bedrock_converse,
+    gemini,
+    openai_chat,
+    openai_responses,
+)
+from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Form, Refusal, Reply, dumped
+
+#: In the order in which they are tried.
+FORMS = (
+    openai_chat.FORM,
+    openai_responses.FORM,
+    anthropic_messages.FORM,
+    gemini.FORM,
+    bedrock_converse.FORM,
+)
+#: Tells the clients of OpenAI and Anthropic not to try again: an error was recorded after all their tries.
+_ONCE = (("x-should-retry", "false"),)
+_JSON_TYPE = "application/json"
+
+
+def form_of(host: str, path: str) -> Form | None:
+    """Return the form that is spoken at an address, None where none is known."""
+    return next((form for form in FORMS if form.is_spoken_at(host, path)), None)
+
+
+def read_request(form: Form, path: str, body: bytes) -> Asked | None:
+    """Return what a request asks for; None for a body that is not a JSON object."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    return form.read(path, cast(JSON, found)) if isinstance(found, dict) else None
+
+
+def reply_of(form: Form, answer: Answer, asked: Asked) -> Reply:
+    """Return the answer in the form's bytes, streamed where the request asks for that."""
+    if asked.streamed:
+        return Reply(200, form.stream_type, tuple(form.stream(answer, asked)))
+    return Reply(200, _JSON_TYPE, (dumped(form.whole(answer, asked)).encode(),))
+
+
+def refusal_reply(form: Form, refusal: Refusal) -> Reply:
+    """Return an error in the form's bytes."""
+    return Reply(refusal.status, _JSON_TYPE, (dumped(form.refuse(refusal)).encode(),), _ONCE)

@@ -1,0 +1,292 @@
+"""When two values, messages, tools or parameters are the same: everything that is noise is taken away here.
+
+docs/bundles.md states each of these rules. What they return are JSON values in a form in which equal meaning is equal text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from retrospan.schemas.bundle.form import Json, Message
+
+#: Names of parameters that change what a model answers, by the names that providers and conventions give them.
+_PARAMETERS = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p", "topp"),
+    "top_k": ("top_k", "topk"),
+    "max_tokens": (
+        "max_tokens",
+        "maxtokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "maxoutputtokens",
+        "num_predict",
+    ),
+    "stop": ("stop", "stop_sequences", "stopsequences"),
+    "seed": ("seed",),
+    "frequency_penalty": ("frequency_penalty", "frequencypenalty"),
+    "presence_penalty": ("presence_penalty", "presencepenalty"),
+    "choices": ("n", "choice.count", "choice_count", "candidate_count", "candidatecount"),
+    "tool_choice": ("tool_choice", "toolchoice"),
+    "parallel_tool_calls": ("parallel_tool_calls", "parallel_function_calling"),
+    "reasoning_effort": ("reasoning_effort",),
+    "response_format": ("response_format",),
+}
+#: What a parameter is where it is not sent. Some instrumentations record these, as providers report them with the answer.
+USUAL: Mapping[str, Json] = {
+    "temperature": 1,
+    "top_p": 1,
+    "choices": 1,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "seed": 0,
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "response_format": {"type": "text"},
+}
+#: The day of a model's version at the end of its name.
+_DAY = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}$")
+_NAMES = {name: canonical for canonical, names in _PARAMETERS.items() for name in names}
+#: What schemas of arguments say that no model is told by, or that clients add on the way.
+_SCHEMA_NOISE = frozenset({"$schema", "additionalProperties", "strict", "title"})
+#: Of schemas: keys whose value maps names to schemas, where a name may be any word.
+_NAMED_SCHEMAS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+_ROLES = {
+    "developer": "system",
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "function": "tool",
+    "tool-call": "assistant",
+    "tool-response": "tool",
+}
+#: Larger whole numbers are not exact as floats.
+_EXACT = 1 << 53
+
+
+def canonical_value(value: Json) -> Json:
+    """Return the value with one spelling for each number: 1.0 is 1, and True stays what it is."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= _EXACT else value
+    if isinstance(value, Mapping):
+        return {str(key): canonical_value(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [canonical_value(each) for each in value]
+    return value
+
+
+def canonical_data(value: Json) -> Json:
+    """Return arguments or a result as the value that they are, whether they were sent as text or not.
+
+    Text is read until it is no JSON any more: one side may have written once as text what the other wrote twice. Nothing is null,
+    whether it is an empty text, list or object.
+    """
+    while True:
+        if isinstance(value, list | tuple) and value and (texts := _texts_of_blocks(value)) is not None:
+            value = "\n".join(texts)
+        if not isinstance(value, str):
+            return None if value in ([], {}, ()) else canonical_value(value)
+        read = _read(value)
+        if read == value and isinstance(read, str):
+            return read or None
+        value = read
+
+
+def _texts_of_blocks(value: Sequence[Json]) -> list[str] | None:
+    """Return the texts of a list of blocks of text, as tools of several providers answer; None if it is anything else."""
+    texts = list[str]()
+    for block in value:
+        if not isinstance(block, Mapping) or block.get("type") not in ("text", "input_text", "output_text"):
+            return None
+        text = block.get("text", block.get("content"))
+        if not isinstance(text, str):
+            return None
+        texts.append(text)
+    return texts
+
+
+def _read(text: str) -> Json:
+    """Return the JSON value of a text; a text that is not JSON without its white space at the ends."""
+    text = text.strip()
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _refuse(constant: str) -> Json:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def canonical_parameters(parameters: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the parameters that matter under one name each; what is not on the list of these, or null, is noise."""
+    found = dict[str, Json]()
+    for name, value in parameters.items():
+        canonical = _NAMES.get(str(name).lower().removeprefix("gen_ai.request."))
+        if canonical is None or value is None or value == "":
+            continue
+        if canonical == "stop" and isinstance(value, str):
+            value = [value]
+        found[canonical] = canonical_value(value)
+    return found
+
+
+def canonical_model(model: str) -> str:
+    """Return the model without the provider before it: openai/gpt-5 and models/gemini-3 are named by what follows."""
+    return model.strip().rsplit("/", 1)[-1]
+
+
+def day_of(model: str) -> str:
+    """Return the day at the end of a model's name, with the dash before it; '' if there is none."""
+    found = _DAY.search(model)
+    return found[0] if found else ""
+
+
+def canonical_tools(tools: Iterable[Json]) -> list[dict[str, Json]]:
+    """Return the tools in the order of their names: name, description and schema, those that are said."""
+    found = [_tool(each) for tool in tools for each in _declared(tool)]
+    return sorted(found, key=lambda tool: str(tool["name"]))
+
+
+def _declared(tool: Json) -> Iterator[Mapping[str, Json]]:
+    """Yield what a tool is called, and how, out of the envelopes that providers put around it."""
+    if isinstance(tool, str):
+        yield {"name": tool}
+    elif isinstance(tool, Mapping):
+        several = tool.get("function_declarations", tool.get("functionDeclarations"))
+        inner = tool.get("function", tool.get("toolSpec"))
+        if isinstance(several, list | tuple):
+            for each in several:
+                yield from _declared(each)
+        elif isinstance(inner, Mapping):
+            yield inner
+        else:
+            yield tool
+
+
+def _tool(tool: Mapping[str, Json]) -> dict[str, Json]:
+    name = tool.get("name") or tool.get("type") or ""
+    found: dict[str, Json] = {"name": str(name)}
+    description = tool.get("description")
+    if isinstance(description, str) and description.strip():
+        found["description"] = "\n".join(line.strip() for line in description.strip().splitlines())
+    for key in (
+        "parameters",
+        "input_schema",
+        "inputSchema",
+        "parameters_json_schema",
+        "parametersJsonSchema",
+    ):
+        schema = tool.get(key)
+        if isinstance(schema, str):
+            schema = _read(schema)
+        if isinstance(schema, Mapping):
+            inner = schema.get("json")
+            found["parameters"] = _schema(inner if isinstance(inner, Mapping) else schema)
+            break
+    return found
+
+
+def _schema(schema: Json) -> Json:
+    if isinstance(schema, list | tuple):
+        return [_schema(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return canonical_value(schema)
+    found = dict[str, Json]()
+    for key, value in schema.items():
+        if key in _SCHEMA_NOISE:
+            continue
+        if key in _NAMED_SCHEMAS and isinstance(value, Mapping):
+            found[key] = {str(name): _schema(each) for name, each in value.items()}
+        elif key == "required" and isinstance(value, list | tuple):
+            found[key] = sorted(map(str, value))
+        elif key == "type" and isinstance(value, str):
+            found[key] = value.lower()
+        elif key in ("enum", "const", "default", "examples"):
+            found[key] = canonical_value(value)
+        else:
+            found[key] = _schema(value)
+    return found
+
+
+class Ids:
+    """Names ids of calls by the order in which they first appear: id:1, id:2 and so on."""
+
+    def __init__(self) -> None:
+        self._names = dict[str, str]()
+
+    def name(self, call_id: Json) -> str | None:
+        """Return the name of an id, None if there is none."""
+        if not isinstance(call_id, str) or not call_id:
+            return None
+        return self._names.setdefault(call_id, f"id:{len(self._names) + 1}")
+
+
+def canonical_messages(messages: Iterable[Message]) -> tuple[list[Json], list[dict[str, Json]]]:
+    """Return the parts of the system messages at the head, and the messages after them.
+
+    Neighbours of one role are one message; each response of a tool is a message of its own; texts beside each other are one text.
+    """
+    system, rest, ids = list[Json](), list[dict[str, Json]](), Ids()
+    for message in messages:
+        for role, part in _parts(message, ids):
+            if role == "system" and not rest:
+                _append(system, part)
+            elif rest and rest[-1]["role"] == role and role != "tool":
+                parts = rest[-1]["parts"]
+                assert isinstance(parts, list)
+                _append(parts, part)
+            else:
+                parts = list[Json]()
+                _append(parts, part)
+                rest.append({"role": role, "parts": parts})
+    return system, rest
+
+
+def _append(parts: list[Json], part: dict[str, Json]) -> None:
+    before = parts[-1] if parts else None
+    if part["type"] == "text" and isinstance(before, dict) and before["type"] == "text":
+        before["content"] = f"{before['content']}\n{part['content']}"
+    else:
+        parts.append(part)
+
+
+def _parts(message: Message, ids: Ids) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Yield the parts that are compared, each with its role."""
+    named = str(message.get("role") or "user").lower()
+    role = _ROLES.get(named, named)
+    parts = message.get("parts")
+    for part in parts if isinstance(parts, list | tuple) else ():
+        if not isinstance(part, Mapping):
+            part = {"type": "text", "content": part}
+        kind = part.get("type")
+        if kind == "reasoning":
+            continue
+        if kind == "tool_call_response":
+            response = part.get("response", part.get("result"))
+            yield (
+                "tool",
+                {
+                    "type": kind,
+                    "id": ids.name(part.get("id")),
+                    "response": canonical_data(response),
+                },
+            )
+        elif kind == "tool_call":
+            yield (
+                role,
+                {
+                    "type": kind,
+                    "id": ids.name(part.get("id")),
+                    "name": part.get("name"),
+                    "arguments": canonical_data(part.get("arguments")),
+                },
+            )
+        elif kind == "text" and isinstance(part.get("content"), str):
+            if text := str(part["content"]).strip():
+                yield role, {"type": "text", "content": text}
+        else:
+            kept = {str(key): canonical_value(value) for key, value in part.items() if key != "id"}
+            yield role, {**kept, "type": str(kind)}

@@ -1,0 +1,140 @@
+"""The tools of frameworks are answered at their own boundary: no function of a tool runs, and messages stay the framework's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from agents import Agent as OpenAIAgent
+from agents import Runner, function_tool, set_tracing_disabled
+from agents.models.openai_chatcompletions import OpenAIChatCompletionsModel
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import tool as langchain_tool
+from mcp.client.session import ClientSession
+from openai import AsyncOpenAI
+from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from replay.recorded import ANSWER, QUESTION, SYSTEM, bundle, tool_call, weather_bundle
+
+from retrospan.exporter.replay import replay
+from retrospan.schemas.bundle.form import CallError
+from retrospan.schemas.errors import ReplayMiss
+
+RAN: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> Any:
+    RAN.clear()
+    yield
+    assert RAN == []
+
+
+def get_weather(city: str) -> dict[str, int]:
+    """Return the weather of a city."""
+    RAN.append(city)
+    return {"temp_c": 20}
+
+
+def openai_client() -> AsyncOpenAI:
+    return AsyncOpenAI(api_key="none", base_url="http://model.invalid/v1")
+
+
+def test_openai_agents() -> None:
+    set_tracing_disabled(True)
+    model = OpenAIChatCompletionsModel("gpt-4o-mini", openai_client())
+    agent = OpenAIAgent(name="orla", instructions=SYSTEM, model=model, tools=[function_tool(get_weather)])
+    # What the model is told is Python's own text of a value that is none.
+    with replay(weather_bundle(told="{'temp_c': -3}")) as r:
+        assert asyncio.run(Runner.run(agent, QUESTION)).final_output == ANSWER
+    assert (r.report.verdict, r.report.results) == ("identical", [2])
+
+
+def test_pydantic_ai() -> None:
+    model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(openai_client=openai_client()))
+    agent = PydanticAgent(model, name="orla", instructions=SYSTEM, tools=[get_weather])
+    with replay(weather_bundle()) as r:
+        assert asyncio.run(agent.run(QUESTION)).output == ANSWER
+    assert (r.report.verdict, r.report.results) == ("identical", [2])
+
+
+def call(name: str, call_id: str, **arguments: object) -> dict[str, Any]:
+    return {"type": "tool_call", "name": name, "id": call_id, "args": arguments}
+
+
+class OfAClass(BaseTool):
+    """A tool that is a class of its own."""
+
+    name: str = "get_weather"
+    description: str = "Return the weather."
+
+    def _run(self, city: str) -> str:
+        RAN.append(city)
+        return "warm"
+
+
+@pytest.mark.parametrize(
+    "made", [langchain_tool(get_weather), StructuredTool.from_function(get_weather), OfAClass()]
+)
+def test_langchain(made: BaseTool) -> None:
+    with replay(weather_bundle()) as r:
+        said = made.invoke(call("get_weather", "call_1", city="Oslo"))
+    assert isinstance(said, ToolMessage)
+    assert (json.loads(str(said.content)), said.tool_call_id) == ({"temp_c": -3}, "call_1")
+    assert r.report.results == [2]
+    with replay(weather_bundle()):
+        said = asyncio.run(made.ainvoke(call("get_weather", "call_1", city="Oslo")))
+    assert json.loads(said.content) == {"temp_c": -3}
+
+
+def test_langchain_calls_beside_each_other_are_told_apart_by_their_ids() -> None:
+    made = langchain_tool(get_weather)
+    record = bundle(
+        tool_call(1, "get_weather", {"city": "Oslo"}, "first", "call_1"),
+        tool_call(2, "get_weather", {"city": "Oslo"}, "second", "call_2"),
+    )
+    with replay(record):
+        said = [made.invoke(call("get_weather", f"call_{n}", city="Oslo")).content for n in (2, 1)]
+    assert said == ["second", "first"]
+
+
+def test_langchain_tools_fail_as_they_did() -> None:
+    made = langchain_tool(get_weather)
+    error = CallError(type="KeyError", message="Oslo")
+    with (
+        replay(bundle(tool_call(1, "get_weather", {"city": "Oslo"}, None, "call_1", error=error))),
+        pytest.raises(KeyError, match="Oslo"),
+    ):
+        made.invoke(call("get_weather", "call_1", city="Oslo"))
+
+
+def test_a_langchain_tool_that_is_not_recorded_is_a_miss() -> None:
+    made = langchain_tool(get_weather)
+    with pytest.raises(ReplayMiss, match="Bergen"), replay(weather_bundle()):
+        made.invoke(call("get_weather", "call_1", city="Bergen"))
+
+
+def test_a_session_of_mcp_sends_nothing() -> None:
+    session = ClientSession.__new__(ClientSession)
+    record = bundle(
+        tool_call(1, "search", {"q": "a"}, {"rows": 1}),
+        tool_call(2, "search", {"q": "b"}, {"content": [{"type": "text", "text": "two"}], "isError": False}),
+        tool_call(3, "search", {"q": "c"}, None, error=CallError(type="tool_error", message="no index")),
+    )
+
+    async def ask() -> list[Any]:
+        return [await session.call_tool("search", {"q": q}) for q in "abc"]
+
+    with replay(record) as r:
+        one, two, three = asyncio.run(ask())
+    assert json.loads(one.content[0].text) == {"rows": 1}
+    assert two.content[0].text == "two"
+    assert (three.isError if hasattr(three, "isError") else three.is_error, three.content[0].text) == (
+        True,
+        "no index",
+    )
+    assert r.report.verdict == "identical"
