@@ -45,6 +45,7 @@ LEAVES = {
     "setting_sources",
     "setting_values",
     "sql_files",
+    "toml_lines",
     "trusted_file",
     "visible_text",
 }
@@ -56,6 +57,8 @@ COMPOSERS = {
 #: Which folder of `retrospan.ingest` imports which. A new arrow is a decision, and stands here first; none leads back.
 FOLDERS = {
     "access": set[str](),
+    "alerts": {"alerts/sql", "answer", "http", "status", "warehouse"},
+    "alerts/sql": set[str](),
     "answer": {"access", "answer/computed", "answer/encodings", "http", "status", "warehouse"},
     "answer/computed": {"answer/computed/sql"},
     "answer/computed/sql": set[str](),
@@ -80,7 +83,7 @@ FOLDERS = {
     "cli/terminal": set[str](),
     "cli/views": {"cli/client", "cli/terminal", "doctor", "interpret/dialects", "interpret/normalize", "why"},
     "demo": {"cli", "cli/client", "cli/terminal"},
-    "doctor": {"access", "load", "log", "status", "warehouse"},
+    "doctor": {"access", "alerts", "load", "log", "status", "warehouse"},
     "http": {"access"},
     "interpret": {
         "interpret/assembly",

@@ -40,7 +40,7 @@ NEEDS_AN_EXTRA: Mapping[str, list[str]] = {
 }
 WORKS: Mapping[str, list[str]] = {"spool": ["send", "."], "completion": ["bash"]}
 #: These want more than this test has: a run to flag, a collector's administrator, a file. Their help is enough.
-BY_THEIR_HELP = ("export", "flag", "hold", "retention", "verify", "rebuild")
+BY_THEIR_HELP = ("alerts", "export", "flag", "hold", "retention", "verify", "rebuild")
 
 
 def _run(words: list[str]) -> None:
