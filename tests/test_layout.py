@@ -53,6 +53,7 @@ LEAVES = {
     "setting_sources",
     "setting_values",
     "sql_files",
+    "toml_lines",
     "trusted_file",
     "visible_text",
 }
@@ -64,6 +65,8 @@ COMPOSERS = {
 #: Which folder of `retrospan.ingest` imports which. A new arrow is a decision, and stands here first; none leads back.
 FOLDERS = {
     "access": set[str](),
+    "alerts": {"alerts/sql", "answer", "http", "status", "warehouse"},
+    "alerts/sql": set[str](),
     "answer": {"access", "answer/computed", "answer/encodings", "http", "status", "warehouse"},
     "answer/computed": {"answer/computed/sql"},
     "answer/computed/sql": set[str](),
@@ -100,7 +103,7 @@ FOLDERS = {
         "why/sides",
     },
     "demo": {"cli", "cli/client", "cli/terminal"},
-    "doctor": {"access", "load", "log", "status", "warehouse"},
+    "doctor": {"access", "alerts", "load", "log", "status", "warehouse"},
     "http": {"access"},
     "interpret": {
         "interpret/assembly",

@@ -93,6 +93,7 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
         "hold": [["hold", other]],
         "verify": [["verify"]],
         "rebuild": [["rebuild", "--run", run], ["rebuild"]],
+        "alerts": [["alerts", "list"]],
         "rules": [["rules", "test", str(rules)]],
         "migrate": [["migrate", "--dry-run"], ["migrate"]],
         "doctor": [["doctor"], ["doctor", "--run", run]],

@@ -43,6 +43,7 @@ NEEDS_AN_EXTRA: Mapping[str, list[str]] = {
 WORKS: Mapping[str, list[str]] = {"spool": ["send", "."], "completion": ["bash"]}
 #: These want more than this test has: a run to flag, a collector's administrator, a file. Their help is enough.
 BY_THEIR_HELP = (
+    "alerts",
     "replay",
     "fork",
     "golden",

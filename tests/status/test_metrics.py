@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.service.result_writer import InterpretationCount
 from retrospan.ingest.interpreter_process import ShareOfRuns
 from retrospan.ingest.load.loader import LoaderCounters
 from retrospan.ingest.receive.intake import IntakeCounters
-from retrospan.ingest.status.counting import QueryCounters
+from retrospan.ingest.status.counting import AlertCounters, QueryCounters
 from retrospan.ingest.status.health import Facts
 from retrospan.ingest.status.metrics import METRICS, STATE, Metric, rendered
 
@@ -27,12 +27,13 @@ COUNTERS: dict[str, DataclassInstance] = {
     "interpreter": InterpreterCounters(),
     "access": AccessCounters(),
     "sql": QueryCounters(),
+    "alerts": AlertCounters(),
     "share": ShareOfRuns(0, 0, 0.0),
 }
 RECORDS: dict[str, object] = {STATE: Facts(), **COUNTERS}
 UNITS = {
     "1", "By", "s", "{record}", "{trace}", "{span}", "{log_record}", "{part}", "{row}", "{request}", "{value}",
-    "{batch}", "{item}", "{failure}", "{run}", "{query}",
+    "{batch}", "{item}", "{failure}", "{run}", "{query}", "{evaluation}", "{attempt}", "{alert}",
 }  # fmt: skip
 
 

@@ -24,6 +24,8 @@ from retrospan.ingest.access.remote import admitted
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile
+from retrospan.ingest.alerts.deliverer import Deliverer
+from retrospan.ingest.alerts.rules import AlertRules
 from retrospan.ingest.answer.stand_in import StandIn
 from retrospan.ingest.channel import Arguments
 from retrospan.ingest.config import Config
@@ -140,7 +142,7 @@ class Collector:
         everything opened is closed again.
 
                 Raises:
-                    ConfigError: the file of tokens, of rules, of prices, or one of TLS cannot be used, the process may have
+                    ConfigError: the file of tokens, of rules, of alert rules, of prices, or one of TLS cannot be used, the process may have
                         too little memory, or metrics would go to the collector itself.
                     DirectoryInUse: another process owns the data directory.
                     PortInUse: another process listens on one of the addresses.
@@ -221,6 +223,9 @@ class Collector:
         server_context(config.tls)
         Ruleset.configured(config.interpreter.rules)
         require_usable(config.prices)
+        alert_rules = AlertRules.configured(config.alerts.rules)
+        alert_rules.require_timely(config.alerts.every_seconds)
+        self._deliverer = Deliverer(alert_rules)
         require_foreign(config)
         return redactor
 
@@ -250,6 +255,7 @@ class Collector:
                 "seal": lambda asked: self._log.seal(int(asked["last"])),
                 "admit": lambda asked: admitted(self._gate, asked),
                 "setting": lambda asked: read_setting(config, asked),
+                "deliver": lambda asked: self._deliverer.answer(asked),
                 "health": lambda report: self._observed.health(report),
                 "metrics": lambda report: self._observed.metrics(report),
             },

@@ -160,6 +160,20 @@ class PriceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertSettings:
+    """When people are told of something: docs/alerts.md."""
+
+    rules: Path | None = None
+    """A file of alert rules and of whom they tell. Read at startup. Without it, nobody is told."""
+    every_seconds: float = 60.0
+    """How often the rules are evaluated."""
+    query_seconds: float = 10.0
+    """How long evaluating one rule may take."""
+    query_memory_bytes: int = 512 * MIB
+    """The memory that evaluating one rule may use."""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings of `retrospan serve`."""
 
@@ -199,6 +213,7 @@ class Config:
     server: ServerSettings = field(default_factory=ServerSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     prices: PriceSettings = field(default_factory=PriceSettings)
+    alerts: AlertSettings = field(default_factory=AlertSettings)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Where each setting was given, by its key. Not a setting itself."""
 
@@ -318,32 +333,18 @@ def _role(value: object) -> Role:
 
 
 def _reader(key: str) -> Callable[[object], object]:
+    files = (
+        *("data", "tokens", "redaction.rules", "interpreter.rules", "retention.policy", "alerts.rules"),
+        *("prices.table", "tls.certificate", "tls.key", "tls.client_ca", "server.ca"),
+    )
     named: dict[str, Callable[[object], object]] = {
-        "data": parse_path,
-        "grpc": as_address,
-        "http": as_address,
-        "sql": as_address,
-        "jaeger": as_address,
-        "warehouse": str,
+        **dict.fromkeys(files, parse_path),
+        **dict.fromkeys(("grpc", "http", "sql", "jaeger"), as_address),
+        **dict.fromkeys(("open", "redaction.enabled", "prices.published"), parse_flag),
+        **dict.fromkeys(("warehouse", "metrics_to", "server.user", "server.password", "server.cluster"), str),
         "role": _role,
-        "tokens": parse_path,
-        "open": parse_flag,
         "host_names": parse_host_names,
         "origins": parse_origins,
-        "metrics_to": str,
-        "redaction.enabled": parse_flag,
-        "redaction.rules": parse_path,
-        "interpreter.rules": parse_path,
-        "retention.policy": parse_path,
-        "prices.table": parse_path,
-        "prices.published": parse_flag,
-        "tls.certificate": parse_path,
-        "tls.key": parse_path,
-        "tls.client_ca": parse_path,
-        "server.user": str,
-        "server.password": str,
-        "server.cluster": str,
-        "server.ca": parse_path,
     }
     if key in named:
         return named[key]
@@ -375,7 +376,7 @@ def _value(key: str, given: Given) -> object:
 
 def _built(config: Config, told: Mapping[str, object]) -> Config:
     top = {key: value for key, value in told.items() if "." not in key}
-    names = ("tls", "redaction", "limits", "loader", "interpreter", "server", "retention", "prices")
+    names = ("tls", "redaction", "limits", "loader", "interpreter", "server", "retention", "prices", "alerts")
     sections = {name: replace(getattr(config, name), **_section(told, f"{name}.")) for name in names}
     # Every value went through the reader of its key, so the types fit the fields.
     return replace(config, **top, **sections)  # type: ignore[arg-type]

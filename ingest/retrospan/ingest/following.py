@@ -15,6 +15,9 @@ from contextlib import ExitStack
 
 from retrospan.ingest.access.remote import RemoteGate
 from retrospan.ingest.admin_commands import commands
+from retrospan.ingest.alerts.alerting import Alerting
+from retrospan.ingest.alerts.rules import AlertRules
+from retrospan.ingest.alerts.sender import Deliver
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
@@ -59,9 +62,10 @@ class Following:
         tls: ssl.SSLContext | None,
         log_event: Callable[[str], None],
         stuck: Callable[[str], None],
+        deliver: Deliver,
     ) -> None:
         """`tls` is what the SQL port speaks, None for plain text. `stuck` is called when a query cannot be stopped: this
-        process does not live on then."""
+        process does not live on then. `deliver` tells a target of an alert."""
         self._config = config
         self._opened = opened
         self._log = log
@@ -69,6 +73,7 @@ class Following:
         self._tls = tls
         self._log_event = log_event
         self._stuck = stuck
+        self._deliver = deliver
         self._stack = ExitStack()
         self._ending = threading.Event()
         self._hurry = threading.Event()
@@ -128,6 +133,7 @@ class Following:
         self._noticed = ledger.loaded_sequence
         retention = self._retention()
         rebuilding = Rebuilding(opened, self._log, self._loader, self._interpreter, retention, config.role)
+        self._alerting = self._alerts()
         admin = self._admin(retention, rebuilding)
         self._port = SqlPort(
             opened,
@@ -152,6 +158,7 @@ class Following:
                 opened.probe,
                 lambda: self._noticed,
                 lambda: self._port.counters,
+                self._alerting,
             )
         )
         if config.role == "all":
@@ -166,6 +173,8 @@ class Following:
         rechecking.start()
         stack.callback(rechecking.stop)
         self._retain(stack, retention, admin)
+        self._alerting.start()
+        stack.callback(self._alerting.stop)
         if not opened.shared:
             self._rest(stack)
         self._port.start()
@@ -198,6 +207,7 @@ class Following:
             {
                 "rebuild": lambda arguments, report: self._learning(rebuilding.rebuild, arguments, report),
                 "migrate": lambda arguments, report: self._learning(self._migrate, arguments, report),
+                "alerts": self._alerting.command,
                 **commands(
                     opened,
                     marks,
@@ -245,6 +255,18 @@ class Following:
         schedule.start()
         stack.callback(schedule.stop)
 
+    def _alerts(self) -> Alerting:
+        config, share = self._config, self._opened.share
+        return Alerting(
+            AlertRules.configured(config.alerts.rules),
+            self._opened,
+            config.limits,
+            config.alerts,
+            self._opened.reader_of,
+            self._deliver,
+            lambda: config.role == "all" and (share is None or 0 in share.parts),
+        )
+
     def _rest(self, stack: ExitStack) -> None:
         """Begin what an embedded engine does when nobody wants anything of it."""
         merging = Merging(self._opened.connect, self._activity)
@@ -278,6 +300,7 @@ class Following:
         """Run a command that may change views, and have the SQL port know them."""
         command(arguments, report)
         self._port.learn()
+        self._alerting.learn()
 
     def _loaded(self, first: int, last: int) -> None:
         if self._config.role == "all":

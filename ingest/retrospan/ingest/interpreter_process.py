@@ -13,6 +13,9 @@ from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile
+from retrospan.ingest.alerts.alerting import Alerting
+from retrospan.ingest.alerts.deliverer import Deliverer
+from retrospan.ingest.alerts.rules import AlertRules
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
@@ -69,6 +72,8 @@ class InterpretingProcess:
         config = self.config
         server_context(config.tls)
         require_usable(config.prices)
+        rules = AlertRules.configured(config.alerts.rules)
+        rules.require_timely(config.alerts.every_seconds)
         tokens = TokenFile(config.tokens, self._log_event) if config.tokens is not None else None
         opened = open_warehouse(config, config.loader.memory_bytes, guarded=tokens is not None)
         stack.callback(opened.close)
@@ -81,9 +86,19 @@ class InterpretingProcess:
         )
         self._share = opened.share
         gate = Gate(tokens, Tenancy(shared=True))
+        self._alerting = Alerting(
+            rules,
+            opened,
+            config.limits,
+            config.alerts,
+            opened.reader_of,
+            Deliverer(rules).deliver,
+            lambda: opened.share is not None and 0 in opened.share.parts,
+        )
         admin = Admin(
             {
                 "rebuild": self._rebuild,
+                "alerts": self._alerting.command,
                 "migrate": lambda arguments, report: migrate(
                     opened,
                     report,
@@ -106,6 +121,8 @@ class InterpretingProcess:
         )
         self._interpreter.start()
         stack.callback(self._interpreter.stop)
+        self._alerting.start()
+        stack.callback(self._alerting.stop)
         number = port.start()
         stack.callback(port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
@@ -143,6 +160,8 @@ class InterpretingProcess:
             reasons.append(
                 f"interpretation is {lag:.0f} s and {self._interpreter.lag_traces:,} traces behind"
             )
+        if complaint := self._alerting.complaint:
+            reasons.append(f"alerts: {complaint}")
         return {
             "status": "failing" if failure else "degraded" if reasons else "ok",
             "reasons": reasons,
@@ -159,4 +178,5 @@ class InterpretingProcess:
             "interpreter": self._interpreter.counters,
             "access": gate.counters,
             "sql": port.counters,
+            "alerts": self._alerting.counters,
         }

@@ -11,7 +11,7 @@ from retrospan.ingest.prices.kept_prices import FILE
 from retrospan.ingest.trusted_file import Elsewhere, require_trusted
 from retrospan.schemas.errors import ConfigError
 
-NAMES = ("retention.policy", "interpreter.rules", "prices")
+NAMES = ("retention.policy", "interpreter.rules", "alerts.rules", "prices")
 
 
 class RemoteFile(Elsewhere):
@@ -43,7 +43,7 @@ class RemoteFile(Elsewhere):
 
 def read_setting(config: Config, asked: Arguments) -> dict[str, object]:
     """Return what the process that has the files answers to `RemoteFile.read_text`."""
-    named = (config.retention.policy, config.interpreter.rules, config.data / FILE)
+    named = (config.retention.policy, config.interpreter.rules, config.alerts.rules, config.data / FILE)
     files = dict(zip(NAMES, named, strict=True))
     file = files[asked["name"]]
     assert file is not None, "only of a file that the settings name"

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from retrospan.ingest.access.tls import server_context
+from retrospan.ingest.alerts.attempt import Attempt, Message
 from retrospan.ingest.channel import Arguments, Channel, ChannelClosed, told
 from retrospan.ingest.config import Config
 from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python_places, python_programs
@@ -140,6 +141,7 @@ class WarehouseProcess:
             tls=tls,
             log_event=log_event,
             stuck=self._stuck,
+            deliver=self._deliver,
         )
         try:
             following.start(
@@ -160,6 +162,11 @@ class WarehouseProcess:
     def _append(self, *, tenant: str, notes: Sequence[Note] = ()) -> int:
         said = [{"kind": note.kind, "body": note.body.hex()} for note in notes]
         return cast(int, self._channel.call("append", {"tenant": tenant, "notes": said}))
+
+    def _deliver(self, target: str, message: Message) -> Attempt:
+        asked = {"target": target, "alert_id": message.alert_id, "attempt": message.attempt}
+        told = self._channel.call("deliver", {**asked, "body": message.body.decode()})
+        return Attempt(told["outcome"], told["reason"])
 
     def _seal(self, last_sequence: int) -> bool:
         return cast(bool, self._channel.call("seal", {"last": last_sequence}))
@@ -223,12 +230,15 @@ def _reading_settings_over(channel: Channel, config: Config) -> Config:
         interpreter = replace(
             interpreter, rules=RemoteFile.of(channel, "interpreter.rules", interpreter.rules)
         )
+    alerts = config.alerts
+    if alerts.rules is not None:
+        alerts = replace(alerts, rules=RemoteFile.of(channel, "alerts.rules", alerts.rules))
     if config.warehouse is None:
         kept = RemoteFile.of(channel, "prices", config.data / FILE)
         prices = replace(config.prices, kept=kept)
     else:
         prices = config.prices
-    return replace(config, retention=retention, interpreter=interpreter, prices=prices)
+    return replace(config, retention=retention, interpreter=interpreter, prices=prices, alerts=alerts)
 
 
 def _end_first() -> None:

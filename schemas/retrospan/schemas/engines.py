@@ -26,7 +26,9 @@ _BY_TRACE = frozenset({"raw_spans", "raw_logs", "raw_resent", "arrivals", "canon
 _BY_RECORD = frozenset({"raw_rejects"})
 _BY_NUMBER = frozenset({"receipts", "loaded_batches"})
 #: Small and read as a whole: every node has all of it.
-_EVERYWHERE = frozenset({"schema_migrations", "logs", "log_identities", "leases", "processes"})
+_EVERYWHERE = frozenset(
+    {"schema_migrations", "logs", "log_identities", "leases", "processes", "alert_events"}
+)
 
 _TABLE = re.compile(r"^(\s*(?:--[^\n]*\n\s*)*)CREATE TABLE IF NOT EXISTS (\w+)", re.MULTILINE)
 _ENGINE = re.compile(r"^ENGINE = (Replacing|Aggregating)?MergeTree(?:\((\w*)\))?$", re.MULTILINE)

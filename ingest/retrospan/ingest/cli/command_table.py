@@ -50,6 +50,7 @@ COMMANDS = {
     "retention": Command(MEND, "show what the policy would delete, or delete it"),
     "verify": Command(MEND, "compare stored data with its hashes"),
     "rebuild": Command(MEND, "derive all rows from the log again"),
+    "alerts": Command(MEND, "which alert rules there are, and whether they and their targets work"),
     "rules": Command(MEND, "what mutation rules would find in the stored tool calls"),
     "spool": Command(MEND, "deliver what an agent that died left in its spool"),
     "migrate": Command(MEND, "migrate tables and views to this release"),

@@ -21,7 +21,7 @@ def check_running(page: Mapping[str, object], url: str) -> Iterator[Finding]:
         return
     yield ok("collector", who)
     yield from (_disk(page), _log(page), _intake(page), _loading(page), _interpretation(page))
-    yield from (_quarantine(page), _tables(page), _migrations(page))
+    yield from (_quarantine(page), _tables(page), _migrations(page), _alerts(page))
     if page.get("engine_failure"):
         yield failed(
             "engine", f"does not answer: {page['engine_failure']}", "check memory and disk, then restart"
@@ -161,6 +161,12 @@ def check_quarantine(records: int) -> Finding:
             "retrospan sql \"SELECT reason, sample FROM rejects WHERE startsWith(reason, 'quarantined')\"",
         )
     return ok("quarantine", "empty")
+
+
+def _alerts(page: Mapping[str, object]) -> Finding:
+    if complaint := str(page.get("alerts_complaint") or ""):
+        return warning("alerts", complaint, "retrospan alerts list; retrospan alerts test tries each")
+    return ok("alerts", "no rule fails, and no target")
 
 
 def _tables(page: Mapping[str, object]) -> Finding:

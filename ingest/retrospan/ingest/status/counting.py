@@ -1,4 +1,4 @@
-"""What the SQL port has answered, counted from many threads."""
+"""What the SQL port has answered, counted from many threads; and what alerts have come to."""
 
 from __future__ import annotations
 
@@ -24,6 +24,21 @@ class QueryCounters:
     stopped: int = 0
     hung_up: int = 0
     stuck: int = 0
+
+
+@dataclass(slots=True)
+class AlertCounters:
+    """What alerts have come to, since start. Written by two threads, each its own fields."""
+
+    evaluations: int = 0
+    failures: int = 0
+    decisions: int = 0
+    seconds: float = 0.0
+    attempts: int = 0
+    refusals: int = 0
+    sent: int = 0
+    given_up: int = 0
+    pending: int = 0
 
 
 class Counting:

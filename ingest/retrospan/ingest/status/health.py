@@ -40,6 +40,7 @@ class WarehouseFacts:
     table_complaint: str = ""
     pending_migrations: int = 0
     evidence_complaint: str = ""
+    alerts_complaint: str = ""
     reading_damaged_bytes: int = 0
     reading_damage: str = ""
 
@@ -142,6 +143,8 @@ def concerns(facts: Facts) -> list[str]:
             f"{facts.interpretation_broken:,} times since startup a run could not be interpreted: "
             "the view interpretation_problems says why"
         )
+    if facts.alerts_complaint:
+        found.append(f"alerts: {facts.alerts_complaint}")
     if facts.quarantine:
         found.append(f"{facts.quarantine:,} records could not be loaded and are in quarantine")
     if facts.pending_migrations:

@@ -189,6 +189,15 @@ METRICS: tuple[Metric, ...] = (
     _count("sql", "stuck", "{query}", "of these, queries that still ran five seconds later"),
     _count("sql", "seconds", "s", "time spent answering"),
     _count("sql", "result_bytes", "By", "size of the answers"),
+    _count("alerts", "evaluations", "{evaluation}", "evaluations of alert rules"),
+    _count("alerts", "failures", "{failure}", "of these, evaluations that failed"),
+    _count("alerts", "seconds", "s", "time spent evaluating"),
+    _count("alerts", "decisions", "{alert}", "alerts that were to be told"),
+    _count("alerts", "attempts", "{attempt}", "attempts to tell a target"),
+    _count("alerts", "refusals", "{attempt}", "of these, attempts that failed and are repeated"),
+    _count("alerts", "sent", "{alert}", "alerts that a target was told of"),
+    _count("alerts", "given_up", "{alert}", "alerts that a target could not be told of"),
+    Metric("alerts", "pending", "gauge", "{alert}", "alerts that a target is still to be told of"),
 )
 
 

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from typing import Protocol
 
 from retrospan.ingest.confinement import held
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.checking import Check, detached_parts
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.segmented import SegmentedLog
-from retrospan.ingest.status.counting import QueryCounters
+from retrospan.ingest.status.counting import AlertCounters, QueryCounters
 from retrospan.ingest.status.health import WarehouseFacts
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import RetrospanError
@@ -21,6 +22,16 @@ from retrospan.schemas.migrate import Migrations
 
 #: How long what the engine said is good: probes come often.
 GOOD_SECONDS = 5.0
+
+
+class Alerts(Protocol):
+    """What is asked of the alerts."""
+
+    @property
+    def counters(self) -> AlertCounters: ...
+
+    @property
+    def complaint(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,7 @@ class WarehouseParts:
     warehouse: Warehouse
     noticed: Callable[[], int]
     queries: Callable[[], QueryCounters]
+    alerts: Alerts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,7 @@ class WarehouseStatus:
                 "loader": asdict(self._parts.loader.counters),
                 "interpreter": asdict(self._parts.interpreter.counters),
                 "sql": asdict(self._parts.queries()),
+                "alerts": asdict(self._parts.alerts.counters),
             },
         }
 
@@ -91,6 +104,7 @@ class WarehouseStatus:
             table_complaint=check.complaint,
             pending_migrations=engine.pending_migrations,
             evidence_complaint=loader.chains.complaint,
+            alerts_complaint=self._parts.alerts.complaint,
             reading_damaged_bytes=damage.damaged_bytes,
             reading_damage=damage.reason,
         )

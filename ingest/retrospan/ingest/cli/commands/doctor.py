@@ -96,7 +96,7 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
     from pathlib import Path
 
     from retrospan.ingest.config import Config
-    from retrospan.ingest.doctor import machine, settings
+    from retrospan.ingest.doctor import machine, settings, targets
     from retrospan.ingest.doctor.running import check_running
     from retrospan.ingest.privacy import close_to_others
 
@@ -127,6 +127,7 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
             yield machine.check_core()
     yield settings.check_tokens(config)
     yield from filter(None, (settings.check_tls(config), settings.check_exporters(os.environ, page)))
+    yield from targets.check_targets(config)
 
 
 def _unreachable(warehouse: CollectorClient, error: CollectorUnreachable) -> Finding:

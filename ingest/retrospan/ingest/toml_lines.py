@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _HEADING = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
 _SETTING = re.compile(r'\s*"?([\w.-]+)"?\s*=')
@@ -13,12 +14,14 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._found: dict[tuple[str, str], int] = {}
-        table, rules = "", 0
+        table = ""
+        entries: Counter[str] = Counter()
         for number, line in enumerate(text.splitlines(), start=1):
             if heading := _HEADING.match(line):
                 table = heading[2].replace('"', "")
                 if heading[1] == "[[":
-                    table, rules = f"{table}#{rules}", rules + 1
+                    name, table = table, f"{table}#{entries[table]}"
+                    entries[name] += 1
                 self._found.setdefault((table, ""), number)
             elif setting := _SETTING.match(line):
                 self._found.setdefault((table, setting[1]), number)
@@ -32,4 +35,9 @@ class Lines:
 
     def of_rule(self, place: int, key: str = "") -> int:
         """Return the same of a `[[rule]]`, which are counted from 0."""
-        return self._found.get((f"rule#{place}", key), self._found.get((f"rule#{place}", ""), 1))
+        return self.of_entry("rule", place, key)
+
+    def of_entry(self, table: str, place: int, key: str = "") -> int:
+        """Return the same of an entry of an array of tables, which are counted from 0."""
+        opened = self._found.get((f"{table}#{place}", ""), 1)
+        return self._found.get((f"{table}#{place}", key), opened)

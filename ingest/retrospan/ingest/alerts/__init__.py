@@ -1,0 +1,1 @@
+"""Alerts: rules over the views, evaluated at intervals, and what tells people."""

@@ -1,0 +1,82 @@
+"""Where a name leads: looked up once, and checked before anything is connected to.
+
+Whoever answers for a name may say something else the next time: what is connected to is the address that was checked.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+from concurrent.futures import Future
+
+from retrospan.ingest.alerts.attempt import Deadline
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class ForbiddenAddress(Exception):
+    """A name leads where nothing may be sent. The message says where."""
+
+
+def address_of(host: str, port: int, *, allow_private: bool, deadline: Deadline) -> str:
+    """Return the address to connect to.
+
+    Raises:
+        OSError: the name leads nowhere, or is not answered for in time.
+        ForbiddenAddress: it leads to an address that is not public, if only among others.
+    """
+    found = _looked_up(host, port, deadline)
+    for address in found:
+        if reason := fault_of(address, allow_private=allow_private):
+            raise ForbiddenAddress(f"{host} leads to {address}, {reason}")
+    return found[0]
+
+
+def fault_of(text: str, *, allow_private: bool) -> str:
+    """Return why nothing may be sent to an address; '' if it may.
+
+    Link-local ones are never allowed: clouds tell a machine's secrets at 169.254.169.254.
+    """
+    address: _Address = ipaddress.ip_address(text.partition("%")[0])
+    inner = _within(address)
+    for each in (address, inner) if inner is not None else (address,):
+        if each.is_link_local or each.is_multicast or each.is_unspecified:
+            return "which is a link-local address, or the address of no single machine"
+        if not allow_private and not each.is_global:
+            return "which is not a public address; if it may be told, set allow_private = true"
+    return ""
+
+
+def _within(address: _Address) -> _Address | None:
+    """Return the IPv4 address that one of IPv6 leads to, by any of the ways there are."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return None
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    teredo = address.teredo
+    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
+
+
+def _looked_up(host: str, port: int, deadline: Deadline) -> list[str]:
+    done: Future[list[str]] = Future()
+
+    def look_up() -> None:
+        try:
+            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            done.set_result([str(entry[4][0]) for entry in entries])
+        except Exception as error:  # noqa: BLE001 - whoever waits raises it
+            done.set_exception(error)
+
+    # The system's resolver takes no deadline.
+    threading.Thread(target=look_up, name="retrospan-alert-lookup", daemon=True).start()
+    try:
+        found = done.result(deadline.left())
+    except TimeoutError as error:
+        raise TimeoutError(f"the name {host} was not answered for in time") from error
+    except UnicodeError as error:
+        raise OSError(f"{host} is not a host name") from error
+    if not found:
+        raise OSError(f"{host} leads nowhere")
+    return found
