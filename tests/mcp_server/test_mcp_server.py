@@ -46,6 +46,7 @@ def test_each_tool_says_what_its_command_says(collector: str) -> None:
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("runs", {"limit": 50}, REFUND[:8]),
         ("why", {"run": LOOP}, "4 times in a row with equal arguments"),
+        ("why", {"since": "2026-09-21", "agent": "orla"}, "INCONCLUSIVE: the candidate has "),
         ("why", {"run": LOOP, "against": REFUND, "full": True}, f"“{REFUND}”, which --against names"),
         ("show", {"run": REFUND}, REFUND[:8]),
         ("show", {"run": REFUND, "step": 1, "full": True}, f"{REFUND[:8]}/1"),

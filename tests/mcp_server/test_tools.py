@@ -23,8 +23,6 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "aspect": st.sampled_from(["tool", "arguments", "result", "answer", "state", "prompt", "model", "error"]),
     "format": st.sampled_from(["table", "json", "csv"]),
     "since": st.just("2h ago"),
-    "baseline": st.just("2d..1d"),
-    "candidate": st.just("version=2"),
     "at": st.just("2h ago"),
     "known_at": st.just("2h ago"),
     "parameters": st.dictionaries(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from retrospan.ingest.why.sentence import Row, Sentence
+from retrospan.ingest.why.sides.circumstance import SETUPS, VERSIONS
 from retrospan.ingest.why.sides.lines import (
     common_lines,
     differing_lines,
@@ -130,6 +131,17 @@ def test_one_change_is_said_to_be_the_only_one_and_never_the_cause() -> None:
     )
     everything = " ".join(sentence.text() for chapter in told.values() for sentence in chapter)
     assert "because" not in everything and "not known: none is on record" in everything
+
+
+@pytest.mark.parametrize("part", [*SETUPS, *VERSIONS])
+def test_a_change_of_what_has_no_name_is_a_sentence(part: str) -> None:
+    rows = SideRows(GIVEN)
+    rows.drift = [_drift("failure_rate", 0.05, 0.4)]
+    rows.circumstances = [_value(part, "", "1", 100, 0), _value(part, "", "2", 0, 100)]
+    said = _told(rows)["changed"][0].text()
+    lead = said.partition(" changed too: ")[0]
+    assert lead.endswith((" was", " were")) and "“" not in lead and "  " not in lead
+    assert not lead.removesuffix(" was").endswith((" of", " by", " of agent"))
 
 
 def test_several_changes_are_told_and_none_of_them_is_chosen() -> None:

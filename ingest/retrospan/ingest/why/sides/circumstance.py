@@ -23,6 +23,19 @@ SETUPS = {
     "environment": "the environment",
 }
 VERSIONS = {"agent_version": "the version of agent ", "service_version": "the version of service "}
+#: How it is called where nothing says whose it is.
+_UNNAMED = {
+    "system_prompt": "the system prompt",
+    "prompt_version": "the version of the prompt",
+    "model": "the model asked for",
+    "answering_model": "the model that answers",
+    "provider": "the provider",
+    "parameters": "the parameters",
+    "tool_definitions": "the definitions of tools",
+    "tool_result": "the result of an equal call of a tool without a name",
+    "agent_version": "the version of the agent",
+    "service_version": "the version of the service",
+}
 INPUTS = {
     "agent": "runs of agent ",
     "service": "runs of service ",
@@ -54,11 +67,7 @@ class Change:
         words = {**SETUPS, **VERSIONS}[self.part]
         # Of a call the hash of its arguments follows the tool.
         name = self.name.rpartition(" ")[0] if self.part == "tool_result" else self.name
-        return (
-            [words, Quote(name)]
-            if name
-            else [words.removesuffix(" ").removesuffix(" agent").removesuffix(" of")]
-        )
+        return [words, Quote(name)] if name else [_UNNAMED.get(self.part, words)]
 
     @property
     def was(self) -> str:
