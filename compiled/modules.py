@@ -41,6 +41,7 @@ LEFT_OUT = {
     "retrospan.ingest.warehouse": "its objects are pickled; encoding rows is one call of json's encoder for each",
     "retrospan.schemas.attributes": "constants",
     "retrospan.schemas.canonical": "classes of rows: what fills one in is Python's own, and quicker for a class of Python's",
+    "retrospan.schemas.costs": "classes of rows",
     "retrospan.schemas.errors": "exceptions, which are pickled",
     "retrospan.schemas.findings": "classes of rows",
     "retrospan.schemas.raw": "rows that the loader and the checks make as well, and that tests alter",
