@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from finding_scenes import EVERY, FAULTS, HEALTHY, ODD, RUNS, fortnight
+from finding_runs import RUNS
+from finding_scenes import EVERY, FAULTS, HEALTHY, ODD, fortnight
 from fix_cli import LOOP, Ask, asking, serving
 
 
