@@ -217,6 +217,15 @@ _LISTS = (
         "SELECT run_id, tool_name FROM tool_calls WHERE result LIKE '%no such words {number}%' LIMIT 20",
         _LIST,
     ),
+    Question(
+        "findings: of the last day",
+        "SELECT run_id, rule, severity, explanation FROM findings "
+        "WHERE at >= (SELECT max(started_at) FROM canon_runs) - INTERVAL 1 DAY ORDER BY at DESC LIMIT 50",
+        _DRIFT,
+    ),
+    Question(
+        "findings: by rule", "SELECT rule, count(), uniqExact(run_id) FROM findings GROUP BY rule", _DRIFT
+    ),
     Question("drift: 3 days against before", _DRIFT_OF.replace("{agent}", ""), _DRIFT),
     Question("drift: the same of one agent", _DRIFT_OF, _DRIFT),
     Question("circumstances: the same sides of one agent", _CIRCUMSTANCES_OF, _DRIFT),

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from finding_scenes import finding_runs
+from finding_scenes import runs_with_findings
 from fortnight import fortnight
 from populations import Kind, made, write
 from scenes import scenes
@@ -37,7 +37,7 @@ def main() -> None:
     elif "--fortnight" in sys.argv:
         tell(store, *fortnight())
     elif "--findings" in sys.argv:
-        tell(store, *finding_runs())
+        tell(store, *runs_with_findings())
     elif "--empty" not in sys.argv:
         tell(store, *scenes())
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from finding_scenes import Run, contradiction, exact_loop, unconfirmed_effect
+from finding_runs import Run
+from finding_scenes import contradiction, exact_loop, unconfirmed_effect
 from populations import START, made
 from story import Ask, tell
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from finding_scenes import EVERY, FAULTS, HEALTHY, ODD, RUNS, finding_runs
+from finding_runs import RUNS
+from finding_scenes import EVERY, FAULTS, HEALTHY, ODD, runs_with_findings
 from fix_cli import LOOP, Ask, asking, serving
 
 
@@ -69,7 +70,7 @@ def test_healthy_runs_of_the_fortnight_have_no_finding(told: Ask) -> None:
     faulty = set.union(*(planted(fault) for fault in FAULTS)) | {f"{ODD:032x}"}
     assert {row["run_id"] for row in rows_of(told, "findings")} == faulty
     assert len(faulty) == RUNS // EVERY + 1
-    assert len(finding_runs()) == RUNS and len(HEALTHY) == 20
+    assert len(runs_with_findings()) == RUNS and len(HEALTHY) == 20
 
 
 @pytest.mark.parametrize("by", ["rule", "agent", "tool", "day"])

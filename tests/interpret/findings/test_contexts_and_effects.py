@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from finding_scenes import Run
+from finding_runs import Run
 from made_runs import agent, chat, said
 from made_runs import rows as rows_of_run
 from spans import read_run

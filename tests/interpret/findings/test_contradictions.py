@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from time import process_time
 
 import pytest
-from finding_scenes import Run
+from finding_runs import Run
 from story import text
 
 from retrospan.ingest.interpret.findings.said_values import dates_in, numbers_in, readings

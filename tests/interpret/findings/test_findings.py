@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from finding_scenes import FAULTS, HEALTHY, Run
+from finding_runs import Run
+from finding_scenes import FAULTS, HEALTHY
 
 from retrospan.schemas.findings import FindingRow
 

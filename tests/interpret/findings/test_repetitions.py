@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from finding_scenes import Run
+from finding_runs import Run
 
 from retrospan.ingest.interpret.findings.outcomes import acknowledges, says_nothing
 from retrospan.ingest.interpret.findings.wording import is_reworded, question_of, wording_of
