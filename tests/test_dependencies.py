@@ -27,7 +27,7 @@ SHARED = {
     "opentelemetry": "opentelemetry-api",
 }
 #: What the agent has already when its hook is asked for.
-HOOKED = {"langchain-core", "langgraph", "mcp", "openai-agents", "pydantic-ai-slim"}
+HOOKED = {"langchain-core", "langgraph", "mcp", "openai-agents", "pydantic-ai-slim", "pytest"}
 #: Used without an import of ours: what for.
 WITHOUT_IMPORT = {
     "pyarrow": "polars makes pandas' frames with it",

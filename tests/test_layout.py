@@ -25,7 +25,13 @@ ALLOWED = {
 #: not died. How a spool's files are locked, read, told from damaged ones and sent has to be the same at both, so it is
 #: the exporter's own code, and not a second copy in `schemas`, which would bring HTTP and OpenTelemetry there.
 #: The commands that replay run an agent with what the exporter does in its process, and read its report.
-EXPORTING = {"cli/commands/fork.py", "cli/commands/replay.py", "cli/commands/spool.py"}
+EXPORTING = {
+    "cli/commands/bisect.py",
+    "cli/commands/fork.py",
+    "cli/commands/golden.py",
+    "cli/commands/replay.py",
+    "cli/commands/spool.py",
+}
 #: Modules beside the folders that know none of them: any folder may import them.
 LEAVES = {
     "channel",

@@ -82,13 +82,21 @@ def test_a_long_conversation_takes_names_by_its_length_not_its_square(tmp_path: 
     assert read_bundle(tmp_path / "long") == bundle
 
 
-@pytest.mark.parametrize("run_id", ["../../etc/passwd", "/etc", "", "a/b", "x" * 70_000, "\ud800", "日本"])
+@pytest.mark.parametrize(
+    "run_id", ["../../etc/passwd", "/etc", "", "a/b", "x" * 70_000, "\ud800", "日本", "a\n"]
+)
 def test_no_run_id_leads_out_of_the_archive(tmp_path: Path, run_id: str) -> None:
     bundle = Bundle(made_by="x", rules=None, runs=(weather_run(run_id),))
     write_bundle(tmp_path / "odd", bundle)
     assert read_bundle(tmp_path / "odd") == bundle
     for name in members(tmp_path / "odd"):
-        assert len(name) < 200 and name.isascii() and ".." not in name and not name.startswith("/")
+        assert (
+            len(name) < 200
+            and name.isascii()
+            and ".." not in name
+            and "\n" not in name
+            and not name.startswith("/")
+        )
 
 
 def test_half_a_surrogate_pair_and_infinities_are_kept_as_json_can(tmp_path: Path) -> None:

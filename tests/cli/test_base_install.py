@@ -41,7 +41,18 @@ NEEDS_AN_EXTRA: Mapping[str, list[str]] = {
 }
 WORKS: Mapping[str, list[str]] = {"spool": ["send", "."], "completion": ["bash"]}
 #: These want more than this test has: a run to flag, a collector's administrator, a file. Their help is enough.
-BY_THEIR_HELP = ("replay", "fork", "export", "flag", "hold", "retention", "verify", "rebuild")
+BY_THEIR_HELP = (
+    "replay",
+    "fork",
+    "golden",
+    "bisect",
+    "export",
+    "flag",
+    "hold",
+    "retention",
+    "verify",
+    "rebuild",
+)
 
 
 def _run(words: list[str]) -> None:

@@ -40,6 +40,8 @@ COMMANDS = {
     "bundle": Command(ASK, "runs as one portable file, and what of them can be replayed"),
     "replay": Command(ASK, "run an agent again, each call answered from the record of a run"),
     "fork": Command(ASK, "run an agent as recorded up to a step, and differently from there on"),
+    "golden": Command(ASK, "runs that the agent has to do again as they are on record"),
+    "bisect": Command(ASK, "for git bisect run: whether the agent still does what a suite of runs says"),
     "flag": Command(MEND, "mark a run as worth keeping"),
     "hold": Command(MEND, "forbid deleting a run, forever or until a time"),
     "retention": Command(MEND, "show what the policy would delete, or delete it"),

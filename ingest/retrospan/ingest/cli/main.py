@@ -1,7 +1,7 @@
 """`retrospan`: finds the command, runs it, and turns what went wrong into one message and an exit code.
 
 Exit: 0 answered, 1 the answer is "no" where that is the question, 2 wrong use or trouble, 130 Ctrl-C, 141 the
-reader of a pipe went away. Nothing but the standard library is imported here or by a question.
+reader of a pipe went away; of `bisect` 125 instead of 2. Nothing but the standard library is imported here or by a question.
 """
 
 from __future__ import annotations
@@ -17,12 +17,19 @@ from retrospan.ingest.cli.terminal.text import nearest
 from retrospan.schemas.errors import MissingExtra, RetrospanError
 
 ANSWERED, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141
+#: `git bisect run` takes 2 for a bad commit, and this for one that cannot be tested.
+TROUBLE_OF_BISECT = 125
 JOB = "What AI agents did, what they knew, where an answer came from, and why two runs diverge."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; return its exit code. Never raises for what the user or the world did."""
     words = list(sys.argv[1:] if argv is None else argv)
+    code = _answer(words)
+    return TROUBLE_OF_BISECT if code == TROUBLE and words[:1] == ["bisect"] else code
+
+
+def _answer(words: list[str]) -> int:
     debug = "--debug" in before_dashes(words)
     try:
         code = _run(words)

@@ -28,7 +28,7 @@ FORMAT, VERSION = "retrospan bundle", 1
 MOST_BYTES = 4 << 30
 _LEVEL = 6
 _HEAD, _DIGESTS = "bundle.json", "digests.json"
-_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}$")
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LISTS = ("calls", "states", "checkpoints")
 
 
@@ -97,7 +97,7 @@ _ABOUT = tuple(each.name for each in fields(RunRecord) if each.name not in _LIST
 
 def _folder(run_id: str) -> str:
     """Return the folder of a run. Ids may be any text, and a name may not lead elsewhere."""
-    if _PLAIN_ID.match(run_id):
+    if _PLAIN_ID.fullmatch(run_id):
         return f"runs/{run_id}"
     return f"runs/sha256-{sha256(run_id.encode('utf-8', 'surrogatepass')).hexdigest()}"
 

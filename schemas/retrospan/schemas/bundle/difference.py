@@ -86,7 +86,12 @@ def _sent(recorded: CanonicalRequest, reduced: CanonicalRequest, asked: Canonica
 
 def first_difference_of_arguments(name: str, recorded: Json, asked: Json) -> Difference | None:
     """Return where the arguments of two calls of a tool differ; None if they ask the same."""
-    return _compare(f"{name}.arguments", canonical_data(recorded), canonical_data(asked))
+    return first_difference_of_values(f"{name}.arguments", recorded, asked)
+
+
+def first_difference_of_values(field: str, recorded: Json, asked: Json) -> Difference | None:
+    """Return where two arguments or results differ; None if they are the same, whoever wrote them as text."""
+    return _compare(field, canonical_data(recorded), canonical_data(asked))
 
 
 def _by_name(tools: Sequence[Mapping[str, Json]] | None) -> Json:

@@ -1,0 +1,56 @@
+"""Runs replayed one by one, each in a process of its own: the agent did what is on record, something else, or it could not be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from subprocess import DEVNULL
+from typing import IO, Literal
+
+from retrospan.exporter.replay.commanding import Ran, run_command
+from retrospan.schemas.bundle.form import Bundle, RunRecord
+from retrospan.schemas.errors import PermanentError
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a run: `trouble` where the agent came to no call at all, so that nothing is known of what it does."""
+
+    run_id: str
+    kind: Literal["same", "changed", "trouble"]
+    lines: tuple[str, ...]
+
+
+def replay_run(
+    run: RunRecord,
+    bundle: Bundle,
+    command: Sequence[str],
+    how: Mapping[str, object],
+    output: int | IO[bytes] | None = DEVNULL,
+) -> Verdict:
+    """Replay one run of a bundle strictly with a command, in which the words {question} and {run_id} stand for those of the run."""
+    alone = Bundle(made_by=bundle.made_by, rules=bundle.rules, runs=(run,))
+    told = {**how, "mode": "strict", "until": None}
+    try:
+        ran = run_command(filled(command, run), alone, told, output=output)
+    except PermanentError as error:
+        return Verdict(run.run_id, "trouble", (str(error),))
+    return _verdict(run, ran)
+
+
+def filled(command: Sequence[str], run: RunRecord) -> list[str]:
+    """Return the command with what the run was asked in the place of {question}, and its id in that of {run_id}."""
+    given = {"{question}": run.question or "", "{run_id}": run.run_id}
+    # Whole words: a question may hold anything, {run_id} as well.
+    return [given.get(word, word) for word in command]
+
+
+def _verdict(run: RunRecord, ran: Ran) -> Verdict:
+    lines = tuple(ran.lines)
+    if ran.is_identical:
+        return Verdict(run.run_id, "same", lines)
+    answered = ran.report["model_calls_answered"] or ran.report["tool_calls_answered"]
+    if not answered and not ran.report["miss"]:
+        why = f"the command ended with exit code {ran.exit_code} before it made a call"
+        return Verdict(run.run_id, "trouble", (*lines, why))
+    return Verdict(run.run_id, "changed", lines)

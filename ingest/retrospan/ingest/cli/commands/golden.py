@@ -1,0 +1,201 @@
+"""`retrospan golden add|list|run|update`: runs kept beside the agent's code, which it has to do again as they are."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from retrospan.ingest.cli.client.references import find_run
+from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.commands.bisect import add_tool_flag
+from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
+from retrospan.ingest.cli.terminal.screen import Screen
+from retrospan.ingest.cli.terminal.table import Column, show_table
+from retrospan.ingest.cli.terminal.text import counted
+from retrospan.ingest.cli.terminal.values import dump
+from retrospan.ingest.cli.views.bundle_rows import read_run
+from retrospan.schemas.bundle.comparison import compare
+from retrospan.schemas.bundle.expectation import check_expectation
+from retrospan.schemas.bundle.form import Bundle, RunRecord
+from retrospan.schemas.bundle.golden import FOLDER, Golden, check_name, names_in, read_golden, write_golden
+from retrospan.schemas.errors import NotFound, PermanentError
+
+HELP = Help(
+    job="Keep runs as golden: the agent has to do them again as they are on record, model calls and tools answered from it.",
+    exits="0 done; run: 1 if a golden run is not done again as it is; 2 wrong use or trouble",
+    examples=(
+        "retrospan golden add 4bf92f35 refund --expect 'search_docs <= 3' --command 'python my_agent.py {question}'",
+        "retrospan golden run",
+        "retrospan golden update refund 7f3e91d0",
+    ),
+    more="add RUN NAME writes the folder; list; run [NAME …]; update NAME RUN puts another run in its place, if that meets what is\n"
+    "expected. An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
+    "NAME.ARGUMENT = JSON, or answer ~ WORDS. In pytest: the marker golden and the fixture replayed (docs/golden.md).",
+)
+_COLUMNS = (
+    Column("NAME", style="cyan"),
+    Column("RUN", priority=2),
+    Column("CALLS", right=True, priority=3),
+    Column("EXPECTED", right=True, priority=3),
+    Column("DESCRIPTION", text=True, priority=1),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    parser.inputs.add_argument(
+        "action", choices=("add", "list", "run", "update"), metavar="ACTION", help="add, list, run or update"
+    )
+    parser.inputs.add_argument("words", metavar="[RUN|NAME …]", nargs="*", help="see below")
+    add = parser.flags.add_argument
+    add("--dir", type=Path, default=Path(FOLDER), metavar="DIR", help=f"the folder of golden runs ({FOLDER})")
+    add("--description", default="", metavar="TEXT", help="add: what the run shows")
+    add(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="add: what it is held to; may be given again",
+    )
+    add("--command", default="", metavar="COMMAND", help="how the agent is started; add keeps it")
+    add_tool_flag(parser)
+    parser.output.add_argument("--json", action="store_true", help="one JSON object per golden run")
+    parser.output.add_argument("--wide", action="store_true", help="do not cut lines to the terminal's width")
+    add_color_flag(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    arguments.utc = True
+    if arguments.action != "add" and (arguments.expect or arguments.description):
+        raise UsageError("--expect and --description are for golden add.", "golden")
+    act = {"add": _add, "list": _list, "run": _run, "update": _update}[arguments.action]
+    return act(arguments)
+
+
+def _two(arguments: argparse.Namespace, wanted: str) -> tuple[str, str]:
+    if len(arguments.words) != 2:
+        raise UsageError(f"golden {arguments.action} {wanted}: give both, and no more.", "golden")
+    return arguments.words[0], arguments.words[1]
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    typed, name = _two(arguments, "RUN NAME")
+    check_name(name)
+    if name in names_in(arguments.dir):
+        raise UsageError(f"there is a golden run '{name}' already: golden update {name} {typed}.", "golden")
+    for text in arguments.expect:
+        try:
+            check_expectation(text)
+        except ValueError as error:
+            raise UsageError(f"--expect: {error}.", "golden") from error
+    session = Session.open(arguments)
+    found, bundle = _read(session, typed)
+    golden = Golden(
+        name=name,
+        run_id=found.run_id,
+        description=arguments.description,
+        expect=tuple(arguments.expect),
+        command=tuple(shlex.split(arguments.command)),
+        tools=tuple(arguments.tool),
+    )
+    _hold(golden, found)
+    write_golden(arguments.dir, golden, bundle)
+    session.screen.line(f"golden run {name}: {arguments.dir / name}.bundle and .toml")
+    return 0
+
+
+def _read(session: Session, typed: str) -> tuple[RunRecord, Bundle]:
+    from retrospan.ingest.cli.main import version
+
+    found, rules = read_run(session, find_run(session, typed))
+    return found, Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,))
+
+
+def _hold(golden: Golden, found: RunRecord) -> None:
+    """Refuse a run that cannot be replayed whole, or that does not meet what is expected."""
+    missing = [call for call in found.calls if not call.replayable]
+    if missing:
+        raise PermanentError(
+            f"run {found.run_id} cannot be replayed whole: {missing[0].reason}. "
+            f"`retrospan bundle {found.run_id} --check` lists what is missing."
+        )
+    if unmet := golden.unmet(found):
+        raise PermanentError(f"run {found.run_id} does not meet what is expected: {'; '.join(unmet)}.")
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    screen = Screen.open(arguments.color, wide=arguments.wide)
+    rows = list[list[str]]()
+    for name in names_in(arguments.dir):
+        golden, bundle = read_golden(arguments.dir, name)
+        calls = sum(len(each.calls) for each in bundle.runs)
+        if arguments.json:
+            told = {"name": name, "run_id": golden.run_id, "calls": calls, "expect": list(golden.expect)}
+            screen.data(
+                dump({**told, "description": golden.description, "command": list(golden.command)}) + "\n"
+            )
+        rows.append([name, golden.run_id, str(calls), str(len(golden.expect)), golden.description])
+    if not arguments.json and rows:
+        show_table(screen, _COLUMNS, rows)
+    if not arguments.json:
+        screen.note((f"{counted(len(rows), 'golden run')} in {arguments.dir}", "dim"))
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from retrospan.exporter.replay.suite import replay_run
+
+    names = arguments.words or names_in(arguments.dir)
+    if not names:
+        raise NotFound(
+            f"there is no golden run in {arguments.dir}. `retrospan golden add RUN NAME` makes one."
+        )
+    screen = Screen.open(arguments.color, wide=arguments.wide)
+    red = 0
+    for name in names:
+        golden, bundle = read_golden(arguments.dir, name)
+        command = shlex.split(arguments.command) or list(golden.command)
+        if not command:
+            raise UsageError(
+                f"say how the agent of '{name}' is started: --command 'python my_agent.py'.", "golden"
+            )
+        found = bundle.run(golden.run_id)
+        assert found is not None
+        how = {"tools": [*golden.tools, *arguments.tool]}
+        verdict = replay_run(found, bundle, command, how)
+        unmet = golden.unmet(found)
+        if verdict.kind == "trouble":
+            raise PermanentError(f"golden run {name}: {' '.join(verdict.lines)}")
+        is_red = verdict.kind == "changed" or bool(unmet)
+        red += is_red
+        if arguments.json:
+            told = {"name": name, "run_id": golden.run_id, "verdict": verdict.kind, "unmet": unmet}
+            screen.data(dump({**told, "lines": list(verdict.lines)}) + "\n")
+            continue
+        screen.line(("✗ " if is_red else "✓ ", "red" if is_red else "green"), name)
+        for line in [*(verdict.lines if verdict.kind == "changed" else ()), *unmet]:
+            screen.line(f"  {line}")
+    if not arguments.json:
+        screen.line(f"{len(names) - red} of {counted(len(names), 'golden run')} done again as on record")
+    return 1 if red else 0
+
+
+def _update(arguments: argparse.Namespace) -> int:
+    name, typed = _two(arguments, "NAME RUN")
+    golden, bundle = read_golden(arguments.dir, name)
+    before = bundle.run(golden.run_id)
+    assert before is not None
+    session = Session.open(arguments)
+    found, fresh = _read(session, typed)
+    updated = Golden(
+        name=name,
+        run_id=found.run_id,
+        description=golden.description,
+        expect=golden.expect,
+        command=tuple(shlex.split(arguments.command)) or golden.command,
+        tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
+    )
+    _hold(updated, found)
+    write_golden(arguments.dir, updated, fresh)
+    session.screen.line(f"golden run {name}: {compare(before, found).told()}")
+    return 0

@@ -1,0 +1,130 @@
+"""Golden runs: a folder with a bundle of one run and a TOML file for each, to be kept with the agent's code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from retrospan.schemas.bundle.container import read_bundle, write_bundle
+from retrospan.schemas.bundle.expectation import check_expectation, unmet
+from retrospan.schemas.bundle.form import Bundle, RunRecord
+from retrospan.schemas.errors import ConfigError, NotFound, PermanentError
+
+#: The folder, where no other is named.
+FOLDER = "golden"
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+_KEYS = ("description", "run_id", "expect", "command", "tools")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Golden:
+    """A golden run: which it is, what it is held to, and how its agent is started."""
+
+    name: str
+    run_id: str
+    description: str = ""
+    expect: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    """Plain functions that are tools, as `module:function`."""
+
+    def unmet(self, run: RunRecord) -> list[str]:
+        """Return which expectations a run does not meet, each with what it does instead."""
+        found = [(text, unmet(text, run)) for text in self.expect]
+        return [f"{text}: {why}" for text, why in found if why is not None]
+
+
+def check_name(name: str) -> None:
+    """Raise ConfigError if this cannot be the name of a golden run: it is the name of files."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"'{name}' cannot name a golden run: use letters, digits, '-', '_' and '.', 64 at most."
+        )
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the golden runs of a folder."""
+    return sorted(file.stem for file in folder.glob("*.toml") if _NAME.fullmatch(file.stem))
+
+
+def read_golden(folder: Path, name: str) -> tuple[Golden, Bundle]:
+    """Return a golden run with its bundle. Raises NotFound, ConfigError, and what `read_bundle` raises."""
+    check_name(name)
+    file = folder / f"{name}.toml"
+    try:
+        told = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        known = ", ".join(names_in(folder)) or "none"
+        raise NotFound(f"there is no golden run '{name}' in {folder}. There are: {known}.") from error
+    except ValueError as error:
+        raise ConfigError(f"{file} is not TOML: {error}.") from error
+    golden = _golden(file, name, told)
+    bundle = read_bundle(folder / f"{name}.bundle")
+    if bundle.run(golden.run_id) is None:
+        raise ConfigError(f"{file} names the run {golden.run_id}, and {name}.bundle does not hold it.")
+    return golden, bundle
+
+
+def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
+    for key, value in told.items():
+        if key not in _KEYS:
+            raise ConfigError(f"{file}: '{key}' is not one of {', '.join(_KEYS)}.")
+        is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        if not (isinstance(value, str) if key in ("description", "run_id") else is_list):
+            raise ConfigError(
+                f"{file}: '{key}' should be {'a text' if key in _KEYS[:2] else 'a list of texts'}."
+            )
+    if "run_id" not in told:
+        raise ConfigError(f"{file}: 'run_id' is missing.")
+
+    def texts(key: str) -> tuple[str, ...]:
+        value = told.get(key)
+        return tuple(map(str, value)) if isinstance(value, list) else ()
+
+    for text in texts("expect"):
+        try:
+            check_expectation(text)
+        except ValueError as error:
+            raise ConfigError(f"{file}: expect: {error}.") from error
+    return Golden(
+        name=name,
+        run_id=str(told["run_id"]),
+        description=str(told.get("description", "")),
+        expect=texts("expect"),
+        command=texts("command"),
+        tools=texts("tools"),
+    )
+
+
+def write_golden(folder: Path, golden: Golden, bundle: Bundle) -> None:
+    """Write a golden run. Its bundle is there before it is named. Raises PermanentError if the files cannot be written."""
+    check_name(golden.name)
+    lines = [
+        f"description = {_text(golden.description)}",
+        f"run_id = {_text(golden.run_id)}",
+        *(_list(key, getattr(golden, key)) for key in ("expect", "command", "tools") if getattr(golden, key)),
+    ]
+    file = folder / f"{golden.name}.toml"
+    half = folder / f".{golden.name}.toml.{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_bundle(folder / f"{golden.name}.bundle", bundle)
+        half.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
+        os.replace(half, file)
+    except OSError as error:
+        raise PermanentError(f"{file} cannot be written: {error.strerror or error}.") from error
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _list(key: str, texts: tuple[str, ...]) -> str:
+    return f"{key} = [\n" + "".join(f"    {_text(text)},\n" for text in texts) + "]"
+
+
+def _text(text: str) -> str:
+    """Return a text as TOML writes it: as JSON does, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
