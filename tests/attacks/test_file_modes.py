@@ -86,6 +86,10 @@ def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
         "spool": [["spool", "send", str(spool)]],
         "sql": [["sql", "SELECT count() FROM spans"]],
         "bundle": [["bundle", run, "--out", str(tmp_path / "run.bundle")]],
+        "replay": [
+            ["replay", run, "--report", str(tmp_path / "replayed.json"), "--", sys.executable, "-c", "0"]
+        ],
+        "fork": [["fork", run, "--step", "1", "--", sys.executable, "-c", "0"]],
         "golden": [["golden", "list", "--dir", str(tmp_path / "golden")]],
         "bisect": [["bisect", "--suite", str(tmp_path / "run.bundle"), "--", "true"]],
         "export": [["export", run, "--otlp", str(tmp_path / "run.pb")]],

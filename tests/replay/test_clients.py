@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import os
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import grpc
 import httpx
 import openai
 import pytest
@@ -239,12 +241,14 @@ def test_asyncio_opens_its_own_pipe_and_nothing_else() -> None:
         lambda: os.posix_spawn("/bin/true", ["true"], {}),
         os.fork,
         lambda: asyncio.run(asyncio.create_subprocess_exec("true")),
+        lambda: multiprocessing.get_context("spawn").Process(target=print).start(),
+        lambda: multiprocessing.get_context("fork").Process(target=print).start(),
     ],
 )
 def test_no_process_is_started(start: Callable[[], object]) -> None:
     with replay(RECORD) as r, pytest.raises(ReplayRefused):
         start()
-    assert len(r.report.refused) == 1
+    assert r.report.refused
 
 
 def test_a_process_that_is_named_is_started() -> None:
@@ -259,3 +263,14 @@ def test_nothing_is_refused_after_a_replay(provider: Provider) -> None:
         pass
     assert httpx.post(f"{provider.url}/chat/completions", json=BODY).json()["id"] == "live"
     assert subprocess.run(["true"], check=False).returncode == 0
+
+
+def test_grpc_is_refused_but_for_telemetry_which_is_kept_back() -> None:
+    with replay(RECORD) as r, grpc.insecure_channel("127.0.0.1:9") as channel:
+        with pytest.raises(ReplayRefused, match=r"/some\.Service/Do"):
+            channel.unary_unary("/some.Service/Do")(b"")
+        with pytest.raises(ReplayRefused, match=r"/some\.Service/Watch"):
+            channel.unary_stream("/some.Service/Watch")(b"")
+        export = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+        assert export(b"x") == b""
+    assert (r.report.kept_back, len(r.report.refused)) == (1, 2)

@@ -19,7 +19,8 @@ WHOLE = (
     "groq-openinference/normal",
     "google-genai-openinference/normal",
     "langgraph-langfuse/normal",
-    "pydantic-ai-mlflow/normal",
+    "haystack-openinference/normal",
+    "crewai-openinference/normal",
 )
 
 

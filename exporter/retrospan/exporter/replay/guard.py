@@ -13,6 +13,9 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+from retrospan.exporter.hooks.watch import when_imported
+from retrospan.exporter.replay.patches import patch
+
 if TYPE_CHECKING:
     from retrospan.exporter.replay.replaying import Replaying
 
@@ -24,6 +27,8 @@ _FORKS = frozenset({"os.fork", "os.forkpty"})
 _STARTS = frozenset(
     {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "pty.spawn"}
 )
+#: Where `multiprocessing` starts processes.
+_SPAWNS = "multiprocessing.util"
 
 
 class _Hook:
@@ -48,7 +53,10 @@ class Guard:
         if not _Hook.added:
             sys.addaudithook(_audit)
             _Hook.added = True
-        _Hook.guard = self
+        if _SPAWNS in sys.modules:
+            _watch_spawns()
+        else:
+            when_imported(_SPAWNS, _watch_spawns)
         self._resolve = resolve = socket.getaddrinfo
 
         def getaddrinfo(host: Any, port: Any, *args: Any, **named: Any) -> Any:
@@ -59,6 +67,7 @@ class Guard:
             return found
 
         socket.getaddrinfo = getaddrinfo
+        _Hook.guard = self
 
     def end(self) -> None:
         """Let everything out again."""
@@ -111,6 +120,17 @@ class Guard:
     def fork(self) -> None:
         if "fork" not in self._replaying.conditions.processes:
             raise self._replaying.refuse("a fork of the process")
+
+
+def _watch_spawns() -> None:
+    """Refuse what `multiprocessing` starts as well, of which the interpreter tells no hook."""
+
+    def spawn(original: Any, path: Any, *args: Any) -> Any:
+        if _Hook.guard is not None:
+            _Hook.guard.start(path)
+        return original(path, *args)
+
+    patch(sys.modules[_SPAWNS], "spawnv_passfds", spawn)
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:

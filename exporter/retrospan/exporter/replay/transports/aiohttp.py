@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import Any
 
 from retrospan.exporter.replay.current import admit, current
-from retrospan.exporter.replay.exchange import TransportFailed
+from retrospan.exporter.replay.exchange import Exchange, TransportFailed, lower
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.transports.plain import read_request, response_bytes, with_body
+from retrospan.exporter.replay.replaying import Live
+from retrospan.exporter.replay.transports.plain import read_request, response_bytes
 from retrospan.exporter.replay.wire.form import Reply
 
 
@@ -24,18 +25,51 @@ async def _connect(original: Any, connector: Any, request: Any, *args: Any, **na
     url = request.url
     if replaying is None or replaying.may_connect(url.host or "", url.port):
         return await original(connector, request, *args, **named)
+    body = _body_of(request)
+    found = None
+    if body is not None:
+        headers = lower(request.headers.items())
+        try:
+            found = replaying.exchange(Exchange(request.method.upper(), str(url), headers, body))
+        except TransportFailed as error:
+            raise _failed(error) from None
+    if isinstance(found, Live):
+        admit(url.host)
+        if found.body is not None:
+            _put(request, found.body)
+        return await original(connector, request, *args, **named)
     loop = asyncio.get_running_loop()
     protocol = import_module("aiohttp.client_proto").ResponseHandler(loop=loop)
     line = _Line(protocol, str(url.scheme), str(url.raw_host if url.is_default_port() else url.authority))
-    line.dial = lambda: original(connector, request, *args, **named)
+    line.reply = found
     protocol.connection_made(line)
     return import_module("aiohttp.connector").Connection(connector, request.connection_key, protocol, loop)
+
+
+def _body_of(request: Any) -> bytes | None:
+    """Return the body of a request, None where it is still to come."""
+    body = request.body
+    value = getattr(body, "_value", body)
+    return bytes(value) if isinstance(value, bytes | bytearray | memoryview) else None
+
+
+def _put(request: Any, body: bytes) -> None:
+    """Give a request another body."""
+    request.body._value, request.body._size = body, len(body)
+    request.headers["Content-Length"] = str(len(body))
+
+
+def _failed(error: TransportFailed) -> Exception:
+    kind = "ServerTimeoutError" if error.kind == "timeout" else "ClientConnectionError"
+    found: Exception = getattr(sys.modules["aiohttp"], kind)(str(error))
+    return found
 
 
 class _Line(asyncio.Transport):
     """Takes the place of a connection: when the request is whole, the reply is fed to the protocol."""
 
-    dial: Any = None
+    #: The reply, where it is known before the request is sent.
+    reply: Reply | None = None
 
     def __init__(self, protocol: Any, scheme: str, authority: str) -> None:
         super().__init__()
@@ -49,40 +83,28 @@ class _Line(asyncio.Transport):
             return
         self._sent += data
         asked = read_request(bytes(self._sent), self._scheme, self._authority)
-        replaying = current()
-        if asked is None or replaying is None:
+        if asked is None:
             return
         self._answered = True
         try:
-            found = replaying.exchange(asked)
-        except TransportFailed as error:
-            kind = "ServerTimeoutError" if error.kind == "timeout" else "ClientConnectionError"
-            self._protocol.set_exception(getattr(sys.modules["aiohttp"], kind)(str(error)))
-            return
-        except Exception as error:  # noqa: BLE001 - refused: to whoever waits for the response
-            self._protocol.set_exception(error)
-            return
-        loop = asyncio.get_running_loop()
-        if isinstance(found, Reply):
-            loop.call_soon(self._protocol.data_received, response_bytes(found))
-            return
-        admit(asked.host)
-        sent = bytes(self._sent)
-        if found.body is not None:
-            sent = with_body(sent, found.body)
-        self._task = loop.create_task(self._go_out(sent))
-
-    async def _go_out(self, sent: bytes) -> None:
-        """Send the request on a connection of the connector's own, and pass on what comes back."""
-        try:
-            connection = await self.dial()
+            reply = self.reply or self._ask(asked)
         except Exception as error:  # noqa: BLE001 - to whoever waits for the response
             self._protocol.set_exception(error)
             return
-        transport = connection.transport
-        transport.set_protocol(self._protocol)
-        self._protocol.transport = transport
-        transport.write(sent)
+        asyncio.get_running_loop().call_soon(self._protocol.data_received, response_bytes(reply))
+
+    def _ask(self, asked: Exchange) -> Reply:
+        """Return the reply to a request whose body came in pieces."""
+        replaying = current()
+        if replaying is None:
+            raise ConnectionResetError("the replay has ended")
+        try:
+            found = replaying.exchange(asked)
+        except TransportFailed as error:
+            raise _failed(error) from None
+        if isinstance(found, Live):
+            raise replaying.refuse(f"{asked.method} {asked.url}, whose body comes in pieces,")
+        return found
 
     def writelines(self, list_of_data: Any) -> None:
         self.write(b"".join(list_of_data))
