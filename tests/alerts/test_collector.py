@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -174,6 +176,21 @@ def test_a_dead_target_is_seen(tmp_path: Path) -> None:
         assert "any-run → hook: pending" in served.run("alerts", "list")
         assert alerted.metric("refusals_total") >= 1 and alerted.metric("pending") == 1
         served.until(alerted.told.exists)
+    finally:
+        served.kill()
+
+
+def test_rules_that_are_spoilt_while_it_runs_keep_nobody_from_answers(tmp_path: Path, heard: Heard) -> None:
+    alerted = Alerted(tmp_path, heard)
+    served = alerted.served
+    try:
+        (tmp_path / "rules").write_text("[[rule]]\n")
+        (warehouse,) = subprocess.run(
+            ["pgrep", "-P", str(served.process.pid)], capture_output=True, text=True, check=True
+        ).stdout.split()
+        os.kill(int(warehouse), signal.SIGKILL)
+        served.until(lambda: "nobody is told of anything" in str(served.health().get("reasons")))
+        assert served.rows("SELECT count() AS runs FROM runs") == [{"runs": 0}]
     finally:
         served.kill()
 

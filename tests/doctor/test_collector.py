@@ -89,7 +89,7 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     )
     assert list(found) == [
         "settings", "collector", "disk", "log", "intake", "loading", "interpretation", "quarantine", "tables",
-        "migrations", "engine", "confinement", "clock", "ports", "private", "sync", "core", "tokens",
+        "migrations", "alerts", "engine", "confinement", "clock", "ports", "private", "sync", "core", "tokens",
         "exporters",
     ]  # fmt: skip
     assert str(served.data) in found["disk"]["said"]
@@ -97,7 +97,7 @@ def test_a_collector_that_is_well(served: Served, recordings: dict[str, Recordin
     assert not list(served.data.glob(".retrospan-doctor*"))
     lines = run("doctor", environ=environ).stdout.splitlines()
     assert lines[1 + len(KEYS)].startswith("ok       collector      ") and lines[-1] == (
-        "all 19 well" if CONFINED else "0 failed, 1 warning, 18 ok"
+        "all 20 well" if CONFINED else "0 failed, 1 warning, 19 ok"
     )
 
 

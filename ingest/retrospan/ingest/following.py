@@ -43,7 +43,7 @@ from retrospan.ingest.status.warehouse_status import WarehouseParts, WarehouseSt
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.rechecking import Rechecking
 from retrospan.ingest.warehouse.resting import Resting
-from retrospan.schemas.errors import WarehouseUnavailable
+from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 
 #: How long answers that are under way have to end.
 GRACE_SECONDS = 10.0
@@ -257,14 +257,22 @@ class Following:
 
     def _alerts(self) -> Alerting:
         config, share = self._config, self._opened.share
+        rules, fault = AlertRules(), ""
+        try:
+            rules = AlertRules.configured(config.alerts.rules)
+        except ConfigError as error:
+            # It could be read when the collector started: that it is spoilt since must not keep questions from answers.
+            fault = f"nobody is told of anything: {error}"
+            self._log_event(f"alerts: {fault}")
         return Alerting(
-            AlertRules.configured(config.alerts.rules),
+            rules,
             self._opened,
             config.limits,
             config.alerts,
             self._opened.reader_of,
             self._deliver,
             lambda: config.role == "all" and (share is None or 0 in share.parts),
+            fault=fault,
         )
 
     def _rest(self, stack: ExitStack) -> None:

@@ -6,6 +6,7 @@ import pytest
 from fix_cli import Ask
 
 from retrospan.ingest.cli.terminal.values import MISSING, differing_paths
+from retrospan.ingest.cli.views.reached import leading_to
 from retrospan.ingest.cli.views.sides import from_first_difference
 
 REFUND = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -139,3 +140,37 @@ def test_nested_values_differ_in_their_smallest_places() -> None:
     ]
     assert differing_paths(1, True) == [("", 1, True)]
     assert differing_paths(a, a) == []
+
+
+def test_down_tells_the_runs_it_reached_and_can_be_cut_to_some_of_them(ask: Ask) -> None:
+    runs = [json.loads(line) for line in ask("runs", "--json").lines]
+    (refund,) = [run for run in runs if run["run_id"] == REFUND]
+    whole = ask("trace", f"{REFUND}/2", "--down")
+    chosen = ask("trace", f"{REFUND}/2", "--down", "--agent", refund["agent_name"])
+    assert chosen.lines[0].startswith("reached 1 run")
+    assert f"agent {refund['agent_name']}" in chosen.lines[1]
+    assert chosen.lines[2:] == whole.lines, "all of it lies in that run"
+    none = ask("trace", f"{REFUND}/2", "--down", "--agent", "nobody", "--exit-code")
+    assert none.code == 1 and none.lines == ["reached 0 runs", whole.lines[0]]
+    late = ask("trace", f"{REFUND}/2", "--down", "--since", "2100-01-01", "--json")
+    assert [json.loads(line)["depth"] for line in late.lines] == [0]
+
+
+def _edge(depth: int, subject: str, found: str, run_id: str) -> dict[str, object]:
+    return {"depth": depth, "subject": subject, "object": found, "run_id": run_id}
+
+
+def test_what_leads_to_a_chosen_run_is_kept_with_the_way_there() -> None:
+    rows = [
+        _edge(0, "document:d", "document:d", ""),
+        _edge(1, "step:a/1", "document:d", "a"),
+        _edge(2, "observation:o", "step:a/1", "a"),
+        _edge(3, "step:b/1", "observation:o", "b"),
+        _edge(2, "message:m", "step:a/1", "a"),
+        _edge(1, "step:c/1", "document:d", "c"),
+    ]
+    kept = leading_to(rows, [{"run_ids": ["b"]}], down=True)
+    assert [row["subject"] for row in kept] == ["document:d", "step:a/1", "observation:o", "step:b/1"]
+    assert leading_to(rows, [], down=True) == rows[:1]
+    circle = [_edge(0, "x", "x", ""), _edge(1, "y", "x", "r"), _edge(2, "x", "y", "r")]
+    assert leading_to(circle, [{"run_ids": ["r"]}], down=True) == circle

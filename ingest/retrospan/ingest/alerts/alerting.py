@@ -38,8 +38,13 @@ class Alerting:
         reader_of: Callable[[str], Store],
         deliver: Deliver,
         is_mine: Callable[[], bool] = lambda: True,
+        *,
+        fault: str = "",
     ) -> None:
-        """`is_mine` says whether this process evaluates: of several that have the rules, one does."""
+        """`is_mine` says whether this process evaluates: of several that have the rules, one does. `fault` is why there
+        are no rules where there should be some.
+        """
+        self._fault = fault
         self._rules = rules
         self._deliver = deliver
         self._is_mine = is_mine
@@ -73,7 +78,8 @@ class Alerting:
     @property
     def complaint(self) -> str:
         """What a person should look at, in one sentence; '' for nothing."""
-        said = [
+        said = [self._fault] if self._fault else []
+        said += [
             f"the rule {name}: {last.failure}"
             for name, last in list(self._evaluator.last.items())
             if last.failure

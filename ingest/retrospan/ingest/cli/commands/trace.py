@@ -12,6 +12,13 @@ from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_output_flags, number
 from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.text import cells, counted, cut, safe
+from retrospan.ingest.cli.views.reached import (
+    add_run_flags,
+    chooses,
+    groups_reached,
+    leading_to,
+    show_reached,
+)
 
 HELP = Help(
     job="Show where an answer, a step or a value came from; with --down, what it led to.",
@@ -19,10 +26,11 @@ HELP = Help(
     examples=(
         "retrospan trace last",
         "retrospan trace last/3 --depth 2",
-        "retrospan trace last/2 --down --json",
+        "retrospan trace document:policy-7 --down --agent billing --since 7d",
     ),
     sql="SELECT subject, relation, object, evidence FROM provenance(ref = 'step:…/3', depth = 6, direction = 'up')",
-    more="stated: by the producer; matched: by id; inferred: from equal content.",
+    more="stated: by the producer; matched: by id; inferred: from equal content.\n"
+    "--down begins with the runs that were reached, if there are several, by version of agent and service.",
 )
 #: The view cuts what was said to this many characters.
 VIEW_CUTS_AT = 120
@@ -41,6 +49,7 @@ def add_arguments(parser: Parser) -> None:
     parser.flags.add_argument(
         "--down", action="store_true", help="what it led to, instead of where it came from"
     )
+    add_run_flags(parser)
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if nothing is known")
     add_output_flags(parser, pager=True)
 
@@ -52,6 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sql:
         return session.print_sql(("trace", {"ref": ref, "depth": arguments.depth, "direction": direction}))
     rows = session.ask("trace", ref=ref, depth=arguments.depth, direction=direction)
+    groups = groups_reached(session, rows) if arguments.down or chooses(arguments) else []
+    if chooses(arguments):
+        rows = leading_to(rows, groups, down=arguments.down)
     edges = [row for row in rows if row["depth"] != 0]
     none_found = 1 if arguments.exit_code and not edges else 0
     if arguments.json:
@@ -64,8 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return none_found
     with session.screen.paged():
+        if chooses(arguments) or sum(whole(group, "runs") or 0 for group in groups) > 1:
+            show_reached(session, groups)
         ProvenanceTree(session, rows, arguments.down).show()
-    if not edges:
+    if not edges and chooses(arguments):
+        session.screen.note(
+            "None of the edges leads to runs that are asked for; without the filters there may be others."
+        )
+    elif not edges:
         what = "came of it" if arguments.down else "it came from"
         session.screen.note(f"Nothing recorded says what {what}: no provenance edge leads on.")
     cut_off = sum(1 for row in rows if row["truncated"])
@@ -76,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "yellow",
             )
         )
-    return 0
+    return none_found
 
 
 def shown(ref: str) -> str:
