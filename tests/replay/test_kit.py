@@ -20,6 +20,7 @@ WHOLE = (
     "google-genai-openinference/normal",
     "langgraph-langfuse/normal",
     "haystack-openinference/normal",
+    "pydantic-ai-mlflow/normal",
     "crewai-openinference/normal",
 )
 
