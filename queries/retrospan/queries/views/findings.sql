@@ -11,7 +11,7 @@
 --   evidence Array(String): references of what shows it: steps, spans, messages, runs
 --   explanation String: what is wrong, in one sentence that quotes the run
 --   at DateTime64(9, 'UTC'): when the last of it began, by the producer's clock
--- note: `findings.md` says what each rule finds and what it does not. What is not on record is not judged: no row does not mean that nothing is wrong.
+-- note: The documentation has a page on what each rule finds, and what it does not. What is not on record is not judged: no row does not mean that nothing is wrong.
 -- note: odd_sequence: the first run of an agent in which one tool follows another, after 100 runs and more without any new sequence. Only runs of production count.
 -- note: unconfirmed_effect leaves out runs in progress, and effects whose key was executed or skipped in another run.
 -- example: SELECT rule, severity, step, explanation FROM findings WHERE run_id = {run_id:String} ORDER BY at
