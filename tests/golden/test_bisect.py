@@ -55,6 +55,7 @@ def test_one_that_does_something_else_is_bad_with_the_field(place: Path) -> None
     ("words", "said"),
     [
         (["--suite", "none.bundle", "--", "x"], "there is no file none.bundle"),
+        (["--suite", "none.bundle", "--debug", "--", "x"], "Traceback"),
         (["--suite", "agent.py", "--", "x"], "is not a bundle"),
         (["--", "x"], "name the suite: --suite FILE"),
         (["--suite", "x"], "say how the agent is started"),

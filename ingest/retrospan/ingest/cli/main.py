@@ -25,8 +25,15 @@ JOB = "What AI agents did, what they knew, where an answer came from, and why tw
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; return its exit code. Never raises for what the user or the world did."""
     words = list(sys.argv[1:] if argv is None else argv)
-    code = _answer(words)
-    return TROUBLE_OF_BISECT if code == TROUBLE and words[:1] == ["bisect"] else code
+    if [word for word in words if word != "--debug"][:1] != ["bisect"]:
+        return _answer(words)
+    try:
+        code = _answer(words)
+    except Exception:
+        # With --debug. Python's own exit code is 1, by which git would call the commit bad.
+        sys.excepthook(*sys.exc_info())
+        return TROUBLE_OF_BISECT
+    return TROUBLE_OF_BISECT if code == TROUBLE else code
 
 
 def _answer(words: list[str]) -> int:
