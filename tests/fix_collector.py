@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import grpc
 import pytest
+from prepared import prepare
 
 _METHODS = {
     "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
@@ -25,12 +26,17 @@ _METHODS = {
 
 
 class Served:
-    """A running `retrospan serve`. Ports are free ones; `data` survives restarts; `flags` are further ones."""
+    """A running `retrospan serve`. Ports are free ones; `data` survives restarts; `flags` are further ones.
+
+    Its tables were made before, if `data` is not there yet: tests of the first start make the directory themselves.
+    """
 
     prefix: Sequence[str] = ()
     """Words before the command, for a process that starts it otherwise."""
 
     def __init__(self, data: Path, log: Path, *flags: str) -> None:
+        if not data.exists():
+            prepare(data / "warehouse")
         self.data = data
         self._log = log
         self._flags = flags

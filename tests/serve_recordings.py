@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
+from prepared import prepare
 from spans import rows_of_recording
 from story import tell
 from why_scenes import why_scenes
@@ -24,8 +25,6 @@ from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
-from retrospan.queries import catalogue
-from retrospan.schemas.migrate import Migrations
 
 
 def everything() -> dict[str, Recording]:
@@ -49,10 +48,10 @@ def told(recordings: Iterable[Recording]) -> tuple[Rows, dict[str, list[str]]]:
 
 
 def main() -> None:
-    warehouse = EmbeddedWarehouse(Path(sys.argv[1]))
+    place = Path(sys.argv[1]) / "warehouse"
+    prepare(place)
+    warehouse = EmbeddedWarehouse(place)
     store = warehouse.connect()
-    Migrations(store).apply()
-    catalogue.install(store)
     wanted = sys.argv[2:]
     rows, runs = told(
         recording

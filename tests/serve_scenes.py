@@ -12,6 +12,7 @@ from pathlib import Path
 from finding_scenes import runs_with_findings
 from fortnight import fortnight
 from populations import Kind, made, write
+from prepared import prepare
 from scenes import scenes
 from story import tell
 
@@ -20,16 +21,14 @@ from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Limits
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
-from retrospan.queries import catalogue
 from retrospan.schemas.errors import LogFailed
-from retrospan.schemas.migrate import Migrations
 
 
 def main() -> None:
-    warehouse = EmbeddedWarehouse(Path(sys.argv[1]))
+    place = Path(sys.argv[1]) / "warehouse"
+    prepare(place)
+    warehouse = EmbeddedWarehouse(place)
     store = warehouse.connect()
-    Migrations(store).apply()
-    catalogue.install(store)
     if "--populations" in sys.argv:
         write(store, "default", "1.4.1", made("before", 120))
         write(store, "default", "1.4.2", made("after", 120, Kind(shares=(0.2, 0.2, 0.15, 0.4, 0.05))))

@@ -14,6 +14,8 @@ from warehouse.engine_server import EngineServer
 
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def server(warehouse: EmbeddedWarehouse) -> Iterator[EngineServer]:

@@ -21,6 +21,8 @@ from retrospan.schemas.bundle.difference import first_difference, nearest
 from retrospan.schemas.bundle.form import Bundle, RunRecord
 from retrospan.schemas.bundle.sameness import canonical_data
 
+pytestmark = pytest.mark.long
+
 #: Recordings of one run each.
 NAMES = (
     "langgraph-openinference/normal",

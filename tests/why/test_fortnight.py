@@ -14,6 +14,8 @@ from fortnight import INSTEAD
 
 from retrospan.ingest.why.sentence import Basis
 
+pytestmark = pytest.mark.long
+
 #: A day before the faults were planted: since when it is worse has to be found.
 SINCE = ("--since", "5d")
 

@@ -29,9 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _answer(words)
     try:
         code = _answer(words)
-    except Exception:
+    except (RetrospanError, UsageError, OSError) as error:
         # With --debug. Python's own exit code is 1, by which git would call the commit bad.
-        sys.excepthook(*sys.exc_info())
+        sys.excepthook(type(error), error, error.__traceback__)
         return TROUBLE_OF_BISECT
     return TROUBLE_OF_BISECT if code == TROUBLE else code
 

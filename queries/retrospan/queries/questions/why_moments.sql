@@ -1,6 +1,6 @@
 -- title: One metric of runs over time, in stretches of so many seconds
 -- params: metric String, from String, to String, agent String ('' = open, any), seconds UInt32
--- returns: one row per stretch that has runs: how many have the metric, its sum, the sum of its logarithms, and the run that shows it most
+-- returns: one row per stretch that has runs: how many have the metric, its sum and that of its logarithms, and the run with most
 -- A metric that counts runs is 1 for a run that it counts, and has no logarithm: its sum stands for that.
 SELECT
     CAST(toStartOfInterval(started_at, toIntervalSecond({seconds:UInt32}), 'UTC'), 'DateTime64(9, \'UTC\')') AS at,

@@ -14,8 +14,4 @@ CREATE TABLE IF NOT EXISTS alert_events
 ENGINE = MergeTree
 ORDER BY (rule, at, alert_id)
 TTL toDateTime(at) + toIntervalDay(90)
-SETTINGS
-    fsync_after_insert = 1,
-    fsync_part_directory = 1,
-    enable_block_number_column = 1,
-    enable_block_offset_column = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, enable_block_number_column = 1, enable_block_offset_column = 1
