@@ -141,6 +141,7 @@ def _commands(alerted: Alerted) -> None:
     assert alerted.metric("failures_total") > 0
 
 
+@pytest.mark.long
 def test_killed_while_a_target_answers_it_tells_again_under_the_same_id(tmp_path: Path) -> None:
     def never(connection: socket.socket) -> None:
         connection.recv(1)
@@ -165,6 +166,7 @@ def test_killed_while_a_target_answers_it_tells_again_under_the_same_id(tmp_path
     assert (first["attempt"], again["attempt"]) == (1, 2)
 
 
+@pytest.mark.long
 def test_a_dead_target_is_seen(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         nobody = Heard(taken.getsockname()[1])
@@ -189,6 +191,7 @@ def _runs(served: Served) -> int | None:
         return None
 
 
+@pytest.mark.long
 def test_rules_that_are_spoilt_while_it_runs_keep_nobody_from_answers(tmp_path: Path, heard: Heard) -> None:
     alerted = Alerted(tmp_path, heard)
     served = alerted.served

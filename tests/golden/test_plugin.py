@@ -74,6 +74,7 @@ def test_a_changed_prompt_is_red_with_the_field(project: Path) -> None:
     assert "You are Nora." in (failure.text or "")
 
 
+@pytest.mark.long
 def test_an_agent_that_stops_before_the_end_is_red(project: Path) -> None:
     write_agent(project, 'if not said.get("tool_calls"):', "if True:")
     (project / "test_agent.py").write_text(TESTS.replace('assert "-3" in answer', "pass"))
@@ -91,12 +92,14 @@ def test_an_agent_that_hides_the_miss_is_red_all_the_same(project: Path) -> None
     assert code == 1 and "1 failed, 1 passed" in said and "1 error" not in said and "You are Nora." in said
 
 
+@pytest.mark.long
 def test_an_expectation_that_is_not_met_is_red(project: Path) -> None:
     write_golden(project / "golden", golden("get_weather <= 0"), suite("run-1"))
     code, said = run_pytest(project)
     assert code == 1 and "get_weather <= 0: it called get_weather 1 times" in said
 
 
+@pytest.mark.long
 def test_they_run_in_parallel(project: Path) -> None:
     many = TESTS.replace(
         '@pytest.mark.golden("weather")',

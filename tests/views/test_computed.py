@@ -69,13 +69,13 @@ def _computed(store: EmbeddedStore, sql: str, parameters: dict[str, Any]) -> lis
         pytest.param(
             "SELECT d.aspect FROM run_diff(a = 'r', b = {b:String}) AS d ORDER BY ALL",
             {"b": ODD},
-            marks=pytest.mark.long,
+            marks=pytest.mark.soak,
         ),
         pytest.param(
             "SELECT * FROM run_divergence(a = {a:String}, b = 'r')", {"a": ODD}, marks=pytest.mark.long
         ),
         pytest.param(
-            "SELECT count() FROM run_divergence(a = 'r', b = 'r') WHERE identical", {}, marks=pytest.mark.long
+            "SELECT count() FROM run_divergence(a = 'r', b = 'r') WHERE identical", {}, marks=pytest.mark.soak
         ),
         pytest.param(WALK, {"ref": "run:r", "depth": 9}, marks=pytest.mark.long),
         (WALK, {"ref": "run:it's 50%25 a\\b%2F\t\n\u00e9", "depth": 9}),
@@ -159,7 +159,7 @@ def test_a_readers_settings_and_limits_are_those_of_the_answer_alone(port: Port)
     "query",
     [
         "SELECT * FROM run_diff(a = 'r', b = 'r') ORDER BY ALL",
-        "SELECT * FROM run_divergence(a = 'r', b = 'r')",
+        pytest.param("SELECT * FROM run_divergence(a = 'r', b = 'r')", marks=pytest.mark.soak),
         "SELECT * FROM provenance(ref = 'run:r', depth = 5, direction = 'up') ORDER BY ALL",
     ],
 )

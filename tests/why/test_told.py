@@ -90,7 +90,9 @@ def test_a_run_that_goes_on_is_told_so_far(why: Ask) -> None:
     assert said.code == 0 and "is still running" in said.err
 
 
-@pytest.mark.parametrize("run_id", [MANY, HARMFUL, BROKE])
+@pytest.mark.parametrize(
+    "run_id", [MANY, *(pytest.param(each, marks=pytest.mark.long) for each in (HARMFUL, BROKE))]
+)
 @pytest.mark.parametrize("form", [(), ("--markdown",)])
 def test_a_report_is_no_longer_than_it_may_be(why: Ask, run_id: str, form: tuple[str, ...]) -> None:
     for most in (1_000, 3_000, 8_000):

@@ -148,6 +148,7 @@ def test_a_new_start_reads_what_the_last_process_left(
         interpreter.stop()
 
 
+@pytest.mark.long
 def test_more_traces_than_memory_is_meant_for_are_all_read(
     recordings: dict[str, Recording], warehouse: EmbeddedWarehouse, store: EmbeddedStore
 ) -> None:
@@ -286,6 +287,7 @@ def test_idle_and_lag_are_told_from_any_thread(interpreter: Interpreter) -> None
     assert answers == [(True, 0, 0.0)]
 
 
+@pytest.mark.long
 def test_a_turn_that_leaves_out_earlier_calls_has_them_from_the_run_before_whatever_came_first(
     store: EmbeddedStore, interpreter: Interpreter
 ) -> None:
