@@ -298,6 +298,7 @@ def test_a_collector_does_not_start_with_a_file_of_tokens_that_its_group_may_wri
     tmp_path: Path, tokens: Path
 ) -> None:
     tokens.chmod(0o660)
+    (tmp_path / "data").mkdir()
     with pytest.raises(AssertionError, match="can be written by others: its mode is 0660"):
         Served(tmp_path / "data", tmp_path / "stderr.txt", "--tokens", str(tokens))
     assert not (tmp_path / "data" / "warehouse").exists()

@@ -52,12 +52,13 @@ def test_a_run_that_does_not_meet_what_is_expected_is_not_taken(ask: Ask, folder
     assert not (folder / "golden").exists()
 
 
-def test_golden_runs_are_done_again(ask: Ask, folder: Path) -> None:
+def test_golden_runs_are_done_again(ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     write_agent(folder)
     write_golden(folder / "golden", golden("tools = get_weather"), suite("run-1"))
     said = ask("golden", "run", "--command", COMMAND)
     assert (said.code, said.lines) == (0, ["✓ weather", "1 of 1 golden run done again as on record"])
-    assert not (folder / "ran").exists()
+    assert not (folder / "ran").exists() and not (folder / "__pycache__").exists()
     write_agent(folder, "You are Orla.", "You are Nora.")
     said = ask("golden", "run", "weather", "--command", COMMAND)
     assert said.code == 1 and said.lines[0] == "✗ weather"

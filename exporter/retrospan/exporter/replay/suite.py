@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from subprocess import DEVNULL
@@ -31,8 +32,10 @@ def replay_run(
     """Replay one run of a bundle strictly with a command, in which the words {question} and {run_id} stand for those of the run."""
     alone = Bundle(made_by=bundle.made_by, rules=bundle.rules, runs=(run,))
     told = {**how, "mode": "strict", "until": None}
+    # Python would take what it compiled of one commit for the next, if a file has the same length and second.
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        ran = run_command(filled(command, run), alone, told, output=output)
+        ran = run_command(filled(command, run), alone, told, environ=environ, output=output)
     except PermanentError as error:
         return Verdict(run.run_id, "trouble", (str(error),))
     return _verdict(run, ran)
