@@ -1,6 +1,6 @@
 -- title: The points that a run can be resumed from
 -- params: run_id String
--- returns: one row each; at_ns in Unix nanoseconds
+-- returns: one row per checkpoint; at_ns in Unix nanoseconds
 SELECT
     checkpoint_id,
     parent_id,

@@ -1,6 +1,6 @@
 -- title: What a bundle says of a run
 -- params: run_id String
--- returns: one row; times are Unix nanoseconds
+-- returns: one row per run of this id, which is one; times are Unix nanoseconds
 SELECT
     run_id,
     service_name,

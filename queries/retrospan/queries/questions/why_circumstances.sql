@@ -1,6 +1,6 @@
 -- title: What runs of two populations ran with, as far as it differs, and which parts are on record at all
 -- params: baseline_from String, baseline_to String, baseline_version String, candidate_from String, candidate_to String, candidate_version String, agent String ('' = open, any), rows UInt32
--- returns: rows of the view circumstances: all that changed, and of prompts and definitions also the others
+-- returns: the columns of the view circumstances: all that changed, and of prompts and definitions also the others
 SELECT
     part,
     name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from difflib import get_close_matches
 
 from retrospan.ingest.cli.client.collector_client import Parameter, Row
 from retrospan.ingest.cli.client.empty import OPEN, no_runs_yet, since_text
@@ -20,7 +19,7 @@ from retrospan.ingest.cli.terminal.arguments import (
     number,
 )
 from retrospan.ingest.cli.terminal.table import Column, show_table
-from retrospan.ingest.cli.terminal.text import count, counted
+from retrospan.ingest.cli.terminal.text import count, counted, nearest
 
 RULES = (
     "exact_loop",
@@ -78,8 +77,8 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.rule and arguments.rule not in RULES:
-        near = get_close_matches(arguments.rule, RULES, 1, 0.4)
-        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(RULES)}."
+        near = nearest(arguments.rule, [*RULES])
+        hint = f"Did you mean {near}?" if near else f"There are: {', '.join(RULES)}."
         raise UsageError(f"{arguments.rule!r} is not a rule. {hint}", "findings")
     session = Session.open(arguments)
     asked: dict[str, Parameter] = {
