@@ -35,7 +35,7 @@ class Served:
     """Words before the command, for a process that starts it otherwise."""
 
     def __init__(self, data: Path, log: Path, *flags: str) -> None:
-        if not data.exists():
+        if not data.exists() and "--warehouse" not in flags:
             prepare(data / "warehouse")
         self.data = data
         self._log = log

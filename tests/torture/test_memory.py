@@ -74,7 +74,7 @@ def test_with_256_mb_it_does_not_start_and_says_why(tmp_path: Path) -> None:
     assert "may have 256 MiB of memory" in done.stderr and "needs 1536 MiB" in done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.requirement("R31", "R32")
 def test_a_flood_is_survived_with_the_least_memory_and_nothing_acknowledged_is_lost(
     tmp_path: Path,

@@ -57,7 +57,7 @@ def tell(port: str, fault: str) -> None:
         reply.read()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.requirement("R09")
 def test_ten_minutes_without_the_server_cost_no_exporter_anything(tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(SERVER.parents[1])}

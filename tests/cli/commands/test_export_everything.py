@@ -34,7 +34,7 @@ def export(played: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", ["protobuf", "json"])
+@pytest.mark.parametrize("form", ["protobuf", pytest.param("json", marks=pytest.mark.soak)])
 def test_what_every_recording_sent_comes_back(
     export: Ask, recordings: dict[str, Recording], tmp_path: Path, form: str
 ) -> None:
