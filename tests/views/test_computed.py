@@ -154,13 +154,15 @@ def test_a_readers_settings_and_limits_are_those_of_the_answer_alone(port: Port)
     assert status >= 400 and b"Limit for result exceeded" in body
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT * FROM run_diff(a = 'r', b = 'r') ORDER BY ALL",
+        pytest.param("SELECT * FROM run_diff(a = 'r', b = 'r') ORDER BY ALL", marks=pytest.mark.long),
         pytest.param("SELECT * FROM run_divergence(a = 'r', b = 'r')", marks=pytest.mark.soak),
-        "SELECT * FROM provenance(ref = 'run:r', depth = 5, direction = 'up') ORDER BY ALL",
+        pytest.param(
+            "SELECT * FROM provenance(ref = 'run:r', depth = 5, direction = 'up') ORDER BY ALL",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_would_hold_too_much_is_answered_by_the_view(

@@ -33,8 +33,10 @@ def export(played: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return asking(f"http://{played.sql}", monkeypatch, capsys)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("form", ["protobuf", pytest.param("json", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param("protobuf", marks=pytest.mark.long), pytest.param("json", marks=pytest.mark.soak)],
+)
 def test_what_every_recording_sent_comes_back(
     export: Ask, recordings: dict[str, Recording], tmp_path: Path, form: str
 ) -> None:
