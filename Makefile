@@ -24,7 +24,7 @@ QUICK := interpret rules otlp redaction log config schemas answer/test_guard.py 
 quick: $(BIN)/.ready  ## run the tests that need no engine: interpretation, log, OTLP, redaction, guard (a minute and a half on two cores)
 	@$(BIN)/pytest -q -n 2 -m "not long and not soak and not engine" $(addprefix tests/,$(QUICK))
 
-test: $(BIN)/.ready  ## run the tests (six minutes on two cores)
+test: $(BIN)/.ready  ## run the tests (a quarter of an hour on two cores)
 	@$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
 test-long: $(BIN)/.ready  ## also run the long tests (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
