@@ -27,6 +27,10 @@ from retrospan.schemas.migrate import Migrations, shipped
 RECORDINGS = ("langgraph-openinference/multiturn", "pydantic-ai/normal")
 #: The first migration that the release before did not have.
 NEWER = 100
+#: What the interpreter of this release writes and that one did not have: tables, and columns of tables.
+_TABLES = {130: "canon_loops", 132: "canon_habits", 180: "canon_costs", 200: "canon_findings"}
+_COLUMNS = {181: "canon_model_calls", 182: "canon_steps", 183: "canon_agents", 184: "canon_runs"}
+_ADDED = re.compile(r"ADD COLUMN IF NOT EXISTS (\w+)")
 _ANEW = re.compile(r"^CREATE OR REPLACE TABLE (\w+)", re.MULTILINE)
 
 
@@ -49,18 +53,18 @@ def fill(directory: Path) -> None:
                 break  # only the first recording
         store.command("SYSTEM STOP MERGES raw_spans")
         insert_records(store, bytes(data), f"scene {turn}")
-    # The interpreter of this release writes two tables more: they are taken away afterwards.
+    # They are taken away afterwards.
     for number, _, statement in shipped():
-        if number in (130, 132):
+        if number in {*_TABLES, *_COLUMNS}:
             store.command(statement)
     interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False)
     interpreter.start()
     interpreter.notice(1, sequence)
     assert interpreter.wait_idle(60)
     interpreter.stop()
-    found: dict[str, Any] = {
-        table: store.rows(f"SELECT * FROM {table} ORDER BY ALL") for table in (*anew(), "canon_habits")
-    }
+    for table, columns in added().items():
+        store.command(f"ALTER TABLE {table} {', '.join(f'DROP COLUMN {column}' for column in columns)}")
+    found = kept(store)
     found["loops"] = store.rows("SELECT count() FROM canon_loops")
     found["again"] = _traces(
         store, "SELECT trace_id FROM raw_spans GROUP BY trace_id, span_id HAVING count() > 1"
@@ -69,14 +73,43 @@ def fill(directory: Path) -> None:
         "SELECT trace_id, span_id, argMax(name, sequence), uniqExact(content_hash) FROM raw_spans "
         "GROUP BY trace_id, span_id ORDER BY ALL"
     )
-    store.command("DROP TABLE canon_loops SYNC")
-    store.command("DROP TABLE canon_habits SYNC")
+    for table in _TABLES.values():
+        store.command(f"DROP TABLE {table} SYNC")
     found["indexes"] = store.rows(
         "SELECT count() FROM system.data_skipping_indices WHERE table = 'raw_spans'"
     )
     print(json.dumps(found))
     store.close()
     warehouse.close()
+
+
+def added() -> dict[str, list[str]]:
+    """Return the columns that tables have gained, by table."""
+    return {
+        _COLUMNS[number]: _ADDED.findall(statement)
+        for number, _, statement in shipped()
+        if number in _COLUMNS
+    }
+
+
+def kept(store: EmbeddedStore) -> dict[str, Any]:
+    """Return the rows of what is laid out anew, without the columns that were added since."""
+    found: dict[str, Any] = {}
+    for table in (*anew(), "canon_habits"):
+        left_out = added().get(table, [])
+        columns = f"* EXCEPT ({', '.join(left_out)})" if left_out and _has(store, table, left_out[0]) else "*"
+        found[table] = store.rows(f"SELECT {columns} FROM {table} ORDER BY ALL")
+    return found
+
+
+def _has(store: EmbeddedStore, table: str, column: str) -> bool:
+    return bool(
+        store.rows(
+            "SELECT 1 FROM system.columns WHERE database = currentDatabase() AND table = {table:String} "
+            "AND name = {column:String}",
+            {"table": table, "column": column},
+        )
+    )
 
 
 def anew() -> list[str]:
@@ -89,9 +122,7 @@ def opened(directory: Path) -> None:
     store = warehouse.connect()
     applied = [migration.number for migration in Migrations(store).apply()]
     catalogue.install(store)
-    found: dict[str, Any] = {
-        table: store.rows(f"SELECT * FROM {table} ORDER BY ALL") for table in (*anew(), "canon_habits")
-    }
+    found = kept(store)
     found["applied"] = applied
     found["loops"] = store.rows("SELECT count() FROM canon_loops")
     found["again"] = _traces(store, "SELECT trace_id FROM raw_resent")
