@@ -48,6 +48,7 @@ LEAVES = {
     "port",
     "priority",
     "privacy",
+    "row_values",
     "server_address",
     "service",
     "setting_sources",

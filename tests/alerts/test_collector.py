@@ -110,6 +110,8 @@ def test_targets_are_told_once_of_a_run_and_a_restart_tells_nobody_again(
         served.until(lambda: alerted.metric("sent_total") == 2)
         assert json.loads(alerted.told.read_text())["alert"] == body["alert"]
         _commands(alerted)
+        served.run("rebuild")
+        assert '"sent"' in served.run("alerts", "list", "--json"), "what was told outlives the tables"
         requests = len(heard.requests)  # with those of tests
         for end in (served.stop, served.kill):
             end()

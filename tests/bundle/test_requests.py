@@ -199,7 +199,7 @@ def test_what_is_not_the_same() -> None:
         assert not same(with_argument(one), with_argument(other)), (one, other)
     assert not same([QUESTION], [QUESTION, QUESTION])
     assert not same([message("user", text_part("a"))], [message("assistant", text_part("a"))])
-    # The ids of calls are names: which response belongs to which call is no noise.
+    # The ids of calls are names: which response belongs to which call is not noise.
     two_calls = message("assistant", call_part("a", "f", 1), call_part("b", "f", 2))
     assert not same(
         [two_calls, message("tool", response_part("a", 1)), message("tool", response_part("b", 2))],
@@ -311,3 +311,12 @@ def test_the_nearest_call_is_told_with_the_place_in_a_long_text() -> None:
     told = found.difference.told()
     assert "yesterday" in told and "today" in told and len(told) < 300
     assert nearest([], asked) is None
+
+
+@pytest.mark.parametrize("depth", [201, 480, 900, 5_000])
+def test_what_nests_deeper_than_anything_meant_is_compared_as_text(depth: int) -> None:
+    one, other = ("[" * depth + f"{n}" + "]" * depth for n in (1, 2))
+    assert canonical_data(one) == one
+    assert first_difference_of_arguments("search", one, one) is None
+    found = first_difference_of_arguments("search", one, other)
+    assert found is not None and found.recorded == one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import socket
 import threading
@@ -13,7 +14,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from replay.conftest import Provider
+import requests
+from replay.conftest import Provider, said_by_chat
 from replay.recorded import (
     ANSWER,
     QUESTION,
@@ -28,6 +30,7 @@ from replay.recorded import (
 )
 
 from retrospan.exporter.replay import Edits, replay, tool
+from retrospan.exporter.replay.patches import patch
 from retrospan.schemas.bundle.container import write_bundle
 from retrospan.schemas.bundle.form import Bundle
 from retrospan.schemas.errors import ConfigError, NotFound, ReplayMiss, ReplayRefused
@@ -378,6 +381,74 @@ def test_a_shadow_lets_calls_out_and_says_what_differs(provider: Provider) -> No
     (difference,) = r.report.differences
     assert ANSWER in difference
     assert "said live" in difference
+
+
+def test_in_a_shadow_answers_are_held_against_those_to_the_same_request_also_side_by_side() -> None:
+    """The first to be asked is the last to be answered."""
+    others = threading.Event()
+
+    def slow(body: dict[str, Any]) -> dict[str, Any]:
+        question = body["messages"][-1]["content"]
+        if question == "0":
+            others.wait(30)
+        elif question == "3":
+            others.set()
+        return said_by_chat(f"answer {question}")
+
+    record = bundle(
+        *(model_call(n + 1, [text("user", str(n))], text("assistant", f"answer {n}")) for n in range(4))
+    )
+    provider = Provider(slow)
+    try:
+        with replay(record, mode="shadow") as r:
+            agents = [Agent(url=provider.url) for _ in range(4)]
+            threads = [threading.Thread(target=agent.run, args=(str(n),)) for n, agent in enumerate(agents)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        provider.close()
+    assert sorted(r.report.answered) == [1, 2, 3, 4]
+    assert (r.report.differences, r.report.not_compared) == ([], 0)
+
+
+def test_a_shadow_says_of_how_many_answers_it_knows_nothing(provider: Provider) -> None:
+    record = bundle(model_call(1, [text("user", QUESTION)], text("assistant", ANSWER)))
+    body = {
+        "model": "gpt-4o-mini",
+        "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}],
+    }
+    with replay(record, mode="shadow") as r:
+        assert requests.post(f"{provider.url}/chat/completions", json=body).json()["id"] == "live"
+    assert (r.report.differences, r.report.not_compared) == ([], 1)
+    assert "  answers not compared: 1" in r.report.lines()
+
+
+def test_a_request_that_is_nested_without_end_does_not_break_the_agent() -> None:
+    deep = "[" * 600 + "]" * 600
+    body = f'{{"model": "gpt-4o-mini", "messages": {deep}}}'
+    with replay(weather_bundle()) as r, pytest.raises(ReplayRefused):
+        httpx.post("http://model.invalid/v1/chat/completions", content=body)
+    assert r.report.refused
+
+
+def test_a_tool_of_a_class_that_came_where_another_was_never_runs() -> None:
+    """Python gives a new class the place in memory of one that is gone."""
+    places = set[int]()
+    for _ in range(200):
+
+        class Owner:
+            def act(self) -> str:
+                return "ran"
+
+        places.add(id(Owner))
+        assert patch(Owner, "act", lambda original, owner: "answered") is not None
+        assert patch(Owner, "act", lambda original, owner: "twice") is None
+        assert Owner().act() == "answered"
+        del Owner
+        gc.collect()
+    assert len(places) < 200, "no place was used again: this shows nothing"
 
 
 def test_secrets_are_taken_out_of_a_request_before_it_is_compared() -> None:

@@ -11,34 +11,10 @@ from typing import Any, Literal, cast
 
 from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Choice, Refusal
 from retrospan.schemas.bundle.form import CallError, ModelCall
+from retrospan.schemas.bundle.statuses import status_of
 
-#: The status by what clients call their errors, in lower case and without their module.
-_STATUSES = {
-    "badrequesterror": 400,
-    "invalidrequesterror": 400,
-    "contextwindowexceedederror": 400,
-    "validationexception": 400,
-    "authenticationerror": 401,
-    "permissiondeniederror": 403,
-    "accessdeniedexception": 403,
-    "notfounderror": 404,
-    "resourcenotfoundexception": 404,
-    "conflicterror": 409,
-    "unprocessableentityerror": 422,
-    "ratelimiterror": 429,
-    "throttlingexception": 429,
-    "internalservererror": 500,
-    "internalserverexception": 500,
-    "serviceunavailableerror": 503,
-    "serviceunavailableexception": 503,
-    "overloadederror": 529,
-}
 _TIMEOUT = re.compile(r"timeout|timed ?out", re.IGNORECASE)
 _CONNECTION = re.compile(r"connect|disconnected|remoteprotocol|reseterror", re.IGNORECASE)
-#: How messages tell the status: "Error code: 400 - {…}", "status code 429", "400 INVALID_ARGUMENT. {…}".
-_STATUS = re.compile(
-    r"(?i:error code|status(?: code)?|http(?: error)?)\W{0,3}([45]\d\d)\b|^([45]\d\d) [A-Z_]{4,}\b"
-)
 #: Longer bodies of errors are not looked for: a client prints no such.
 _LONGEST_BODY = 65536
 
@@ -126,7 +102,7 @@ def _usage(usage: Mapping[str, int]) -> dict[str, int]:
 
 def _failure(error: CallError) -> Refusal | Broken | Unknown:
     kind, message = error.type or "", error.message or ""
-    status = error.status_code or _status(kind, message)
+    status = error.status_code or status_of(kind, message)
     if status is not None:
         return Refusal(status, kind or "error", message, _body(message))
     if _TIMEOUT.search(kind) or _TIMEOUT.search(message):
@@ -136,15 +112,6 @@ def _failure(error: CallError) -> Refusal | Broken | Unknown:
     return Unknown(
         f"it failed with {kind or 'an error'} ({message[:200] or 'no message'}), and nothing says with which HTTP status"
     )
-
-
-def _status(kind: str, message: str) -> int | None:
-    if kind.isdigit() and 400 <= int(kind) <= 599:
-        return int(kind)
-    told = _STATUS.search(message)
-    if told:
-        return int(told[1] or told[2])
-    return _STATUSES.get(kind.rpartition(".")[2].lower())
 
 
 def _body(message: str) -> JSON | None:

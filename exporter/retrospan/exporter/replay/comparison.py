@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import cast
 
-from retrospan.exporter.replay.wire.form import JSON
-from retrospan.exporter.replay.wire.forms import FORMS
+from retrospan.exporter.replay.wire.form import JSON, Form
 from retrospan.schemas.bundle.canonical import canonical_request
 from retrospan.schemas.bundle.difference import first_difference
 from retrospan.schemas.bundle.form import ModelCall
 
-#: Where an answer stands in each form, as a message that a request may hold.
-_NAMES = {form.name: form for form in FORMS}
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two answers beside each other: the first field that differs, None if none does."""
+
+    difference: str | None
 
 
-def difference_of_answers(form: str, call: ModelCall, body: bytes) -> str | None:
-    """Return the first field in which an answer differs from the recorded one; None if none does, or it is streamed."""
+def compared(form: Form, call: ModelCall, body: bytes) -> Compared | None:
+    """Compare an answer with the recorded one; None if that cannot be told, as of a stream or of an answer that is not on record."""
     try:
         found = json.loads(body)
-    except ValueError:
+        if not isinstance(found, dict) or not call.answer:
+            return None
+        now = form.read("", form.as_request(cast(JSON, found)))
+    except (ValueError, RecursionError, KeyError, TypeError):
         return None
-    if not isinstance(found, dict) or not call.answer:
-        return None
-    said = _said(form, cast(JSON, found))
-    if said is None:
-        return None
-    now = _NAMES[form].read("", said)
-    recorded = canonical_request(messages=call.answer)
-    difference = first_difference(recorded, canonical_request(messages=now.messages))
-    return None if difference is None else difference.told().replace("asked", "today", 1)
-
-
-def _said(form: str, answer: JSON) -> JSON | None:
-    """Return a request that holds nothing but the answer."""
-    try:
-        if form == "openai chat":
-            return {"messages": [choice["message"] for choice in answer["choices"]]}
-        if form == "openai responses":
-            return {"input": answer["output"]}
-        if form == "anthropic messages":
-            return {"messages": [{"role": "assistant", "content": answer["content"]}]}
-        if form == "gemini":
-            return {"contents": [candidate["content"] for candidate in answer["candidates"]]}
-        return {"messages": [answer["output"]["message"]]}
-    except (KeyError, TypeError):
-        return None
+    difference = first_difference(
+        canonical_request(messages=call.answer), canonical_request(messages=now.messages)
+    )
+    return Compared(None if difference is None else difference.told().replace("asked", "today", 1))

@@ -8,40 +8,39 @@ from typing import Any
 
 #: Takes the original function, then its arguments.
 Around = Callable[..., Any]
-_DONE: set[tuple[int, str]] = set()
+#: On the functions that are there already: classes come and go, and the next one may have the id of one that is gone.
+_MARK = "__retrospan_replay__"
 
 
 def patch(owner: Any, name: str, around: Around) -> Any:
     """Put a function around `owner.name`, once; return the new one, None where it was there already.
 
     Raises:
-        AttributeError: there is no such function, in this version.
+        AttributeError: this version has no such function.
     """
-    key = (id(owner), name)
-    if key in _DONE:
-        return None
     original = getattr(owner, name)
+    if hasattr(original, _MARK):
+        return None
 
     @functools.wraps(original)
     def call(*args: Any, **named: Any) -> Any:
         return around(original, *args, **named)
 
+    setattr(call, _MARK, True)
     setattr(owner, name, call)
-    _DONE.add(key)
     return call
 
 
 def patch_async(owner: Any, name: str, around: Around) -> Any:
     """Do the same with a coroutine function, which stays one for whoever asks."""
-    key = (id(owner), name)
-    if key in _DONE:
-        return None
     original = getattr(owner, name)
+    if hasattr(original, _MARK):
+        return None
 
     @functools.wraps(original)
     async def call(*args: Any, **named: Any) -> Any:
         return await around(original, *args, **named)
 
+    setattr(call, _MARK, True)
     setattr(owner, name, call)
-    _DONE.add(key)
     return call

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from retrospan.exporter.replay.answers import Broken, Unknown, answer_of_text, outcome_of
 from retrospan.exporter.replay.callers import caller
-from retrospan.exporter.replay.comparison import difference_of_answers
+from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
 from retrospan.exporter.replay.exchange import Exchange, TransportFailed
 from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told
@@ -52,6 +52,8 @@ class Live:
     """The call is to be made: `body` is what to send instead of the request's own, None for that."""
 
     body: bytes | None = None
+    recorded: ModelCall | None = None
+    """In the mode shadow, the call that its answer is compared with."""
 
 
 class Replaying:
@@ -148,7 +150,7 @@ class Replaying:
             )
             return self._missed(form)
         with self._lock:
-            if call.n not in self.report.answered[-1:] or call.error is None:
+            if call.n not in self.report.answered:
                 self.report.answered.append(call.n)
         if isinstance(outcome, Broken):
             raise TransportFailed(outcome.kind, outcome.message)
@@ -193,19 +195,21 @@ class Replaying:
             self.report.live.append(request.model or request.form)
             if place is None:
                 self.report.differences.append(self._models.explain(canonical).text)
-            else:
-                self.report.answered.append(self._models.calls[place].n)
-        return Live()
+                return Live()
+            call = self._models.calls[place]
+            self.report.answered.append(call.n)
+            self.report.not_compared += 1
+        return Live(recorded=call)
 
-    def compare(self, asked: Exchange, body: bytes) -> None:
+    def compare(self, asked: Exchange, found: Live, body: bytes) -> None:
         """Note how an answer of today differs from the recorded one, in the mode shadow."""
-        if self.conditions.mode != "shadow" or not self.report.answered:
-            return
         form = form_of(asked.host, asked.path)
-        call = next((call for call in self._models.calls if call.n == self.report.answered[-1]), None)
-        if form is not None and call is not None and (found := difference_of_answers(form.name, call, body)):
-            with self._lock:
-                self.report.differences.append(f"{told(call)}: {found}")
+        if form is None or found.recorded is None or (sides := compared(form, found.recorded, body)) is None:
+            return
+        with self._lock:
+            self.report.not_compared -= 1
+            if sides.difference is not None:
+                self.report.differences.append(f"{told(found.recorded)}: {sides.difference}")
 
     def _missed(self, form: Form) -> Reply:
         assert self._miss is not None

@@ -35,6 +35,8 @@ class Report:
     """Calls that went out, in the order in which they did."""
     differences: list[str] = field(default_factory=list[str])
     """In the mode shadow: where an answer of today differs from the recorded one, or a request has no counterpart."""
+    not_compared: int = 0
+    """In the mode shadow: recorded calls that were asked, and whose answer of today was not held against the recorded one."""
     refused: list[Refused] = field(default_factory=list[Refused])
     kept_back: int = 0
     """Requests with telemetry that were not sent."""
@@ -84,6 +86,8 @@ class Report:
         if self.live:
             found.append(f"  live: {counted(len(self.live), 'call')}")
         found += [f"  differs: {difference}" for difference in self.differences]
+        if self.not_compared:
+            found.append(f"  answers not compared: {self.not_compared}")
         if self.unseen:
             found.append(f"  not at the boundary of tools: {', '.join(sorted(self.unseen))}")
         found += [f"  refused: {refused.what}, wanted by {refused.caller}" for refused in self.refused]
@@ -109,6 +113,7 @@ class Report:
             "tools_not_at_the_boundary": sorted(self.unseen),
             "live": list(self.live),
             "differences": list(self.differences),
+            "answers_not_compared": self.not_compared,
             "refused": [{"what": each.what, "caller": each.caller} for each in self.refused],
             "telemetry_kept_back": self.kept_back,
             "miss": self.missed or None,

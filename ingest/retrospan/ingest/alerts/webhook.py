@@ -26,7 +26,7 @@ from retrospan.schemas.errors import ConfigError
 
 LEAST_SECRET_BYTES = 16
 _MOST_SECRET_BYTES = 4096
-#: Headers of an answer; beyond that it is no answer.
+#: Headers of an answer; beyond that it is not an answer.
 _HEAD_BYTES = 16 * 1024
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})(?: [^\r\n]*)?\r?\n")
 #: Statuses after which the same may go better the next time; of the others only 5xx.

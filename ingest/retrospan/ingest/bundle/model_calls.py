@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from retrospan.ingest.bundle.rows import BundleRows, Row, Switch, ended_at, json_of, text_of, texts_of, whole
+from retrospan.ingest.bundle.rows import BundleRows, Row, Switch, ended_at, json_of
+from retrospan.ingest.row_values import text_of, texts_of, whole
 from retrospan.schemas.bundle.form import CallError, Json, Message, ModelCall
+from retrospan.schemas.bundle.statuses import status_in, status_of
 
 #: Columns of the view by what a bundle calls them.
 _USAGE = {
@@ -18,21 +19,6 @@ _USAGE = {
     "reasoning_tokens": "reasoning_tokens",
 }
 _STREAM = ("request_stream", "is_streaming", "llm_is_streaming")
-#: A status code in the words of an error, as the clients of providers write it.
-_CODE = re.compile(r"\b(?:error code|status code|status_code|http|status)\W{0,4}([45]\d\d)\b", re.IGNORECASE)
-#: The status that clients of providers raise a class of error for.
-_CODES = {
-    "BadRequestError": 400,
-    "AuthenticationError": 401,
-    "PermissionDeniedError": 403,
-    "NotFoundError": 404,
-    "ConflictError": 409,
-    "UnprocessableEntityError": 422,
-    "RateLimitError": 429,
-    "InternalServerError": 500,
-    "ServiceUnavailableError": 503,
-    "OverloadedError": 529,
-}
 
 
 def model_calls_of(rows: BundleRows, switch: Switch, numbers: Mapping[int | None, int]) -> list[ModelCall]:
@@ -84,7 +70,7 @@ def _call(
         tools=tuple(cast("list[Json]", tools)) if isinstance(tools, list) else None,
         answer=answer,
         response_id=None if span is None else text_of(span, "response_id") or None,
-        finish_reasons=texts_of(row, "finish_reasons"),
+        finish_reasons=tuple(texts_of(row, "finish_reasons")),
         usage={name: tokens for column, name in _USAGE.items() if (tokens := whole(row, column)) is not None},
         streamed=_streamed(row, span, parameters),
         error=error,
@@ -131,18 +117,11 @@ def error_of(row: Row) -> CallError | None:
     kind, message = text_of(row, "error_type"), text_of(row, "error_message")
     if row["status"] != "error" and kind is None:
         return None
-    code = _CODE.search(message or "")
-    if code is not None:
-        return CallError(type=kind, message=message, status_code=int(code[1]))
-    named = (kind or "").rpartition(".")[2]
-    if named.isascii() and named.isdigit() and 400 <= int(named) < 600:
-        return CallError(type=kind, message=message, status_code=int(named))
-    return CallError(type=kind, message=message, status_code=_CODES.get(named))
+    return CallError(type=kind, message=message, status_code=status_of(kind, message))
 
 
 def _sent_code(span: Row) -> int | None:
-    sent = str(span["status_code"] or span["older_status_code"])
-    return int(sent) if sent.isascii() and sent.isdigit() and 400 <= int(sent) < 600 else None
+    return status_in(str(span["status_code"] or span["older_status_code"]))
 
 
 def _reason(

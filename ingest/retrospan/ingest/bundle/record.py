@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from retrospan.ingest.bundle.model_calls import model_calls_of
-from retrospan.ingest.bundle.rows import BundleRows, Row, Switch, json_of, text_of, texts_of, whole
+from retrospan.ingest.bundle.rows import BundleRows, Row, Switch, json_of
 from retrospan.ingest.bundle.tool_calls import tool_calls_of
+from retrospan.ingest.row_values import text_of, texts_of, whole
 from retrospan.schemas.bundle.canonical import with_keys
 from retrospan.schemas.bundle.form import CheckpointAt, ModelCall, RunRecord, StateAt, ToolCall
 
@@ -32,7 +33,7 @@ def record_of(rows: BundleRows, switch: Switch) -> RunRecord:
         patch=json_of(run, "patch"),
         question=text_of(run, "input"),
         answer=text_of(run, "output"),
-        dialects=texts_of(run, "dialects"),
+        dialects=tuple(texts_of(run, "dialects")),
         calls=with_keys(_in_order(rows, switch)),
         states=tuple(_state(row) for row in rows.states if row["state_before"] or row["state_after"]),
         checkpoints=tuple(_checkpoint(row) for row in rows.checkpoints),

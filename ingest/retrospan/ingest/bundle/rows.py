@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from retrospan.ingest.row_values import whole
+
 #: A row by column name.
 Row = Mapping[str, object]
 #: How to record what a run lacks: of messages, results or tools.
@@ -23,24 +25,6 @@ class BundleRows:
     states: Sequence[Row] = ()
     checkpoints: Sequence[Row] = ()
     problems: Sequence[Row] = field(default_factory=tuple[Row, ...])
-
-
-def text_of(row: Row, name: str) -> str | None:
-    """Return a text, None if it is unknown."""
-    value = row[name]
-    return None if value is None else str(value)
-
-
-def whole(row: Row, name: str) -> int | None:
-    """Return a whole number, None if it is unknown."""
-    value = row[name]
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def texts_of(row: Row, name: str) -> tuple[str, ...]:
-    """Return a list of texts."""
-    value = row[name]
-    return tuple(str(each) for each in value) if isinstance(value, list) else ()
 
 
 def json_of(row: Row, name: str) -> object:

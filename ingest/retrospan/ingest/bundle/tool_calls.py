@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import cast, get_args
 
 from retrospan.ingest.bundle.model_calls import error_of
-from retrospan.ingest.bundle.rows import BundleRows, Row, Switch, ended_at, json_of, text_of, whole
+from retrospan.ingest.bundle.rows import BundleRows, Row, Switch, ended_at, json_of
+from retrospan.ingest.row_values import text_of, whole
 from retrospan.schemas.bundle.form import CallError, Effect, Json, ToolCall
 
 #: Whether a call of that status was executed; None: it may have been.

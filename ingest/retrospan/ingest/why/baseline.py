@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.why.columns import counted, kin, text_of, whole
+from retrospan.ingest.row_values import text_of, whole
+from retrospan.ingest.why.columns import counted, kin
 from retrospan.ingest.why.rows import Baseline, RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value
 

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
+from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.sentence import Quote, Row
-
-
-def text_of(row: Row, name: str) -> str | None:
-    value = row[name]
-    return None if value is None else str(value)
-
-
-def whole(row: Row, name: str) -> int | None:
-    value = row[name]
-    return int(value) if isinstance(value, int) else None
 
 
 def quote_of(row: Row, name: str, length: str | None = None) -> Quote | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.baseline import how_chosen
-from retrospan.ingest.why.columns import text_of, whole
 from retrospan.ingest.why.rows import Baseline, RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.why.columns import text_of, whole
+from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.problems import Problem
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Sentence, Value

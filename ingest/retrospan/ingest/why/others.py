@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from retrospan.ingest.row_values import text_of
 from retrospan.ingest.why.baseline import AFTER, BEFORE
-from retrospan.ingest.why.columns import counted, kin, text_of
+from retrospan.ingest.why.columns import counted, kin
 from retrospan.ingest.why.problems import Problem
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value

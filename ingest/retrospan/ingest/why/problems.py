@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from retrospan.ingest.why.columns import quote_of, text_of, whole
+from retrospan.ingest.row_values import text_of, whole
+from retrospan.ingest.why.columns import quote_of
 from retrospan.ingest.why.comparison import parting
 from retrospan.ingest.why.ending import ending
 from retrospan.ingest.why.repeats import loops, repeats

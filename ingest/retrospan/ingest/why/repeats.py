@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retrospan.ingest.empty_result import is_empty
-from retrospan.ingest.why.columns import quote_of, steps_text, text_of, whole
+from retrospan.ingest.row_values import text_of, whole
+from retrospan.ingest.why.columns import quote_of, steps_text
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
+from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.cause import cause
-from retrospan.ingest.why.columns import counted, quote_of, text_of, whole
+from retrospan.ingest.why.columns import counted, quote_of
 from retrospan.ingest.why.comparison import comparison
 from retrospan.ingest.why.culprit import culprit_of, origin
 from retrospan.ingest.why.others import others

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retrospan.ingest.why.columns import counted, quote_of, text_of, whole
+from retrospan.ingest.row_values import text_of, whole
+from retrospan.ingest.why.columns import counted, quote_of
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 

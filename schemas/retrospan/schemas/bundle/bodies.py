@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from retrospan.schemas.bundle.form import Json
+from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, nests_deeper
 from retrospan.schemas.errors import BundleDamaged
 
 
@@ -87,7 +88,10 @@ def member_of(name: str) -> str:
 def parse(data: bytes, member: str) -> Json:
     """Return the JSON value of a member, or of one of its lines. Raises BundleDamaged."""
     try:
-        return json.loads(data.decode("utf-8"))
+        value: Json = json.loads(data.decode("utf-8"))
+        if nests_deeper(value, MAX_REQUEST_DEPTH):
+            raise RecursionError
+        return value
     except RecursionError as error:
         raise BundleDamaged(f"{member} is nested too deeply to be read.", member=member) from error
     except ValueError as error:

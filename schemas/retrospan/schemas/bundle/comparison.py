@@ -33,7 +33,7 @@ class Comparison:
 
 
 def compare(recorded: RunRecord, other: RunRecord) -> Comparison:
-    """Return where a run does something else than a recorded one. Ids, times and tokens are no difference.
+    """Return where a run does something else than a recorded one. Ids, times and tokens make no difference.
 
     Only the calls that were executed count; they are compared in the order of their steps.
     """

@@ -62,6 +62,10 @@ _ROLES = {
     "tool-call": "assistant",
     "tool-response": "tool",
 }
+#: Values that are nested deeper cannot be meant as arguments or results: text that holds them stays text.
+MAX_DEPTH = 200
+#: The same with the lists and objects that a request has around them.
+MAX_REQUEST_DEPTH = MAX_DEPTH + 50
 #: Larger whole numbers are not exact as floats.
 _EXACT = 1 << 53
 
@@ -80,7 +84,7 @@ def canonical_value(value: Json) -> Json:
 def canonical_data(value: Json) -> Json:
     """Return arguments or a result as the value that they are, whether they were sent as text or not.
 
-    Text is read until it is no JSON any more: one side may have written once as text what the other wrote twice. Nothing is null,
+    Text is read until it is not JSON any more: one side may have written once as text what the other wrote twice. Nothing is null,
     whether it is an empty text, list or object.
     """
     while True:
@@ -111,9 +115,25 @@ def _read(text: str) -> Json:
     """Return the JSON value of a text; a text that is not JSON without its white space at the ends."""
     text = text.strip()
     try:
-        return json.loads(text, parse_constant=_refuse)
+        value: Json = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return text
+    return text if nests_deeper(value, MAX_DEPTH) else value
+
+
+def nests_deeper(value: Json, depth: int) -> bool:
+    """Tell whether lists and objects lie in each other more often than that."""
+    level: list[Json] = [value]
+    for _ in range(depth):
+        level = [
+            each
+            for container in level
+            if isinstance(container, list | tuple | Mapping)
+            for each in (container.values() if isinstance(container, Mapping) else container)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, list | tuple | Mapping) for each in level)
 
 
 def _refuse(constant: str) -> Json:

@@ -59,8 +59,8 @@ def _handle(httpx: Any, original: Any, transport: Any, request: Any) -> Any:
     if not isinstance(found, Reply):
         admit(exchange.host)
         response = original(transport, _with_body(httpx, request, found.body))
-        if replaying.conditions.mode == "shadow" and "json" in response.headers.get("content-type", ""):
-            replaying.compare(exchange, response.read())
+        if found.recorded is not None and "json" in response.headers.get("content-type", ""):
+            replaying.compare(exchange, found, response.read())
         return response
     content: Any = _pieces(found) if len(found.chunks) > 1 else found.body
     return httpx.Response(found.status, headers=_headers(found), content=content, request=request)
@@ -78,8 +78,8 @@ async def _handle_async(httpx: Any, original: Any, transport: Any, request: Any)
     if not isinstance(found, Reply):
         admit(exchange.host)
         response = await original(transport, _with_body(httpx, request, found.body))
-        if replaying.conditions.mode == "shadow" and "json" in response.headers.get("content-type", ""):
-            replaying.compare(exchange, await response.aread())
+        if found.recorded is not None and "json" in response.headers.get("content-type", ""):
+            replaying.compare(exchange, found, await response.aread())
         return response
     content: Any = _pieces_async(found) if len(found.chunks) > 1 else found.body
     return httpx.Response(found.status, headers=_headers(found), content=content, request=request)

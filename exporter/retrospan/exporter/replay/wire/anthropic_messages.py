@@ -191,4 +191,12 @@ def _refuse(refusal: Refusal) -> JSON:
     return {"type": "error", "error": {"type": kind, "message": refusal.message}}
 
 
-FORM = Form("anthropic messages", _is_spoken_at, _read, _whole, _stream, _refuse)
+def _as_request(answer: JSON) -> JSON:
+    return {"messages": [{"role": "assistant", "content": answer["content"]}]}
+
+
+def _instruct(body: JSON, prompt: str) -> None:
+    body["system"] = prompt
+
+
+FORM = Form("anthropic messages", _is_spoken_at, _read, _whole, _stream, _refuse, _as_request, _instruct)

@@ -188,6 +188,14 @@ def _refuse(refusal: Refusal) -> JSON:
     return {"message": refusal.message, "__type": refusal.type.rpartition(".")[2], **(refusal.body or {})}
 
 
+def _as_request(answer: JSON) -> JSON:
+    return {"messages": [answer["output"]["message"]]}
+
+
+def _instruct(body: JSON, prompt: str) -> None:
+    body["system"] = [{"text": prompt}]
+
+
 FORM = Form(
     "bedrock converse",
     _is_spoken_at,
@@ -195,5 +203,7 @@ FORM = Form(
     _whole,
     _stream,
     _refuse,
+    _as_request,
+    _instruct,
     stream_type="application/vnd.amazon.eventstream",
 )

@@ -89,6 +89,10 @@ class Form:
     whole: Callable[[Answer, Asked], JSON]
     stream: Callable[[Answer, Asked], Iterator[bytes]]
     refuse: Callable[[Refusal], JSON]
+    as_request: Callable[[JSON], JSON]
+    """Takes an answer; returns a request that holds nothing else. Raises KeyError or TypeError for what is not an answer."""
+    instruct: Callable[[JSON, str], None]
+    """Puts other instructions into the body of a request."""
     stream_type: str = "text/event-stream; charset=utf-8"
 
 
@@ -159,6 +163,18 @@ def text_of(parts: Iterable[JSON]) -> str | None:
 def dicts(value: object) -> list[JSON]:
     """Return the objects of a list, nothing for what is not one."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def without_head(messages: list[Any]) -> list[Any]:
+    """Return messages without those at the head that instruct."""
+    at = 0
+    while (
+        at < len(messages)
+        and isinstance(messages[at], dict)
+        and messages[at].get("role") in ("system", "developer")
+    ):
+        at += 1
+    return messages[at:]
 
 
 def split(text: str, size: int = 48) -> Iterator[str]:

@@ -13,6 +13,7 @@ from retrospan.exporter.replay.wire import (
     openai_responses,
 )
 from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Form, Refusal, Reply, dumped
+from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, nests_deeper
 
 #: In the order in which they are tried.
 FORMS = (
@@ -33,12 +34,14 @@ def form_of(host: str, path: str) -> Form | None:
 
 
 def read_request(form: Form, path: str, body: bytes) -> Asked | None:
-    """Return what a request asks for; None for a body that is not a JSON object."""
+    """Return what a request asks for; None for a body that is not a JSON object, or nested deeper than any is meant."""
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return form.read(path, cast(JSON, found)) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or nests_deeper(cast(JSON, found), MAX_REQUEST_DEPTH):
+        return None
+    return form.read(path, cast(JSON, found))
 
 
 def reply_of(form: Form, answer: Answer, asked: Asked) -> Reply:

@@ -186,4 +186,13 @@ def _refuse(refusal: Refusal) -> JSON:
     return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
 
 
-FORM = Form("gemini", _is_spoken_at, _read, _whole, _stream, _refuse)
+def _as_request(answer: JSON) -> JSON:
+    return {"contents": [candidate["content"] for candidate in answer["candidates"]]}
+
+
+def _instruct(body: JSON, prompt: str) -> None:
+    body.pop("system_instruction", None)
+    body["systemInstruction"] = {"parts": [{"text": prompt}]}
+
+
+FORM = Form("gemini", _is_spoken_at, _read, _whole, _stream, _refuse, _as_request, _instruct)

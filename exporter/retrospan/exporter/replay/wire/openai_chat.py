@@ -23,6 +23,7 @@ from retrospan.exporter.replay.wire.form import (
     split,
     text_of,
     text_part,
+    without_head,
 )
 
 _PARAMETERS = {
@@ -221,4 +222,12 @@ def refuse(refusal: Refusal) -> JSON:
     return {"error": {"message": refusal.message, "type": refusal.type, "param": None, "code": None}}
 
 
-FORM = Form("openai chat", _is_spoken_at, _read, _whole, _stream, refuse)
+def _as_request(answer: JSON) -> JSON:
+    return {"messages": [choice["message"] for choice in answer["choices"]]}
+
+
+def _instruct(body: JSON, prompt: str) -> None:
+    body["messages"] = [{"role": "system", "content": prompt}, *without_head(dicts(body.get("messages")))]
+
+
+FORM = Form("openai chat", _is_spoken_at, _read, _whole, _stream, refuse, _as_request, _instruct)

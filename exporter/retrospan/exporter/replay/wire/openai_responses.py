@@ -18,6 +18,7 @@ from retrospan.exporter.replay.wire.form import (
     result_part,
     split,
     text_part,
+    without_head,
 )
 from retrospan.exporter.replay.wire.openai_chat import contents, refuse
 
@@ -232,4 +233,14 @@ def _stream(answer: Answer, asked: Asked) -> Iterator[bytes]:
     yield event(f"response.{whole['status']}", response=whole)
 
 
-FORM = Form("openai responses", _is_spoken_at, _read, _whole, _stream, refuse)
+def _as_request(answer: JSON) -> JSON:
+    return {"input": answer["output"]}
+
+
+def _instruct(body: JSON, prompt: str) -> None:
+    body["instructions"] = prompt
+    if isinstance(body.get("input"), list):
+        body["input"] = without_head(body["input"])
+
+
+FORM = Form("openai responses", _is_spoken_at, _read, _whole, _stream, refuse, _as_request, _instruct)

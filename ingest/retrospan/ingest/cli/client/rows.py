@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.terminal.moments import Moment
+from retrospan.ingest.row_values import text_of, texts_of, whole
 
-
-def text_of(row: Row, name: str) -> str | None:
-    value = row[name]
-    return None if value is None else str(value)
-
-
-def whole(row: Row, name: str) -> int | None:
-    value = row[name]
-    return value if isinstance(value, int) else None
+__all__ = ["moment_of", "number_of", "text_of", "texts_of", "whole"]
 
 
 def number_of(row: Row, name: str) -> float | None:
@@ -24,8 +17,3 @@ def number_of(row: Row, name: str) -> float | None:
 def moment_of(row: Row, name: str) -> Moment | None:
     value = row[name]
     return value if isinstance(value, Moment) else None
-
-
-def texts_of(row: Row, name: str) -> list[str]:
-    value = row[name]
-    return [str(element) for element in value] if isinstance(value, list) else []

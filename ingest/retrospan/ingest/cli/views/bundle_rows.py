@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import cast, get_args
 
 from retrospan.ingest.bundle.record import record_of
-from retrospan.ingest.bundle.rows import BundleRows, Switch, texts_of, whole
+from retrospan.ingest.bundle.rows import BundleRows, Switch
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.session import Asked, Session
+from retrospan.ingest.row_values import texts_of, whole
 from retrospan.schemas.bundle.form import RunRecord
 from retrospan.schemas.errors import NotFound
 
@@ -70,7 +71,7 @@ def _not_there(run_id: str) -> NotFound:
     return NotFound(f"run {run_id} is not there: it was deleted or is being interpreted again. Try again.")
 
 
-def _switch(dialects: tuple[str, ...]) -> Switch:
+def _switch(dialects: Sequence[str]) -> Switch:
     """Return what says how a layer is recorded by the instrumentation of a run."""
 
     @lru_cache

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from retrospan.ingest.cli.client.collector_client import Parameter
 from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.moments import Moment
+from retrospan.ingest.row_values import whole
 from retrospan.ingest.why.baseline import AFTER, BEFORE, choose
-from retrospan.ingest.why.columns import whole
 from retrospan.ingest.why.culprit import culprit_of
 from retrospan.ingest.why.problems import notes_of, problems_of
 from retrospan.ingest.why.prompt import longest

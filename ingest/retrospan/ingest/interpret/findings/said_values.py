@@ -96,7 +96,7 @@ def date_of(match: re.Match[str]) -> date | None:
 
 
 def fields_of(result: str | None) -> Iterator[tuple[str, object, dict[str, object]]]:
-    """Yield the fields of a JSON result: name, value that is no container, and the object that holds it."""
+    """Yield the fields of a JSON result: name, value that is not a container, and the object that holds it."""
     stack: list[object] = [read_value(result)]
     while stack:
         item = stack.pop()

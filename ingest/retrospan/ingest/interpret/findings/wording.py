@@ -82,7 +82,7 @@ class Wording:
     words: Words  # lower case, without fillers
     names: frozenset[str]  # lower case
     marked: frozenset[str]  # the parts of ids, addresses and paths: `zeta-9` is zeta and 9
-    numbers: frozenset[str]  # values that are no texts
+    numbers: frozenset[str]  # values that are not texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _is_one_question(wordings: Sequence[Words]) -> bool:
 
 
 def _are_strangers(wordings: Sequence[Words]) -> bool:
-    """Return whether the calls are questions of several words that are no list."""
+    """Return whether the calls are questions of several words, and not a list."""
     several = all(len(words) > 1 for words in wordings)
     return several and not any(is_substituted(one, other) for one, other in pairwise(wordings))
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+from retrospan.ingest.row_values import texts_of
 from retrospan.ingest.why.columns import counted, quote_of
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
-from retrospan.ingest.why.sides.circumstance import (
-    INPUTS,
-    SETUPS,
-    VERSIONS,
-    Change,
-    number_of,
-    place_of,
-    texts_of,
-)
+from retrospan.ingest.why.sides.circumstance import INPUTS, SETUPS, VERSIONS, Change, number_of, place_of
 from retrospan.ingest.why.sides.metrics import METRICS
 from retrospan.ingest.why.sides.rows import Place, SideRows, clock
 

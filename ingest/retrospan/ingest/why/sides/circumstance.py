@@ -136,8 +136,3 @@ def runs_of(row: Row) -> int:
 def number_of(row: Row, name: str) -> int:
     value = row[name]
     return value if isinstance(value, int) else 0
-
-
-def texts_of(row: Row, name: str) -> list[str]:
-    value = row[name]
-    return [str(each) for each in value] if isinstance(value, list) else []

@@ -25,7 +25,7 @@ class Line:
 
 
 def text_of_instructions(value: str | None) -> str | None:
-    """Return the text of instructions, a JSON array of parts; what is no text stands there as JSON."""
+    """Return the text of instructions, a JSON array of parts; what is not text stands there as JSON."""
     parts = _read(value)
     if not isinstance(parts, list):
         return value
@@ -72,7 +72,7 @@ def common_lines(before: Sequence[str], now: Sequence[str]) -> list[Line]:
 
 
 def differing_tools(before: str, now: str) -> list[Line]:
-    """Return the definitions of tools that are gone, new or written otherwise, each as JSON; the order is no difference."""
+    """Return the definitions of tools that are gone, new or written otherwise, each as JSON; the order makes no difference."""
     a, b = _by_name(_read(before)), _by_name(_read(now))
     if a is None or b is None:
         return differing_lines(before, now)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from retrospan.ingest.row_values import texts_of
 from retrospan.ingest.why.columns import counted
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence, Value
-from retrospan.ingest.why.sides.circumstance import number_of, texts_of
+from retrospan.ingest.why.sides.circumstance import number_of
 from retrospan.ingest.why.sides.moment import Moment, moment_of
 from retrospan.ingest.why.sides.rows import FEWEST, SideRows
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
+from retrospan.ingest.row_values import texts_of
 from retrospan.ingest.why.columns import counted
 from retrospan.ingest.why.sentence import Basis, Chapter, Quote, Report, Sentence
 from retrospan.ingest.why.sides.changed import at_that_time, changed, inputs
-from retrospan.ingest.why.sides.circumstance import Change, changes, texts_of
+from retrospan.ingest.why.sides.circumstance import Change, changes
 from retrospan.ingest.why.sides.metrics import moments, otherwise, verdict, worse
 from retrospan.ingest.why.sides.rows import LOOKED_AT, SideRows, clock
 from retrospan.ingest.why.sides.texts import in_common, line_by_line

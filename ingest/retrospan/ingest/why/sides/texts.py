@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.why.columns import counted, text_of
+from retrospan.ingest.row_values import text_of
+from retrospan.ingest.why.columns import counted
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
-from retrospan.ingest.why.sides.circumstance import (
-    Change,
-    number_of,
-    place_of,
-    varying,
-)
+from retrospan.ingest.why.sides.circumstance import Change, number_of, place_of, varying
 from retrospan.ingest.why.sides.lines import (
     Line,
     common_lines,
