@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from attacks.every_command import words_of
 from fix_collector import Served
 from fix_recordings import Recording
 from keeping import DAY, agent_run, trace_of
@@ -28,7 +29,6 @@ from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 COMMAND = (sys.executable, "-m", "retrospan.ingest.cli.main")
 RECORDINGS = ("langgraph-openinference/loop", "langgraph-openinference/diverge_a", "openai-agents/normal")
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-ALL_OLD_GOES = '[keep]\nok = "1h"\n\n[archive]\nkeep = "1h"\n'
 
 
 class Careless(Served):
@@ -58,52 +58,6 @@ def open_to_others(directory: Path) -> list[str]:
         for name, found in entries(directory)
         if found.st_mode & OTHERS
     ]
-
-
-def words_of(tmp_path: Path, run: str) -> dict[str, list[list[str]]]:
-    """What each command is called with, as a user would."""
-    kept = tmp_path / "keep.toml"
-    rules = tmp_path / "rules.toml"
-    kept.write_text(ALL_OLD_GOES)
-    rules.write_text((Path(__file__).parents[1] / "rules" / "records.toml").read_text())
-    other = trace_of("other-run")
-    spool = tmp_path / "spool"
-    spool.mkdir()
-    return {
-        "runs": [["runs"]],
-        "show": [["show", run]],
-        "why": [["why", run], ["why", run, "--html", str(tmp_path / "why.html")]],
-        "state": [["state", run]],
-        "entity": [["entity", "config/none"]],
-        "trace": [["trace", run]],
-        "diff": [["diff", run, other]],
-        "find": [["find", "anything"]],
-        "findings": [["findings"], ["findings", "--by", "rule"]],
-        "loops": [["loops"], ["loops", "--by", "day"]],
-        "cost": [["cost"], ["cost", run]],
-        "drift": [["drift", "--baseline", "2d..1d", "--candidate", "1d.."]],
-        "mcp": [["mcp"]],
-        "spool": [["spool", "send", str(spool)]],
-        "sql": [["sql", "SELECT count() FROM spans"]],
-        "bundle": [["bundle", run, "--out", str(tmp_path / "run.bundle")]],
-        "replay": [
-            ["replay", run, "--report", str(tmp_path / "replayed.json"), "--", sys.executable, "-c", "0"]
-        ],
-        "fork": [["fork", run, "--step", "1", "--", sys.executable, "-c", "0"]],
-        "golden": [["golden", "list", "--dir", str(tmp_path / "golden")]],
-        "bisect": [["bisect", "--suite", str(tmp_path / "run.bundle"), "--", "true"]],
-        "export": [["export", run, "--otlp", str(tmp_path / "run.pb")]],
-        "flag": [["flag", run]],
-        "hold": [["hold", other]],
-        "verify": [["verify"]],
-        "rebuild": [["rebuild", "--run", run], ["rebuild"]],
-        "alerts": [["alerts", "list"]],
-        "rules": [["rules", "test", str(rules)]],
-        "migrate": [["migrate", "--dry-run"], ["migrate"]],
-        "doctor": [["doctor"], ["doctor", "--run", run]],
-        "completion": [["completion", "bash"]],
-        "retention": [["retention", "plan"], ["retention", "apply", "--policy", str(kept)]],
-    }
 
 
 def ask(url: str, words: list[str]) -> subprocess.CompletedProcess[str]:

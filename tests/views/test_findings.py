@@ -80,7 +80,7 @@ def test_a_sequence_is_odd_after_a_hundred_runs_without_a_new_one(views: Embedde
     assert (row["run_id"], row["agent_name"], row["rule"]) == ("old-0150", "old", "odd_sequence")
     assert row["evidence"] == ["run:old-0150"] and row["severity"] == "info" and row["step"] is None
     assert row["explanation"] == (
-        "No run of this agent had called find > send (and 1 more) before, in 150 runs, and the last 149 of them did "
+        "No run of this agent that is on record had called find > send (and 1 more) before, in 150 runs, and the last 149 of them did "
         "nothing new."
     )
 

@@ -135,21 +135,7 @@ class Following:
         rebuilding = Rebuilding(opened, self._log, self._loader, self._interpreter, retention, config.role)
         self._alerting = self._alerts()
         admin = self._admin(retention, rebuilding)
-        self._port = SqlPort(
-            opened,
-            config.sql,
-            limits=config.limits,
-            admin=admin,
-            health=health,
-            metrics=metrics,
-            gate=self._gate,
-            tls=self._tls,
-            reader_of=opened.reader_of,
-            stuck=self._stuck,
-            listener=listener,
-            host_names=config.host_names,
-            origins=config.origins,
-        )
+        self._port = self._sql_port(listener, admin, health, metrics)
         self.reporting = WarehouseStatus(
             WarehouseParts(
                 self._log,
@@ -182,6 +168,30 @@ class Following:
         stack.callback(admin.wait, GRACE_SECONDS)
         if jaeger is not None and config.jaeger is not None:
             self._answer_jaeger(stack, jaeger, config.jaeger)
+
+    def _sql_port(
+        self,
+        listener: socket.socket,
+        admin: Admin,
+        health: Callable[[], Mapping[str, object]],
+        metrics: Callable[[], str],
+    ) -> SqlPort:
+        config = self._config
+        return SqlPort(
+            self._opened,
+            config.sql,
+            limits=config.limits,
+            admin=admin,
+            health=health,
+            metrics=metrics,
+            gate=self._gate,
+            tls=self._tls,
+            reader_of=self._opened.reader_of,
+            stuck=self._stuck,
+            listener=listener,
+            host_names=config.host_names,
+            origins=config.origins,
+        )
 
     def _answer_jaeger(self, stack: ExitStack, listener: socket.socket, address: Address) -> None:
         config = self._config

@@ -23,7 +23,7 @@ from retrospan.ingest.collector import GRACE_SECONDS
 from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.migrating import migrate
-from retrospan.ingest.open_warehouse import open_warehouse
+from retrospan.ingest.open_warehouse import OpenWarehouse, open_warehouse
 from retrospan.ingest.prices.kept_prices import packed, require_usable
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.health import LAG_SECONDS
@@ -127,11 +127,17 @@ class InterpretingProcess:
         stack.callback(port.stop, GRACE_SECONDS)
         stack.callback(admin.wait, GRACE_SECONDS)
         ready = f"sql={Address(config.sql.host, number)}"
-        if config.jaeger is None:
-            return ready
+        if config.jaeger is not None:
+            ready += f" jaeger={self._answer_jaeger(stack, config.jaeger, opened, port, gate)}"
+        return ready
+
+    def _answer_jaeger(
+        self, stack: ExitStack, address: Address, opened: OpenWarehouse, port: SqlPort, gate: Gate
+    ) -> Address:
+        config = self.config
         jaeger = JaegerPort(
-            config.jaeger,
-            config.jaeger,
+            address,
+            address,
             limits=config.limits,
             reader_of=opened.reader_of,
             places=port.places,
@@ -142,7 +148,7 @@ class InterpretingProcess:
         )
         number = jaeger.start()
         stack.callback(jaeger.stop, GRACE_SECONDS)
-        return f"{ready} jaeger={Address(config.jaeger.host, number)}"
+        return Address(address.host, number)
 
     def _rebuild(self, arguments: Mapping[str, object], report: Report) -> None:
         """Read every run again; those of other interpreters are passed on to them."""

@@ -75,7 +75,7 @@ SELECT
     CAST(NULL, 'LowCardinality(Nullable(String))') AS tool_name,
     [retrospan_reference('run', n.run_id)] AS evidence,
     concat(
-        'No run of this agent had called ',
+        'No run of this agent that is on record had called ',
         n.pairs[1],
         if(length(n.pairs) > 1, concat(' (and ', toString(length(n.pairs) - 1), ' more)'), ''),
         ' before, in ',
