@@ -110,3 +110,15 @@ def test_a_run_is_compared_with_another_call_by_call() -> None:
     assert compare(run, told).told() == "parts at step 2: get_weather.result.temp_c: recorded -3, now 4"
     swapped = replace(run, calls=(tool, first, last))
     assert compare(run, swapped).verdict == "parts"
+
+
+def test_what_was_said_is_quoted_as_it_was_said() -> None:
+    """Words of the sentence may stand in the values as well."""
+    run = weather_run()
+    *before, last = run.calls
+    assert isinstance(last, ModelCall)
+    changed = replace(
+        last, answer=({"role": "assistant", "parts": [{"type": "text", "content": "nobody asked"}]},)
+    )
+    told = compare(replace(run, calls=(*before, changed)), run).told()
+    assert 'recorded "nobody asked", now "' in told

@@ -31,4 +31,4 @@ def compared(form: Form, call: ModelCall, body: bytes) -> Compared | None:
     difference = first_difference(
         canonical_request(messages=call.answer), canonical_request(messages=now.messages)
     )
-    return Compared(None if difference is None else difference.told().replace("asked", "today", 1))
+    return Compared(None if difference is None else difference.told("today"))

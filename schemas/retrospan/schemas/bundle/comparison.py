@@ -29,7 +29,7 @@ class Comparison:
         if self.difference is None:
             return self.verdict
         place = "" if self.step is None else f" at step {self.step}"
-        return f"{self.verdict}{place}: {self.difference.told().replace('asked', 'now', 1)}"
+        return f"{self.verdict}{place}: {self.difference.told('now')}"
 
 
 def compare(recorded: RunRecord, other: RunRecord) -> Comparison:

@@ -36,13 +36,16 @@ class Difference:
     recorded: Json
     asked: Json
 
-    def told(self) -> str:
-        """Return a sentence that names the field and shows both values, of long texts from just before they differ."""
+    def told(self, other: str = "asked") -> str:
+        """Return a sentence that names the field and shows both values, of long texts from just before they differ.
+
+        `other` says what the second value is: asked, now, today.
+        """
         start = 0
         if isinstance(self.recorded, str) and isinstance(self.asked, str):
             pairs = zip(self.recorded, self.asked, strict=False)
             start = max(0, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) - _BEFORE)
-        return f"{self.field}: recorded {_shown(self.recorded, start)}, asked {_shown(self.asked, start)}"
+        return f"{self.field}: recorded {_shown(self.recorded, start)}, {other} {_shown(self.asked, start)}"
 
 
 def _shown(value: Json, start: int) -> str:
