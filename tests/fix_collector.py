@@ -137,13 +137,19 @@ class Served:
             time.sleep(0.05)
 
     def wait_idle(self) -> None:
-        """Wait until everything acknowledged is loaded and interpreted."""
+        """Wait until everything acknowledged is loaded and interpreted: however long, while it gets on."""
+        left, moved = (0, 0), time.monotonic()
+        while any(now := self._left()):
+            if now != left:
+                left, moved = now, time.monotonic()
+            assert time.monotonic() < moved + 120.0, (
+                f"stands still before {left[0]} records and {left[1]} traces\n{self.stderr()[-2000:]}"
+            )
+            time.sleep(0.05)
 
-        def is_idle() -> bool:
-            health = self.health()
-            return not health.get("load_lag_records") and not health["interpretation_lag_traces"]
-
-        self.until(is_idle)
+    def _left(self) -> tuple[int, int]:
+        health = self.health()
+        return health.get("load_lag_records", 0), health["interpretation_lag_traces"]
 
     def run(self, *words: str, code: int = 0) -> str:
         """Run a question command against this collector; return its standard output."""

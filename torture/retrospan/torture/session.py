@@ -28,7 +28,8 @@ from retrospan.torture.victim import Victim
 
 EXPORTERS = 8
 _SETTLE_SECONDS = 120.0
-_IDLE_SECONDS = 600.0
+#: So long nothing may be loaded and nothing interpreted while there is something to do: how fast it goes is the machine's.
+_STUCK_SECONDS = 300.0
 #: A kill comes within these many seconds: of the start for some, of being ready for the others.
 _DURING_START_SHARE, _DURING_START_SECONDS, _AFTER_READY_SECONDS = 0.2, 1.5, 2.5
 #: How long a point is waited for, and at which time that it is reached the kill comes.
@@ -178,9 +179,13 @@ class Torture:
         if not all(each.join(max(0.1, deadline - time.monotonic())) for each in self._exporters):
             self.verdict.broken.append(f"requests were not answered within {_SETTLE_SECONDS:.0f} s")
             return
-        deadline = time.monotonic() + _IDLE_SECONDS
+        left: tuple[object, object] = (0, 0)
+        moved = time.monotonic()
         while (health := victim.health())["load_lag_records"] or health["interpretation_lag_traces"]:
-            if victim.ended or time.monotonic() > deadline:
+            now = (health["load_lag_records"], health["interpretation_lag_traces"])
+            if now != left:
+                left, moved = now, time.monotonic()
+            if victim.ended or time.monotonic() > moved + _STUCK_SECONDS:
                 self.verdict.broken.append(f"what was accepted is not loaded: {health}")
                 return
             self._pause.wait(0.2)
