@@ -142,7 +142,7 @@ class Served:
         while any(now := self._left()):
             if now != left:
                 left, moved = now, time.monotonic()
-            assert time.monotonic() < moved + 120.0, (
+            assert time.monotonic() < moved + 600.0, (
                 f"stands still before {left[0]} records and {left[1]} traces\n{self.stderr()[-2000:]}"
             )
             time.sleep(0.05)
