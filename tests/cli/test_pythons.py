@@ -96,10 +96,15 @@ def test_the_wheel_and_its_extras_work(version: str, uv: str, wheel: Path, tmp_p
     assert "$ retrospan runs" in shown.stdout
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "platform",
-    ["x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin", "x86_64-apple-darwin"],
+    [
+        pytest.param("aarch64-apple-darwin", marks=pytest.mark.long),
+        *(
+            pytest.param(platform, marks=pytest.mark.soak)
+            for platform in ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "x86_64-apple-darwin")
+        ),
+    ],
 )
 def test_every_dependency_has_a_wheel(platform: str, uv: str) -> None:
     extras = [word for extra in ("embedded", "frames", "grpc", "otlp") for word in ("--extra", extra)]

@@ -141,14 +141,13 @@ def test_a_server_that_is_away_costs_no_exporter_anything(
     store.close()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "fault",
     [
-        pytest.param(Fault(cut=3), id="cut"),
-        pytest.param(Fault(slow_seconds=1.0), id="slow"),
-        pytest.param(Fault(hang=True), id="hang"),
-        pytest.param(Fault(refuse=241), id="refuse"),
+        pytest.param(Fault(cut=3), id="cut", marks=pytest.mark.long),
+        pytest.param(Fault(slow_seconds=1.0), id="slow", marks=pytest.mark.soak),
+        pytest.param(Fault(hang=True), id="hang", marks=pytest.mark.long),
+        pytest.param(Fault(refuse=241), id="refuse", marks=pytest.mark.soak),
     ],
 )
 @pytest.mark.requirement("R10")

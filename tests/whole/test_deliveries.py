@@ -14,10 +14,6 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from rewritten import happened_again
 
-pytestmark = pytest.mark.long
-
-#: Deliveries of each recorded variant.
-EXAMPLES = 10
 VIEWS = (
     *("spans", "runs", "model_calls", "tool_calls", "messages", "steps", "provenance_edges", "loops"),
     *("retries", "context_use", "failures", "interpretation_problems"),
@@ -29,12 +25,12 @@ _DAY = 86_400_000_000_000
 Delivery = list[tuple[str, bytes]]
 
 
-def _examples() -> Iterator[tuple[Sequence[bytes], Sequence[bytes]]]:
-    """Yield ten runs or conversations of each variant, each under ids and at a time of its own."""
+def _examples(number: int) -> Iterator[tuple[Sequence[bytes], Sequence[bytes]]]:
+    """Yield so many runs or conversations of each variant, each under ids and at a time of its own."""
     names = sorted(manifest())
     for variant in sorted({name.split("/")[0] for name in names}):
         own = [name for name in names if name.split("/")[0] == variant]
-        for example in range(EXAMPLES):
+        for example in range(number):
             recording = load_recording(own[example % len(own)])
             # An odd salt for each round: no two rounds of one recording share an id.
             salt = 7 + 2 * (example // len(own))
@@ -103,18 +99,21 @@ def _everything(served: Served) -> dict[str, list[str]]:
     return found
 
 
-def test_ten_deliveries_of_each_dialect_give_equal_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "deliveries", [pytest.param(2, marks=pytest.mark.long), pytest.param(10, marks=pytest.mark.soak)]
+)
+def test_any_delivery_of_each_dialect_gives_equal_rows(tmp_path: Path, deliveries: int) -> None:
     chance = random.Random(20260921)
     as_recorded, otherwise = (
         Served(tmp_path / name, tmp_path / f"{name}.txt") for name in ("recorded", "other")
     )
     try:
         sent = 0
-        for traces, logs in _examples():
+        for traces, logs in _examples(deliveries):
             as_recorded.send(traces, logs)
             _send(otherwise, _scattered(traces, logs, chance))
             sent += 1
-        assert sent == EXAMPLES * len({name.split("/")[0] for name in manifest()})
+        assert sent == deliveries * len({name.split("/")[0] for name in manifest()})
         for served in (as_recorded, otherwise):
             _wait_long(served)
         expected, found = _everything(as_recorded), _everything(otherwise)

@@ -34,14 +34,19 @@ def export(played: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    "form",
-    [pytest.param("protobuf", marks=pytest.mark.long), pytest.param("json", marks=pytest.mark.soak)],
+    ("form", "share"),
+    [
+        pytest.param("protobuf", 6, marks=pytest.mark.long),
+        pytest.param("protobuf", 1, marks=pytest.mark.soak),
+        pytest.param("json", 1, marks=pytest.mark.soak),
+    ],
 )
 def test_what_every_recording_sent_comes_back(
-    export: Ask, recordings: dict[str, Recording], tmp_path: Path, form: str
+    export: Ask, recordings: dict[str, Recording], tmp_path: Path, form: str, share: int
 ) -> None:
+    """Of all of them, or of every sixth."""
     compared = records = 0
-    for recording in recordings.values():
+    for recording in list(recordings.values())[::share]:
         sent, sent_logs = spans_in(recording.traces), logs_in(recording.logs)
         found_logs: set[object] = set()
         for trace_id in sorted({trace_id for trace_id, _ in sent}):
@@ -62,4 +67,4 @@ def test_what_every_recording_sent_comes_back(
             found_logs |= logs_in(bodies[1:])
         assert found_logs == sent_logs, recording.name
         records += len(found_logs)
-    assert compared > 1000 and records > 100
+    assert compared > 1000 // share and records > 100 // share

@@ -24,7 +24,7 @@ _SETTINGS = {
     "RETROSPAN_INTERPRETER_QUIET_SECONDS": "0.3",
 }
 #: Rotation and archiving must come soon after the start.
-_SETTINGS_AT_A_POINT = {"RETROSPAN_LIMITS_SEGMENT_BYTES": str(8 << 10)}
+_SETTINGS_AT_A_POINT = {"RETROSPAN_LIMITS_SEGMENT_BYTES": str(32 << 10)}
 
 
 class Victim:
