@@ -322,6 +322,6 @@ def test_what_was_acknowledged_is_there_once_after_kill_9(served: Served) -> Non
     kill_rounds(served, 1)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_what_was_acknowledged_is_there_once_after_twenty_kills(served: Served) -> None:
     kill_rounds(served, 20)

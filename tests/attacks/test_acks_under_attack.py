@@ -22,7 +22,7 @@ def test_nothing_acknowledged_is_lost_or_doubled_in_a_short_siege(tmp_path: Path
     besieged(tmp_path, seconds=8, kills=2, sockets=32)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_nothing_acknowledged_is_lost_or_doubled_in_a_longer_siege(tmp_path: Path) -> None:
     outcome = besieged(tmp_path, seconds=25, kills=5, sockets=256)
     assert outcome.receiving_peak_bytes < 256 << 20

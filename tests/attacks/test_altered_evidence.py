@@ -284,7 +284,7 @@ def test_a_value_in_the_log_with_a_fresh_checksum_is_named(data: Path) -> None:
     assert found.names("^raw_spans.*" + trace_of("late-2"), rf"gen_ai.output.messages.*record {sequence} ")
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_value_in_the_log_is_named_after_the_derived_files_were_removed(data: Path) -> None:
     sequence = forge_log(data)
     shutil.rmtree(data / "warehouse")
@@ -307,8 +307,14 @@ def test_a_value_in_the_log_is_named_after_the_derived_files_were_removed(data: 
     assert sequence
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("removed", ["ledger", "hashes", "ledger and hashes"])
+@pytest.mark.parametrize(
+    "removed",
+    [
+        pytest.param("ledger", marks=pytest.mark.soak),
+        pytest.param("hashes", marks=pytest.mark.soak),
+        pytest.param("ledger and hashes", marks=pytest.mark.long),
+    ],
+)
 def test_files_that_were_removed_beside_the_log_are_missed(data: Path, removed: str) -> None:
     forge_log(data)
     shutil.rmtree(data / "warehouse")

@@ -85,12 +85,18 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     collector.kill()
 
 
-# One of each form; the long run has all.
+# One of each form; the long run has every third beside them, and one of soak has all.
 WORST = ("empty spans", "wire groups", "JSON: empty resources")
 
 
+def _marks(place: int, name: str) -> list[pytest.MarkDecorator]:
+    if name in WORST:
+        return []
+    return [pytest.mark.soak if place % 3 else pytest.mark.long]
+
+
 @pytest.mark.parametrize(
-    "name", [name if name in WORST else pytest.param(name, marks=pytest.mark.long) for name in BOMBS]
+    "name", [pytest.param(name, marks=_marks(place, name)) for place, name in enumerate(BOMBS)]
 )
 def test_a_bomb_costs_a_small_multiple_of_its_size(attacked: Served, name: str) -> None:
     bomb = BOMBS[name]

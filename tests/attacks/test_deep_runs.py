@@ -75,15 +75,17 @@ def _with_nested_value(body: bytes, depth: int) -> bytes:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("depth", [250, 5_000, 100_000])
-def test_a_value_nested_without_end_costs_its_run_nothing_else(served: Served, depth: int) -> None:
-    run = DeepRun(1, *SHAPES["other-tools"])
-    (body,) = bodies_of(run)
-    served.send([_with_nested_value(body, depth)])
+def test_a_value_nested_without_end_costs_its_run_nothing_else(served: Served) -> None:
+    depths = (250, 5_000, 100_000)
+    runs = [DeepRun(1, *SHAPES["other-tools"], seed=seed) for seed in range(1, len(depths) + 1)]
+    for run, depth in zip(runs, depths, strict=True):
+        (body,) = bodies_of(run)
+        served.send([_with_nested_value(body, depth)])
     served.wait_idle()
-    assert run_of(served, run.run_id)["outcome"] == "ok"
-    (problem,) = served.rows("SELECT field, reason FROM interpretation_problems")
-    assert problem == {"field": "deep", "reason": "nested too deeply"}
+    for run in runs:
+        assert run_of(served, run.run_id)["outcome"] == "ok"
+    problems = served.rows("SELECT field, reason FROM interpretation_problems")
+    assert problems == [{"field": "deep", "reason": "nested too deeply"}] * len(depths)
 
 
 @pytest.mark.long
@@ -97,24 +99,20 @@ def test_a_value_nested_without_end_costs_its_run_nothing_else(served: Served, d
     ],
     ids=["lists", "objects", "printed", "quoted"],
 )
-@pytest.mark.parametrize(
-    "key",
-    [
-        "gen_ai.input.messages",
-        "retrospan.state.before",
-        "retrospan.state.patch",
-        "gen_ai.tool.call.arguments",
-        "output.value",
-    ],
-)
-def test_text_nested_without_end_costs_its_run_nothing_else(served: Served, key: str, value: str) -> None:
-    run = DeepRun(3, *SHAPES["mixed"])
-    request = ExportTraceServiceRequest.FromString(bodies_of(run)[0])
-    for span in request.resource_spans[0].scope_spans[0].spans:
-        span.attributes.add(key=key).value.string_value = value
-    served.send([request.SerializeToString()])
+def test_text_nested_without_end_costs_its_run_nothing_else(served: Served, value: str) -> None:
+    keys = (
+        *("gen_ai.input.messages", "retrospan.state.before", "retrospan.state.patch"),
+        *("gen_ai.tool.call.arguments", "output.value"),
+    )
+    runs = [DeepRun(3, *SHAPES["mixed"], seed=seed) for seed in range(1, len(keys) + 1)]
+    for run, key in zip(runs, keys, strict=True):
+        request = ExportTraceServiceRequest.FromString(bodies_of(run)[0])
+        for span in request.resource_spans[0].scope_spans[0].spans:
+            span.attributes.add(key=key).value.string_value = value
+        served.send([request.SerializeToString()])
     served.wait_idle()
-    assert run_of(served, run.run_id)["outcome"] == "ok"
+    for run, key in zip(runs, keys, strict=True):
+        assert run_of(served, run.run_id)["outcome"] == "ok", key
     assert served.health()["interpretation_failures"] == 0
 
 

@@ -1,7 +1,8 @@
 """Two tenants in one directory; and the directory as one of them sees it.
 
     python tenant_scene.py fill DIRECTORY            stores the runs of `acme` and `globex`, prints their run ids
-    python tenant_scene.py ask DIRECTORY TENANT      asks every view, prints a JSON object; '' for everybody's rows
+    python tenant_scene.py ask DIRECTORY TENANT      asks every view but two, prints a JSON object; '' for everybody's rows
+    python tenant_scene.py compare DIRECTORY TENANT  asks those two: with a policy on each table they take minutes to plan
 
 The engine in a process makes no users, but it reads them from a file when it opens: the policy that the collector
 gives a tenant's user on a server is given to the only user there is.
@@ -30,6 +31,8 @@ from retrospan.ingest.warehouse.tenants import TABLES, condition
 from retrospan.queries import catalogue
 from retrospan.schemas.migrate import Migrations
 
+#: What the port of a collector computes itself: as SQL of their own they are planned for long.
+COMPARING = frozenset({"run_diff", "run_divergence"})
 OWNERS = {"acme": "langgraph-openinference/multiturn", "globex": "pydantic-ai/normal"}
 
 
@@ -101,7 +104,7 @@ def _spans(body: bytes) -> Iterator[Span]:
             yield from scope.spans
 
 
-def ask(directory: Path, tenant: str) -> None:
+def ask(directory: Path, tenant: str, *, comparing: bool = False) -> None:
     import chdb
 
     connect: Any = chdb.connect  # its type depends on the version
@@ -113,6 +116,8 @@ def ask(directory: Path, tenant: str) -> None:
     own, others = runs[tenant or "acme"][0], runs[foreign]
     found: dict[str, Any] = {"tenants": {}, "foreign": {}, "unknown": {}, "own": {}}
     for view in catalogue.views():
+        if (view.name in COMPARING) != comparing:
+            continue
         if not view.parameters:
             found["tenants"][view.name] = [
                 row[0] for row in store.rows(f"SELECT DISTINCT tenant FROM {view.name} ORDER BY tenant")
@@ -161,4 +166,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "fill":
         fill(Path(sys.argv[2]))
     else:
-        ask(Path(sys.argv[2]), sys.argv[3])
+        ask(Path(sys.argv[2]), sys.argv[3], comparing=sys.argv[1] == "compare")
