@@ -27,7 +27,18 @@ SHARED = {
     "opentelemetry": "opentelemetry-api",
 }
 #: What the agent has already when its hook is asked for.
-HOOKED = {"langchain-core", "langgraph", "mcp", "openai-agents", "pydantic-ai-slim", "pytest"}
+HOOKED = {
+    "langchain-core",
+    "langgraph",
+    "langgraph-checkpoint",
+    "mcp",
+    "openai-agents",
+    "ormsgpack",
+    "pydantic-ai-slim",
+    "pytest",
+}
+#: What the agent has whose thread is restored.
+RESTORED = {"langgraph-checkpoint", "ormsgpack"}
 #: Used without an import of ours: what for.
 WITHOUT_IMPORT = {
     "pyarrow": "polars makes pandas' frames with it",
@@ -101,7 +112,8 @@ def test_the_exporter_needs_the_base_and_for_grpc_its_extra() -> None:
 
 
 def test_the_collector_needs_what_its_extras_declare() -> None:
-    used = imports("ingest", "queries") - BASE
+    used = imports("ingest", "queries") - BASE - RESTORED
+    assert not imports("ingest") & RESTORED
     of_assistants = EXTRAS["mcp"] - EXTRAS["server"]
     others = EXTRAS["embedded"] | EXTRAS["frames"] | of_assistants
     assert used - others == EXTRAS["server"] - WITHOUT_IMPORT.keys()

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import http.client
+import json
+import os
 import re
 from collections.abc import Mapping
+from typing import Any, cast
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from retrospan.queries.credentials import Credentials
-from retrospan.schemas.errors import CollectorUnreachable, SqlError
+from retrospan.schemas.errors import CollectorUnreachable, ConfigError, SqlError
 from retrospan.schemas.literals import Value, parameter_text
+
+DEFAULT_URL = "http://127.0.0.1:8123"
+VARIABLE = "RETROSPAN_URL"
 
 
 class Client:
@@ -24,8 +30,18 @@ class Client:
 
     def ask(self, query: str, parameters: Mapping[str, Value], strings: bool) -> bytes:
         """Return an Arrow stream, with ClickHouse strings as text or as bytes."""
-        told = {f"param_{name}": parameter_text(value) for name, value in parameters.items()}
-        told |= {"default_format": "ArrowStream", "output_format_arrow_string_as_string": str(int(strings))}
+        form = {"default_format": "ArrowStream", "output_format_arrow_string_as_string": str(int(strings))}
+        return self._answer(query, parameters, form)
+
+    def rows(self, query: str, parameters: Mapping[str, Value]) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries: no library of frames is needed to read them."""
+        body = self._answer(query, parameters, {"default_format": "JSONEachRow"})
+        # The only end of a line is \n: text may hold others.
+        lines = body.decode(errors="replace").split("\n")
+        return [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
+
+    def _answer(self, query: str, parameters: Mapping[str, Value], form: Mapping[str, str]) -> bytes:
+        told = {f"param_{name}": parameter_text(value) for name, value in parameters.items()} | dict(form)
         connection = self._connection()
         try:
             target = f"{self._url.path or '/'}?{urlencode(told)}"
@@ -49,6 +65,20 @@ class Client:
         if self._context is None:
             return http.client.HTTPConnection(host, port, timeout=self._timeout)
         return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._context)
+
+
+def client_of(url: str | None, timeout: float, token: str | None) -> Client:
+    """Return a client of the collector that is named, by the URL, the variable, or as this machine's.
+
+    Raises:
+        ConfigError: the URL or the token cannot be one, a file of certificates cannot be used.
+    """
+    source = "url" if url is not None else VARIABLE if os.environ.get(VARIABLE) else "default"
+    text = url if url is not None else os.environ.get(VARIABLE) or DEFAULT_URL
+    parts = parts_of(text)
+    if parts is None:
+        raise ConfigError(f"{text!r} (from {source}) is not a URL such as {DEFAULT_URL}.")
+    return Client(parts, source, timeout, Credentials.read(os.environ, token))
 
 
 def parts_of(text: str) -> SplitResult | None:

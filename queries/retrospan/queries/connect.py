@@ -11,18 +11,15 @@ travel as query parameters, never inside the statement. `Views` hold no connecti
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
-from retrospan.queries.client import Client, parts_of
+from retrospan.queries.client import Client, client_of
 from retrospan.queries.cost_views import CostViews
-from retrospan.queries.credentials import Credentials
 from retrospan.queries.finding_views import FindingViews
 from retrospan.queries.frames import Ask, pandas_frame, polars_frame
 from retrospan.queries.side_views import SideViews
-from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.literals import Value
 
 if TYPE_CHECKING:
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Frame = TypeVar("Frame")
-DEFAULT_URL = "http://127.0.0.1:8123"
-VARIABLE = "RETROSPAN_URL"
 
 #: Filters are put together from these fixed pieces: column and value are both parameters.
 _FILTERS = tuple("{column_N:Identifier} = {value_N:String}".replace("N", str(number)) for number in range(4))
@@ -64,12 +59,7 @@ def connect(
     Raises:
         ConfigError: the URL or the token cannot be one, a file of certificates cannot be used.
     """
-    source = "url" if url is not None else VARIABLE if os.environ.get(VARIABLE) else "default"
-    text = url if url is not None else os.environ.get(VARIABLE) or DEFAULT_URL
-    parts = parts_of(text)
-    if parts is None:
-        raise ConfigError(f"{text!r} (from {source}) is not a URL such as {DEFAULT_URL}.")
-    client = Client(parts, source, timeout, Credentials.read(os.environ, token))
+    client = client_of(url, timeout, token)
     return Views(client, pandas_frame) if pandas else Views(client, polars_frame)
 
 

@@ -97,6 +97,8 @@ DECISION_CONFIDENCE = "retrospan.decision.confidence"
 CHECKPOINT_ID = "retrospan.checkpoint.id"
 CHECKPOINT_TRIGGER = "retrospan.checkpoint.trigger"
 CHECKPOINT_PARENT = "retrospan.checkpoint.parent"
+#: Also the name of the event that holds it, sent beside that of the checkpoint
+CHECKPOINT_CONTENT = "retrospan.checkpoint.content"
 RELATION = "retrospan.relation"
 SUBJECT = "retrospan.subject"
 OBJECT = "retrospan.object"

@@ -19,6 +19,7 @@
     │   │   ├── NotABundle        it is something else
     │   │   ├── BundleDamaged     it was cut or edited
     │   │   └── BundleTooNew      a later release wrote it
+    │   ├── NotRestorable         a recorded checkpoint does not hold what going on from it needs
     │   ├── ReplayMiss            a replayed agent asked what its record does not answer
     │   ├── ReplayRefused         a replayed agent wanted to reach the world
     │   └── MissingExtra          an optional dependency is not installed
@@ -140,6 +141,10 @@ class BundleDamaged(BadBundle):
 
 class BundleTooNew(BadBundle):
     """The bundle was written by a later release."""
+
+
+class NotRestorable(PermanentError):
+    """A recorded checkpoint does not hold what going on from it needs: it was cut, redacted or deleted."""
 
 
 class ReplayMiss(PermanentError):

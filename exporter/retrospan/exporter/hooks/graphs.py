@@ -19,13 +19,14 @@ from retrospan.exporter.recording.lineage import RunReference, link
 from retrospan.exporter.recording.scopes import new_run_id, scope_in, with_run, with_step
 from retrospan.exporter.recording.spanning import Spanning, fail
 from retrospan.exporter.recording.states import NOTHING, put
-from retrospan.exporter.recording.telling import say, tell_begun
+from retrospan.exporter.recording.telling import say, send, tell_begun
 from retrospan.schemas.attributes import (
     APPROVAL,
     APPROVAL_DECISION,
     APPROVAL_EXPLANATION,
     ATTEMPT,
     CHECKPOINT,
+    CHECKPOINT_CONTENT,
     CHECKPOINT_ID,
     CHECKPOINT_PARENT,
     CHECKPOINT_TRIGGER,
@@ -140,6 +141,11 @@ class Graph(Spanning):
     def checkpoint(self, id: str, trigger: str, parent: str | None) -> None:
         said = {CHECKPOINT_ID: id, CHECKPOINT_TRIGGER: trigger, CHECKPOINT_PARENT: parent}
         self._say(CHECKPOINT, said)
+
+    def content(self, id: str, content: object) -> None:
+        """Record what a checkpoint holds: enough to go on from it."""
+        if self.span.is_recording():
+            send(self.span, CHECKPOINT_CONTENT, {CHECKPOINT_ID: id, CHECKPOINT_CONTENT: json_text(content)})
 
     def answered(self, answer: object, asked: object) -> None:
         """Record the answer to the interrupt that the graph waited at."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from retrospan.exporter.hooks import checkpoints
 from retrospan.exporter.hooks.graphs import Graph, Node, current_graph, is_interrupt
 from retrospan.exporter.hooks.wrapping import Wrappings, beside
 from retrospan.exporter.recording.encoding import json_value
@@ -47,6 +48,7 @@ def install() -> None:
         _WRAPPED.wrap(_loop.PregelLoop, "_suppress_interrupt", _left)
         _WRAPPED.wrap(_runner, "run_with_retry", _run_node)
         _WRAPPED.wrap(_runner, "arun_with_retry", _run_node)
+        checkpoints.wrap(_WRAPPED)
     except AttributeError:
         _WRAPPED.remove()
         raise
@@ -161,8 +163,10 @@ def _asked(loop: Any) -> object:
 
 def _began(original: Any, loop: Any, *args: Any, **kwargs: Any) -> Any:
     graph = current_graph()
-    if graph is not None and not loop.is_nested:
-        loop._retrospan_loaded = beside("a checkpoint", _Loaded, loop, graph)
+    if graph is not None:
+        if not loop.is_nested:
+            loop._retrospan_loaded = beside("a checkpoint", _Loaded, loop, graph)
+        beside("the content of a checkpoint", checkpoints.begin, loop, graph)
     return original(loop, *args, **kwargs)
 
 

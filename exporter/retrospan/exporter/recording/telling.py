@@ -39,6 +39,19 @@ def say(span: Span, event: str, attributes: Mapping[str, Any]) -> None:
     _send(span, event, known, at)
 
 
+def send(span: Span, event: str, attributes: Mapping[str, Any]) -> None:
+    """Send an event of a span that is recorded at once; put it on the span only where nothing can be sent before.
+
+    For what is too large to go twice, or comes too often for the number of events that a span may have.
+    """
+    known = {**attributes, EVENT_ID: os.urandom(8).hex()}
+    at = time_ns()
+    if hasattr(span, TELLER):
+        _send(span, event, known, at)
+    else:
+        span.add_event(event, known, at)
+
+
 def fill(span: Span, event: str, attributes: Mapping[str, Any]) -> None:
     """Set attributes of a span that is recorded, and send them at once as an event of that name."""
     span.set_attributes(attributes)

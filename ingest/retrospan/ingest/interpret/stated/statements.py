@@ -104,5 +104,5 @@ def _read(event: StatedEvent, run_id: str, calls: Calls, found: Statements, prob
     elif event.name == conventions.DERIVATION:
         edge = derived_edge(run_id, event)
         found.edges += [edge] if edge else []
-    else:
+    elif event.name != conventions.CHECKPOINT_CONTENT:  # what a checkpoint holds says nothing of the run
         problems.add(event.span.sent.span_id, event.name, "", "the conventions have no event of this name")
