@@ -67,7 +67,9 @@ def main() -> int:
     """Measure, print the page and write it; 1 when a mark is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.replay", description=__doc__)
     parser.add_argument("--calls", type=int, default=100, help="model calls of the long run")
-    parser.add_argument("--runs", type=int, default=200, help="golden runs of the suite, of 10 model calls each")
+    parser.add_argument(
+        "--runs", type=int, default=200, help="golden runs of the suite, of 10 model calls each"
+    )
     parser.add_argument("--times", type=int, default=5, help="how often the replay is measured")
     parser.add_argument("--dry", action="store_true", help="print only")
     arguments = parser.parse_args()
@@ -97,7 +99,10 @@ def measure(place: Path, calls: int, wait: float, times: int) -> Found:
         found.live = run([*AGENT, QUESTION], MODEL_URL=model.url).wall
     say("its replay")
     for _ in range(times):
-        took = run(_retrospan("replay", str(file), "--", *AGENT, QUESTION), MODEL_URL="http://model.invalid/v1/chat/completions")
+        took = run(
+            _retrospan("replay", str(file), "--", *AGENT, QUESTION),
+            MODEL_URL="http://model.invalid/v1/chat/completions",
+        )
         found.replays.append(took)
         found.replayed.append(_calls(took.printed))
     return found
@@ -118,7 +123,8 @@ def measure_suite(found: Found, place: Path, runs: int, calls: int) -> None:
     say(f"a suite of {runs} golden runs")
     found.suite_runs, found.suite_calls = runs, calls
     found.suite = run(
-        _retrospan("golden", "run", "--dir", str(folder)), MODEL_URL="http://model.invalid/v1/chat/completions"
+        _retrospan("golden", "run", "--dir", str(folder)),
+        MODEL_URL="http://model.invalid/v1/chat/completions",
     )
     if f"{runs} of {runs} golden run" not in found.suite.printed:
         raise BenchError(f"not all were done again: {found.suite.printed[-500:]}")
@@ -137,7 +143,9 @@ def run(command: Sequence[str], **environ: str) -> Took:
     )
     wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
-        raise BenchError(f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}")
+        raise BenchError(
+            f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}"
+        )
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Took(wall, processor, done.stdout)
 
@@ -181,7 +189,11 @@ def render(found: Found, machine: Mapping[str, str]) -> tuple[str, bool]:
 
 def _parts(calls: int) -> dict[str, slice]:
     # The first call loads what a client loads late.
-    return {"the first": slice(0, 1), f"2 to {calls}": slice(1, None), f"the last {calls // 10}": slice(-(calls // 10), None)}
+    return {
+        "the first": slice(0, 1),
+        f"2 to {calls}": slice(1, None),
+        f"the last {calls // 10}": slice(-(calls // 10), None),
+    }
 
 
 def _least(times: Sequence[Calls], part: slice) -> tuple[float, float]:

@@ -68,7 +68,13 @@ def answer(body: bytes, calls: int) -> dict[str, Any]:
         call = {"id": f"call_{page}", "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if page < calls else "stop"}
-    return {"id": f"said-{page}", "object": "chat.completion", "created": 1, "model": "reader-1", "choices": [choice]}
+    return {
+        "id": f"said-{page}",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "reader-1",
+        "choices": [choice],
+    }
 
 
 def run_of(asked: list[bytes], question: str, run_id: str) -> RunRecord:

@@ -1,6 +1,6 @@
 """An agent that answers customers from documents of which there are none: it searches on and on. README.md follows it.
 
-    MODEL_URL=http://127.0.0.1:8080/v1/chat/completions python agent.py "Can I get a refund?"
+MODEL_URL=http://127.0.0.1:8080/v1/chat/completions python agent.py "Can I get a refund?"
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def parts(message: dict[str, Any]) -> dict[str, Any]:
         found.append({"type": "text", "content": message["content"]})
     for call in message.get("tool_calls") or ():
         arguments = json.loads(call["function"]["arguments"])
-        found.append({"type": "tool_call", "id": call["id"], "name": call["function"]["name"], "arguments": arguments})
+        found.append(
+            {"type": "tool_call", "id": call["id"], "name": call["function"]["name"], "arguments": arguments}
+        )
     return {"role": message["role"], "parts": found}
 
 
@@ -51,7 +53,12 @@ def record(span: Span, **attributes: object) -> None:
 def ask(messages: list[dict[str, Any]]) -> dict[str, Any]:
     """Ask the model once; it has two seconds."""
     with tracer.start_as_current_span("chat toy-1") as span:
-        record(span, operation__name="chat", request__model="toy-1", system_instructions=parts(messages[0])["parts"])
+        record(
+            span,
+            operation__name="chat",
+            request__model="toy-1",
+            system_instructions=parts(messages[0])["parts"],
+        )
         record(span, input__messages=[parts(each) for each in messages[1:]])
         body = json.dumps({"model": "toy-1", "messages": messages}).encode()
         request = urllib.request.Request(os.environ["MODEL_URL"], body, {"Content-Type": "application/json"})
@@ -76,7 +83,9 @@ def answer(question: str) -> str:
         for call in said["tool_calls"]:
             with tracer.start_as_current_span("execute_tool search_docs") as span:
                 arguments = json.loads(call["function"]["arguments"])
-                record(span, operation__name="execute_tool", tool__name="search_docs", tool__call__id=call["id"])
+                record(
+                    span, operation__name="execute_tool", tool__name="search_docs", tool__call__id=call["id"]
+                )
                 result = search_docs(**arguments)
                 record(span, tool__call__arguments=arguments, tool__call__result=result)
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(result)})

@@ -1,6 +1,6 @@
 """A model on this machine, for the example: without a word on when to stop it searches on, and in the end it hangs.
 
-    python model.py 8080
+python model.py 8080
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ def answer(messages: list[dict[str, Any]]) -> dict[str, Any] | None:
     prompt = messages[0]["content"]
     found = [message for message in messages if message["role"] == "tool"]
     if "three times" in prompt and len(found) >= 3:
-        return {"role": "assistant", "content": "I found nothing about refunds. A colleague will write to you."}
+        return {
+            "role": "assistant",
+            "content": "I found nothing about refunds. A colleague will write to you.",
+        }
     if len(found) >= SEARCHES:
         return None
     function = {"name": "search_docs", "arguments": '{"query": "refund policy"}'}

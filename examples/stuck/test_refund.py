@@ -2,6 +2,7 @@
 
 import agent
 import pytest
+
 from retrospan.exporter.replay.pytest_plugin import Replayed
 
 

@@ -13,7 +13,11 @@ from retrospan.schemas.bundle.container import read_bundle, write_bundle
 
 
 def found(
-    live: float = 60.0, replay: float = 1.0, suite: float = 59.0, wall: float = 0.0049, processor: float = 0.0039
+    live: float = 60.0,
+    replay: float = 1.0,
+    suite: float = 59.0,
+    wall: float = 0.0049,
+    processor: float = 0.0039,
 ) -> Found:
     return Found(
         calls=20,

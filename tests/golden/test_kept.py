@@ -42,4 +42,4 @@ def left_after(data: Path, now: int) -> set[str]:
             [sys.executable, str(SCENE), str(data), *words], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-    return {run for run in json.loads(done.stdout)["runs"]}
+    return set(json.loads(done.stdout)["runs"])

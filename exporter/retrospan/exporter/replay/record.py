@@ -115,9 +115,7 @@ class ToolRecord:
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
         self.calls = calls
-        self._keys = [
-            tool_key(call.name, call.arguments, has_arguments=call.has_arguments) for call in calls
-        ]
+        self._keys = [tool_key(call.name, call.arguments, has_arguments=call.has_arguments) for call in calls]
         self._taken: set[int] = set()
         self._lock = Lock()
 

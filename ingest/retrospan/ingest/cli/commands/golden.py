@@ -207,7 +207,9 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
     golden, bundle = read_golden(arguments.dir, name)
     command = shlex.split(arguments.command) or list(golden.command)
     if not command:
-        raise UsageError(f"say how the agent of '{name}' is started: --command 'python my_agent.py'.", "golden")
+        raise UsageError(
+            f"say how the agent of '{name}' is started: --command 'python my_agent.py'.", "golden"
+        )
     found = bundle.run(golden.run_id)
     assert found is not None
     how = {"tools": [*golden.tools, *arguments.tool]}
