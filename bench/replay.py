@@ -73,11 +73,12 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=5, help="how often the replay is measured")
     parser.add_argument("--dry", action="store_true", help="print only")
     arguments = parser.parse_args()
+    load = f"{os.getloadavg()[0]:.1f} on average when it began, of others"
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         found = measure(place, arguments.calls, 0.4, arguments.times)
         measure_suite(found, place, arguments.runs, 10)
-        page, met = render(found, describe(place))
+        page, met = render(found, {**describe(place), "Load": load})
     print(page)
     if not arguments.dry:
         (HERE / "REPLAY.md").write_text(page, encoding="utf-8")
