@@ -59,7 +59,7 @@ def place(tmp_path: Path, served: Served) -> Iterator[tuple[Path, dict[str, str]
 def told(text: str) -> list[tuple[str, list[str]]]:
     """The commands of the page, each with the lines that it shows of what comes of it."""
     found = list[tuple[str, list[str]]]()
-    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+    for block in re.findall(r"```\n(\$ .*?)```", text, re.DOTALL):
         for line in block.splitlines():
             if line.startswith("$ "):
                 found.append((line[2:], []))
