@@ -183,6 +183,7 @@ def render(found: Found, machine: Mapping[str, str]) -> tuple[str, bool]:
         "The agent asks through httpx; each request holds the whole conversation, two messages more than the one before.",
         "Times of calls are means, wall and processor of the agent's process, and the least of several runs counts, for",
         "others use the machine as well. A replayed call answers without a socket, so that it may cost less than a bare one.",
+        "The marks are meant for a machine that does nothing else; `Load` says what others had it do.",
         "",
     ]
     return "\n".join(lines), all(met for *_, met in marks)
