@@ -12,7 +12,11 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
-OURS = {"retrospan", "bench", *(place.stem for place in (TOP / "tests").iterdir())}
+OURS = {
+    "retrospan",
+    "bench",
+    *(place.stem for folder in ("tests", "examples/stuck") for place in (TOP / folder).iterdir()),
+}
 #: Whose modules lie in packages that several distributions share.
 SHARED = {
     "google.protobuf": "protobuf",

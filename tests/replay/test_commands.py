@@ -69,6 +69,21 @@ def test_a_fork_goes_its_own_way_and_says_how_to_compare(agent: Path, provider: 
     assert (done.returncode, done.stdout.strip(), len(provider.asked)) == (0, "No.", 1)
 
 
+def test_a_model_whose_host_is_named_is_asked_from_the_step_on_only(agent: Path, provider: Provider) -> None:
+    (agent / "prompt.txt").write_text("Be curt.")
+    words = ("fork", "run.bundle", "--step", "3", "--prompt", "prompt.txt", "--host", provider.host)
+    url = f"{provider.url}/chat/completions"
+    done = retrospan(agent, *words, *AS_IT_IS, MODEL_URL=url)
+    assert (done.returncode, done.stdout.strip()) == (0, "said live")
+    assert "1 of 1 model calls and 1 of 1 tool calls were answered" in done.stderr
+    (sent,) = provider.asked
+    assert sent["messages"][0]["content"] == "Be curt."
+    # Before that step the record has to hold what is asked.
+    (agent / "agent.py").write_text(AGENT.replace("You are Orla.", "You are curt."))
+    done = retrospan(agent, *words, *AS_IT_IS, MODEL_URL=url)
+    assert (done.returncode, len(provider.asked)) == (1, 1) and "system[0].content" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

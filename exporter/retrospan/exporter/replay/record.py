@@ -115,6 +115,7 @@ class ToolRecord:
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
         self.calls = calls
+        self._keys = [tool_key(call.name, call.arguments, has_arguments=call.has_arguments) for call in calls]
         self._taken: set[int] = set()
         self._lock = Lock()
 
@@ -132,7 +133,7 @@ class ToolRecord:
             free = [
                 place
                 for place, call in enumerate(self.calls)
-                if place not in self._taken and call.name == name and self._key(place) in keys
+                if place not in self._taken and call.name == name and self._keys[place] in keys
             ]
             named = [place for place in free if call_id and self.calls[place].call_id == call_id]
             if not (named or free):
@@ -140,10 +141,6 @@ class ToolRecord:
             place = (named or free)[0]
             self._taken.add(place)
             return place
-
-    def _key(self, place: int) -> str:
-        call = self.calls[place]
-        return tool_key(call.name, call.arguments, has_arguments=call.has_arguments)
 
     def left(self) -> list[int]:
         """Return the places of the calls that were not given out."""

@@ -100,17 +100,21 @@ class Replaying:
             TransportFailed: the recorded call ended without an answer.
             ReplayRefused: the request is not one to a model, and its host is not among those that may be reached.
         """
-        if self._may_reach(asked):
+        form = form_of(asked.host, asked.path) if asked.method == "POST" else None
+        may_reach = self._may_reach(asked)
+        if may_reach and (form is None or self.conditions.until is None):
             return Live()
-        if asked.is_telemetry:
+        if asked.is_telemetry and not may_reach:
             with self._lock:
                 self.report.kept_back += 1
             return Reply(200, asked.headers.get("content-type", "application/x-protobuf"), (b"",))
-        form = form_of(asked.host, asked.path) if asked.method == "POST" else None
+        # Up to a step the record answers a model whose host is named as well: it is named for what comes after.
         request = read_request(form, asked.path, asked.body) if form is not None else None
-        if form is None or request is None:
-            raise self.refuse(f"{asked.method} {asked.url.partition('?')[0]}")
-        return self._model(asked, form, request)
+        if form is not None and request is not None:
+            return self._model(asked, form, request)
+        if may_reach:
+            return Live()
+        raise self.refuse(f"{asked.method} {asked.url.partition('?')[0]}")
 
     def refuse(self, what: str) -> ReplayRefused:
         """Note that something was not let out, and return the error to raise."""
@@ -125,6 +129,10 @@ class Replaying:
         """Tell whether a host may be reached: it is named, or the record has ended and calls go out."""
         names = self.conditions.hosts
         return host in names or (port is not None and f"{host}:{port}" in names)
+
+    def lets_through(self, host: str, port: int | None) -> bool:
+        """Tell whether everything may pass to a host unseen; up to a step a model that is named is answered as well."""
+        return self.conditions.until is None and self.may_connect(host, port)
 
     def _may_reach(self, asked: Exchange) -> bool:
         return asked.host in self.conditions.hosts or asked.authority in self.conditions.hosts

@@ -1,16 +1,19 @@
-"""Runs replayed one by one, each in a process of its own: the agent did what is on record, something else, or it could not be told."""
+"""Runs replayed each in a process of its own, several at a time: the agent did what is on record, something else, or it could not be told."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from subprocess import DEVNULL
-from typing import IO, Literal
+from typing import IO, Literal, TypeVar
 
 from retrospan.exporter.replay.commanding import Ran, run_command
 from retrospan.schemas.bundle.form import Bundle, RunRecord
 from retrospan.schemas.errors import PermanentError
+
+Came = TypeVar("Came")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,20 @@ def replay_run(
     except PermanentError as error:
         return Verdict(run.run_id, "trouble", (str(error),))
     return _verdict(run, ran)
+
+
+def several(replays: Sequence[Callable[[], Came]], jobs: int) -> Generator[Came]:
+    """Do replays, so many at a time, and yield what came of each in the order given.
+
+    Whoever stops early closes the generator: what was not begun is not done then. An error of a replay is raised in its turn.
+    """
+    # Threads: each waits for a process.
+    with ThreadPoolExecutor(max(1, min(jobs, len(replays)))) as pool:
+        try:
+            for future in [pool.submit(each) for each in replays]:
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def filled(command: Sequence[str], run: RunRecord) -> list[str]:

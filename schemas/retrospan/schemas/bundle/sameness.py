@@ -66,6 +66,11 @@ _ROLES = {
 MAX_DEPTH = 200
 #: The same with the lists and objects that a request has around them.
 MAX_REQUEST_DEPTH = MAX_DEPTH + 50
+#: What the text of a JSON value begins with, after white space.
+_JSON_STARTS = frozenset('{["-0123456789tfn')
+#: The built-in type first: asking an abstract class costs ten times as much.
+_OBJECTS = (dict, Mapping)
+_CONTAINERS = (dict, list, tuple, Mapping)
 #: Larger whole numbers are not exact as floats.
 _EXACT = 1 << 53
 
@@ -74,7 +79,7 @@ def canonical_value(value: Json) -> Json:
     """Return the value with one spelling for each number: 1.0 is 1, and True stays what it is."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) <= _EXACT else value
-    if isinstance(value, Mapping):
+    if isinstance(value, _OBJECTS):
         return {str(key): canonical_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [canonical_value(each) for each in value]
@@ -114,8 +119,11 @@ def _texts_of_blocks(value: Sequence[Json]) -> list[str] | None:
 def _read(text: str) -> Json:
     """Return the JSON value of a text; a text that is not JSON without its white space at the ends."""
     text = text.strip()
+    # Told by its first letter, prose costs nothing: every message of a conversation is read again with each request.
+    if text[:1] not in _JSON_STARTS:
+        return text
     try:
-        value: Json = json.loads(text, parse_constant=_refuse)
+        value: Json = _DECODE(text)
     except (ValueError, RecursionError):
         return text
     return text if nests_deeper(value, MAX_DEPTH) else value
@@ -123,21 +131,24 @@ def _read(text: str) -> Json:
 
 def nests_deeper(value: Json, depth: int) -> bool:
     """Tell whether lists and objects lie in each other more often than that."""
-    level: list[Json] = [value]
+    level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(depth):
         level = [
             each
             for container in level
-            if isinstance(container, list | tuple | Mapping)
-            for each in (container.values() if isinstance(container, Mapping) else container)
+            for each in (container.values() if isinstance(container, _OBJECTS) else container)
+            if isinstance(each, _CONTAINERS)
         ]
         if not level:
             return False
-    return any(isinstance(each, list | tuple | Mapping) for each in level)
+    return bool(level)
 
 
 def _refuse(constant: str) -> Json:
     raise ValueError(f"{constant} is not JSON")
+
+
+_DECODE = json.JSONDecoder(parse_constant=_refuse).decode
 
 
 def canonical_parameters(parameters: Mapping[str, Json]) -> dict[str, Json]:
@@ -279,7 +290,7 @@ def _parts(message: Message, ids: Ids) -> Iterator[tuple[str, dict[str, Json]]]:
     role = _ROLES.get(named, named)
     parts = message.get("parts")
     for part in parts if isinstance(parts, list | tuple) else ():
-        if not isinstance(part, Mapping):
+        if not isinstance(part, _OBJECTS):
             part = {"type": "text", "content": part}
         kind = part.get("type")
         if kind == "reasoning":

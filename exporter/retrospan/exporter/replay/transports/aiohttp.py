@@ -23,9 +23,11 @@ def install(name: str) -> None:
 async def _connect(original: Any, connector: Any, request: Any, *args: Any, **named: Any) -> Any:
     replaying = current()
     url = request.url
-    if replaying is None or replaying.may_connect(url.host or "", url.port):
+    if replaying is None or replaying.lets_through(url.host or "", url.port):
         return await original(connector, request, *args, **named)
     body = _body_of(request)
+    if body is None and replaying.may_connect(url.host or "", url.port):
+        return await original(connector, request, *args, **named)
     found = None
     if body is not None:
         headers = lower(request.headers.items())

@@ -25,7 +25,7 @@ def _connect(original: Any, connection: Any) -> None:
     if replaying is None or not is_own or isinstance(connection.sock, _Line):
         original(connection)
         return
-    if replaying.may_connect(connection.host, connection.port):
+    if replaying.lets_through(connection.host, connection.port):
         original(connection)
         return
     connection.sock = _Line(original, connection)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 JSON = dict[str, Any]
+#: Whether a text begins as Python reads JSON: with NaN and Infinity. Trying costs more, and every message is read with each request.
+_MAY_BE_JSON = re.compile(r'[ \t\n\r]*[{\["\-0-9tfnNI]').match
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def named(kind: str, value: object) -> bytes:
 
 def parsed(text: object) -> object:
     """Return the value of a JSON text, or the text itself where it is not JSON."""
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not _MAY_BE_JSON(text):
         return text
     try:
         return json.loads(text)

@@ -6,8 +6,11 @@ The replays happen in the agent's process: they are the exporter's.
 from __future__ import annotations
 
 import argparse
+import os
+from contextlib import closing
+from functools import partial
 
-from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
+from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag, number
 from retrospan.ingest.cli.terminal.progress import Progress
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.text import counted
@@ -33,9 +36,18 @@ def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
     add("--suite", metavar="FILE", help="a bundle of the runs to replay")
     add("--all", action="store_true", help="replay every run, also after one that differs")
+    add_jobs_flag(parser)
     add_tool_flag(parser)
     parser.output.add_argument("--json", action="store_true", help="one JSON object per run")
     add_color_flag(parser)
+
+
+def add_jobs_flag(parser: Parser) -> None:
+    """Add how many runs are replayed at a time."""
+    parser.flags.add_argument(
+        "--jobs", type=number(1, 1_000), default=os.cpu_count() or 1, metavar="N",
+        help="how many runs are replayed at a time (one for each processor)",
+    )  # fmt: skip
 
 
 def add_tool_flag(parser: Parser) -> None:
@@ -51,17 +63,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("name the suite: --suite FILE. `retrospan bundle --where SQL` makes one.", "bisect")
     if not arguments.command:
         raise UsageError("say how the agent is started: … -- COMMAND.", "bisect")
-    from retrospan.exporter.replay.suite import Verdict, replay_run
+    from retrospan.exporter.replay.suite import Verdict, replay_run, several
 
     bundle = read_bundle(arguments.suite)
     if not bundle.runs:
         raise UsageError(f"{arguments.suite} holds no run.", "bisect")
     screen = Screen.open(arguments.color)
     verdicts = list[Verdict]()
-    with Progress(screen) as progress:
-        for done, each in enumerate(bundle.runs):
+    how = {"tools": list(arguments.tool)}
+    replays = [partial(replay_run, each, bundle, arguments.command, how) for each in bundle.runs]
+    with Progress(screen) as progress, closing(several(replays, arguments.jobs)) as found:
+        for done, verdict in enumerate(found, 1):
             progress.tell({"phase": "replaying", "done": done, "total": len(bundle.runs), "unit": "runs"})
-            verdicts.append(replay_run(each, bundle, arguments.command, {"tools": list(arguments.tool)}))
+            verdicts.append(verdict)
             if verdicts[-1].kind == "changed" and not arguments.all:
                 break
     for verdict in verdicts:

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retrospan.ingest.cli.client.references import find_run
 from retrospan.ingest.cli.client.session import Session
-from retrospan.ingest.cli.commands.bisect import add_tool_flag
+from retrospan.ingest.cli.commands.bisect import add_jobs_flag, add_tool_flag
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.table import Column, show_table
 from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.terminal.values import dump
 from retrospan.ingest.cli.views.bundle_rows import read_run
+from retrospan.ingest.cli.views.marking import mark_run
 from retrospan.schemas.bundle.comparison import compare
 from retrospan.schemas.bundle.expectation import check_expectation
 from retrospan.schemas.bundle.form import Bundle, RunRecord
 from retrospan.schemas.bundle.golden import FOLDER, Golden, check_name, names_in, read_golden, write_golden
 from retrospan.schemas.errors import NotFound, PermanentError
 
+if TYPE_CHECKING:
+    from retrospan.exporter.replay.suite import Verdict
+
 HELP = Help(
     job="Keep runs as golden: the agent has to do them again as they are on record, model calls and tools answered from it.",
     exits="0 done; run: 1 if a golden run is not done again as it is; 2 wrong use or trouble",
     examples=(
         "retrospan golden add 4bf92f35 refund --expect 'search_docs <= 3' --command 'python my_agent.py {question}'",
+        "retrospan golden add 4bf92f35 refund --hold",
         "retrospan golden run",
         "retrospan golden update refund 7f3e91d0",
     ),
@@ -58,6 +66,12 @@ def add_arguments(parser: Parser) -> None:
         help="add: what it is held to; may be given again",
     )
     add("--command", default="", metavar="COMMAND", help="how the agent is started; add keeps it")
+    add(
+        "--hold",
+        action="store_true",
+        help="add, update: forbid that the collector deletes the run, and what it depends on",
+    )
+    add_jobs_flag(parser)
     add_tool_flag(parser)
     parser.output.add_argument("--json", action="store_true", help="one JSON object per golden run")
     parser.output.add_argument("--wide", action="store_true", help="do not cut lines to the terminal's width")
@@ -68,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.utc = True
     if arguments.action != "add" and (arguments.expect or arguments.description):
         raise UsageError("--expect and --description are for golden add.", "golden")
+    if arguments.hold and arguments.action not in ("add", "update"):
+        raise UsageError("--hold is for golden add and golden update.", "golden")
     act = {"add": _add, "list": _list, "run": _run, "update": _update}[arguments.action]
     return act(arguments)
 
@@ -98,7 +114,8 @@ def _add(arguments: argparse.Namespace) -> int:
         command=tuple(shlex.split(arguments.command)),
         tools=tuple(arguments.tool),
     )
-    _hold(golden, found)
+    _require(golden, found)
+    _hold(arguments, session, golden)
     write_golden(arguments.dir, golden, bundle)
     session.screen.line(f"golden run {name}: {arguments.dir / name}.bundle and .toml")
     return 0
@@ -111,7 +128,14 @@ def _read(session: Session, typed: str) -> tuple[RunRecord, Bundle]:
     return found, Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,))
 
 
-def _hold(golden: Golden, found: RunRecord) -> None:
+def _hold(arguments: argparse.Namespace, session: Session, golden: Golden) -> None:
+    """Place a hold where that is asked for. Before the files are written: a golden run that was to be held never stands there unheld."""
+    if arguments.hold:
+        mark_run(session.warehouse, "hold", golden.run_id, f"golden run {golden.name}", {"until": 0})
+        session.screen.note(f"run {golden.run_id} is held until that is lifted")
+
+
+def _require(golden: Golden, found: RunRecord) -> None:
     """Refuse a run that cannot be replayed whole, or that does not meet what is expected."""
     missing = [call for call in found.calls if not call.replayable]
     if missing:
@@ -143,7 +167,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from retrospan.exporter.replay.suite import replay_run
+    from retrospan.exporter.replay.suite import several
 
     names = arguments.words or names_in(arguments.dir)
     if not names:
@@ -152,32 +176,44 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     screen = Screen.open(arguments.color, wide=arguments.wide)
     red = 0
-    for name in names:
-        golden, bundle = read_golden(arguments.dir, name)
-        command = shlex.split(arguments.command) or list(golden.command)
-        if not command:
-            raise UsageError(
-                f"say how the agent of '{name}' is started: --command 'python my_agent.py'.", "golden"
-            )
-        found = bundle.run(golden.run_id)
-        assert found is not None
-        how = {"tools": [*golden.tools, *arguments.tool]}
-        verdict = replay_run(found, bundle, command, how)
-        unmet = golden.unmet(found)
-        if verdict.kind == "trouble":
-            raise PermanentError(f"golden run {name}: {' '.join(verdict.lines)}")
-        is_red = verdict.kind == "changed" or bool(unmet)
-        red += is_red
-        if arguments.json:
-            told = {"name": name, "run_id": golden.run_id, "verdict": verdict.kind, "unmet": unmet}
-            screen.data(dump({**told, "lines": list(verdict.lines)}) + "\n")
-            continue
-        screen.line(("✗ " if is_red else "✓ ", "red" if is_red else "green"), name)
-        for line in [*(verdict.lines if verdict.kind == "changed" else ()), *unmet]:
-            screen.line(f"  {line}")
+    replays = [partial(_replay, arguments, name) for name in names]
+    with closing(several(replays, arguments.jobs)) as found:
+        for golden, verdict, unmet in found:
+            if verdict.kind == "trouble":
+                raise PermanentError(f"golden run {golden.name}: {' '.join(verdict.lines)}")
+            is_red = verdict.kind == "changed" or bool(unmet)
+            red += is_red
+            if arguments.json:
+                told = {
+                    "name": golden.name,
+                    "run_id": golden.run_id,
+                    "verdict": verdict.kind,
+                    "unmet": unmet,
+                }
+                screen.data(dump({**told, "lines": list(verdict.lines)}) + "\n")
+                continue
+            screen.line(("✗ " if is_red else "✓ ", "red" if is_red else "green"), golden.name)
+            for line in [*(verdict.lines if verdict.kind == "changed" else ()), *unmet]:
+                screen.line(f"  {line}")
     if not arguments.json:
         screen.line(f"{len(names) - red} of {counted(len(names), 'golden run')} done again as on record")
     return 1 if red else 0
+
+
+def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, list[str]]:
+    """Replay a golden run; return what came of it, and which expectations the run does not meet."""
+    from retrospan.exporter.replay.suite import replay_run
+
+    golden, bundle = read_golden(arguments.dir, name)
+    command = shlex.split(arguments.command) or list(golden.command)
+    if not command:
+        raise UsageError(
+            f"say how the agent of '{name}' is started: --command 'python my_agent.py'.", "golden"
+        )
+    found = bundle.run(golden.run_id)
+    assert found is not None
+    how = {"tools": [*golden.tools, *arguments.tool]}
+    return golden, replay_run(found, bundle, command, how), golden.unmet(found)
 
 
 def _update(arguments: argparse.Namespace) -> int:
@@ -195,7 +231,8 @@ def _update(arguments: argparse.Namespace) -> int:
         command=tuple(shlex.split(arguments.command)) or golden.command,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
     )
-    _hold(updated, found)
+    _require(updated, found)
+    _hold(arguments, session, updated)
     write_golden(arguments.dir, updated, fresh)
     session.screen.line(f"golden run {name}: {compare(before, found).told()}")
     return 0

@@ -1,4 +1,4 @@
-"""What `flag` and `hold` share: finding the run, asking the collector, and printing the state afterwards."""
+"""What `flag` and `hold` share: finding the run, asking the collector, and printing the state afterwards. `golden --hold` asks as well."""
 
 from __future__ import annotations
 
@@ -30,7 +30,17 @@ def mark(arguments: argparse.Namespace, command: str, told: dict[str, object]) -
     screen = Screen.open(arguments.color)
     warehouse = CollectorClient.from_environ(os.environ)
     run_id = find_run(Session(arguments, screen, warehouse, Zone(utc=True)), arguments.run)
-    asked = {"run": run_id, "reason": arguments.reason, "by": who(), **told}
+    seen = mark_run(warehouse, command, run_id, arguments.reason, told)
+    if arguments.json:
+        screen.data(dump(seen) + "\n")
+    return seen
+
+
+def mark_run(
+    warehouse: CollectorClient, command: str, run_id: str, reason: str, told: dict[str, object]
+) -> dict[str, object]:
+    """Have the collector mark a run whose whole id is known; return the state afterwards."""
+    asked = {"run": run_id, "reason": reason, "by": who(), **told}
     seen: dict[str, object] = {}
     for line in warehouse.admin(command, asked):
         if "error" in line:
@@ -39,8 +49,6 @@ def mark(arguments: argparse.Namespace, command: str, told: dict[str, object]) -
     if seen.get("done") is not True:
         raise PermanentError("the collector went away before it answered. Ask again: it is safe to repeat.")
     del seen["done"]
-    if arguments.json:
-        screen.data(dump(seen) + "\n")
     return seen
 
 
