@@ -599,6 +599,17 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
         ("value_a", "Nullable(String)"),
         ("value_b", "Nullable(String)"),
     ],
+    "run_pairs": [
+        ("tenant", _WORD),
+        ("sides", _WORD),
+        ("run_a", "Nullable(String)"),
+        ("run_b", "Nullable(String)"),
+        ("possible", "UInt64"),
+        ("baseline_n", "UInt64"),
+        ("candidate_n", "UInt64"),
+        ("baseline_unknown", "UInt64"),
+        ("candidate_unknown", "UInt64"),
+    ],
     "run_divergence": [
         ("step_a", "Nullable(UInt32)"),
         ("step_b", "Nullable(UInt32)"),
@@ -632,6 +643,7 @@ PARAMETERS = {
     "run_divergence": [("a", "String"), ("b", "String")],
     "drift": _SIDES,
     "circumstances": _SIDES,
+    "run_pairs": [*_SIDES, ("most", "UInt32")],
 }
 
 _ZERO = {"String": "''", "UInt32": "1"}
