@@ -1,4 +1,7 @@
-"""Runs of two versions that were asked the same: the second is told otherwise by its tool, now and then."""
+"""Runs of two versions that were asked the same: the second is told otherwise by its tool, now and then.
+
+An evaluator says how relevant each answer is, and of few that it was checked.
+"""
 
 from __future__ import annotations
 
@@ -29,4 +32,8 @@ def _run(version: str, number: int, found: str = "in stock", asked: str = "") ->
     story.model(
         text("assistant", "No." if number % 12 == 0 else "Yes." if found == "in stock" else "Sold out.")
     )
+    for name, result in (("relevance", 0.9 if found == "in stock" else 0.4), ("checked", 1.0)):
+        if name != "checked" or number < FEW:
+            told = {"gen_ai.evaluation.name": name, "gen_ai.evaluation.score.value": result}
+            story.event("gen_ai.evaluation.result", 3, told)
     return story
