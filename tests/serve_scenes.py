@@ -11,6 +11,7 @@ from pathlib import Path
 
 from finding_scenes import runs_with_findings
 from fortnight import fortnight
+from pair_scenes import pairs_of_versions
 from populations import Kind, made, write
 from prepared import prepare
 from scenes import scenes
@@ -37,6 +38,8 @@ def main() -> None:
         tell(store, *fortnight())
     elif "--findings" in sys.argv:
         tell(store, *runs_with_findings())
+    elif "--pairs" in sys.argv:
+        tell(store, *pairs_of_versions())
     elif "--empty" not in sys.argv:
         tell(store, *scenes())
 

@@ -15,7 +15,7 @@ from retrospan.queries.catalogue import Parameter, View
 
 VIEWS = [view for view in catalogue.views() if view.parameters]
 # The engine takes seconds to plan these, whatever they are given.
-_LONG = ("run_diff", "run_divergence", "provenance", "drift", "circumstances")
+_LONG = ("run_diff", "run_divergence", "provenance", "drift", "circumstances", "run_pairs", "score_drift")
 _WEIGHTS = [1 if view.name in _LONG else 20 for view in VIEWS]
 PLAIN = [view.name for view in catalogue.views() if not view.parameters]
 

@@ -63,6 +63,7 @@ def test_the_same_story_at_another_time_with_other_ids_and_tokens_is_identical(
             "identical": True,
             "prefix": "none",
             "position": None,
+            "shown_cause": "",
         }
         assert _diff(ask, a, b) == [(n, n, n, "same", "") for n in range(1, 8)]
 

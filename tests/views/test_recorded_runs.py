@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from fix_recordings import load_recording
+from fix_recordings import load_recording, manifest
 from spans import rows_of_recording
 from story import Ask
 
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
+
+PAIRS = sorted(name.removesuffix("/diverge_a") for name in manifest() if name.endswith("/diverge_a"))
 
 
 def _tell(store: EmbeddedStore, name: str) -> str:
@@ -19,16 +21,33 @@ def _tell(store: EmbeddedStore, name: str) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "family", ["langgraph-openinference", "genai-openai.span_and_event", "openai-v2.span_and_event"]
-)
-def test_the_recorded_pair_parts_at_the_third_decision_by_sampling(
+@pytest.mark.parametrize("family", PAIRS)
+def test_each_recorded_pair_parts_at_the_third_decision_by_sampling(
     views: EmbeddedStore, ask: Ask, family: str
 ) -> None:
     a, b = _tell(views, f"{family}/diverge_a"), _tell(views, f"{family}/diverge_b")
     (part,) = ask("SELECT * FROM run_divergence(a = {a:String}, b = {b:String})", a=a, b=b)
     assert (part["step_a"], part["step_b"], part["aspect"], part["cause"]) == (5, 5, "answer", "sampling")
     assert part["value_a"].startswith("update_record(") and part["value_b"].startswith("send_email(")
+
+
+@pytest.mark.long
+def test_a_pair_whose_history_tells_calls_as_text_parts_there_in_the_view_too(
+    views: EmbeddedStore, ask_both: Ask
+) -> None:
+    a, b = _tell(views, "smolagents/diverge_a"), _tell(views, "smolagents/diverge_b")
+    asked = "SELECT step_a, step_b, cause FROM run_divergence(a = {a:String}, b = {b:String})"
+    assert ask_both(asked, a=a, b=b) == [{"step_a": 5, "step_b": 5, "cause": "sampling"}]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "family", ["langgraph-openinference", "genai-openai.span_and_event", "openai-v2.span_and_event"]
+)
+def test_the_answer_of_a_recorded_pair_leads_back_to_its_question(
+    views: EmbeddedStore, ask: Ask, family: str
+) -> None:
+    a = _tell(views, f"{family}/diverge_a")
     assert ask("SELECT ordinal FROM model_calls WHERE run_id = {a:String} AND step = 5", a=a) == [
         {"ordinal": 3}
     ]

@@ -266,6 +266,13 @@ class Views(CostViews[Frame], FindingViews[Frame], SideViews[Frame]):
         filters = {"run_id": run_id, "name": name}
         return self._list("SELECT * FROM evaluations", filters, "ORDER BY at, run_id, span_id, name", limit)
 
+    def run_scores(
+        self, *, run_id: str | None = None, name: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Return what evaluators said of runs in all, one row per run and name."""
+        filters = {"run_id": run_id, "name": name}
+        return self._list("SELECT * FROM run_scores", filters, "ORDER BY run_id, name", limit)
+
     def logs(
         self,
         *,

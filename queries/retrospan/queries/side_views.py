@@ -66,5 +66,53 @@ class SideViews(Generic[Frame]):
             agent=agent,
         )
 
+    def score_drift(
+        self,
+        *,
+        baseline_from: str = "",
+        baseline_to: str = "",
+        baseline_version: str = "",
+        candidate_from: str = "",
+        candidate_to: str = "",
+        candidate_version: str = "",
+        agent: str = "",
+    ) -> Frame:
+        """Return the scores of evaluations of both sides: one row per name, and per label."""
+        return self.sql(
+            f"SELECT * FROM score_drift({_GIVEN}) ORDER BY drifted DESC, name, label",
+            baseline_from=baseline_from,
+            baseline_to=baseline_to,
+            baseline_version=baseline_version,
+            candidate_from=candidate_from,
+            candidate_to=candidate_to,
+            candidate_version=candidate_version,
+            agent=agent,
+        )
+
+    def run_pairs(
+        self,
+        *,
+        baseline_from: str = "",
+        baseline_to: str = "",
+        baseline_version: str = "",
+        candidate_from: str = "",
+        candidate_to: str = "",
+        candidate_version: str = "",
+        agent: str = "",
+        most: int = 40,
+    ) -> Frame:
+        """Return pairs of runs that were asked the same, for `run_divergence`; at most so many of each kind."""
+        return self.sql(
+            f"SELECT * FROM run_pairs({_GIVEN}, most = {{most:UInt32}})",
+            baseline_from=baseline_from,
+            baseline_to=baseline_to,
+            baseline_version=baseline_version,
+            candidate_from=candidate_from,
+            candidate_to=candidate_to,
+            candidate_version=candidate_version,
+            agent=agent,
+            most=most,
+        )
+
     @abstractmethod
     def sql(self, query: str, /, **parameters: Value) -> Frame: ...

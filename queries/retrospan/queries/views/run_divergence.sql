@@ -10,6 +10,7 @@
 --   identical Bool: every step, the input and the outcome are known and equal, ids in texts aside
 --   prefix LowCardinality(String): a if run b merely continues where a stops, b the other way round, else none
 --   position Nullable(UInt32): the place in run_diff
+--   shown_cause LowCardinality(String): the cause that the steps show, versions aside: as cause, but where that is code
 -- note: of a fork, what was changed there is the cause, and its patch is the value of the side that is the fork. A model's answer that only one run has is set beside the other run's next step, if that was asked the same. No row if one of the runs does not exist.
 -- example: SELECT step_a, step_b, aspect, cause, value_a, value_b FROM run_divergence(a = {run_id:String}, b = {other_run_id:String})
 WITH
@@ -222,7 +223,6 @@ WITH
                 prefix != 'none', '',
                 empty(apart) AND NOT other_input AND outcome_a = outcome_b, '',
                 other_input OR arrayExists(p -> p.aspect = 'state' AND p.step_a = 1 AND p.step_b = 1, there), 'input',
-                other_code, 'code',
                 has(aspects, 'model'), 'model',
                 arrayExists(p -> p.aspect = 'prompt' AND match(p.detail, 'system|tools'), there), 'prompt',
                 notEmpty(there)
@@ -244,7 +244,8 @@ WITH
                 asked_the_same, 'sampling',
                 notEmpty(there) AND there[1].step_kind != 'model' AND same_calls, 'order',
                 'unknown'
-            ) AS cause
+            ) AS shown_cause,
+            if(other_code AND shown_cause NOT IN ('', 'patch', 'input'), 'code', shown_cause) AS cause
         FROM beside
         CROSS JOIN runs_apart
         CROSS JOIN calls
@@ -315,6 +316,7 @@ SELECT
     ) AS value_b,
     CAST(identical, 'Bool') AS identical,
     CAST(prefix, 'LowCardinality(String)') AS prefix,
-    nullIf(place.position, 0) AS position
+    nullIf(place.position, 0) AS position,
+    CAST(shown_cause, 'LowCardinality(String)') AS shown_cause
 FROM chosen
 SETTINGS join_use_nulls = 0

@@ -42,7 +42,8 @@ def run_divergence(store: Store, values: Sequence[str]) -> list[Sequence[object]
     found = _Found.among(rows)
     apart = _Apart.between(runs.runs[a], runs.runs[b])
     beside = _Beside.where(found, runs, a, b)
-    cause = _cause(found, apart, beside)
+    shown_cause = _cause(found, apart, beside)
+    cause = "code" if apart.other_code and shown_cause not in ("", "patch", "input") else shown_cause
     shown = _SHOWN_BY.get(cause, "")
     place = next(
         (row for row in found.there if row.aspect == shown), found.there[0] if found.there else _NOWHERE
@@ -80,6 +81,7 @@ def run_divergence(store: Store, values: Sequence[str]) -> list[Sequence[object]
             and not apart.other_outcome,
             found.prefix,
             place.position or None,
+            shown_cause,
         )
     ]
 
@@ -196,6 +198,7 @@ def _patch(a: ComparedRun, b: ComparedRun) -> _Patch | None:
 
 
 def _cause(found: _Found, apart: _Apart, beside: _Beside | None) -> str:
+    """Return the cause that the steps show, whatever the versions."""
     if apart.patch is not None:
         return "patch"
     there, aspects = found.there, {row.aspect for row in found.there}
@@ -204,8 +207,6 @@ def _cause(found: _Found, apart: _Apart, beside: _Beside | None) -> str:
         return ""
     if apart.other_input or any(r.aspect == "state" and r.step_a == 1 and r.step_b == 1 for r in there):
         return "input"
-    if apart.other_code:
-        return "code"
     if "model" in aspects:
         return "model"
     if any(r.aspect == "prompt" and ("system" in r.detail or "tools" in r.detail) for r in there):

@@ -1,4 +1,4 @@
-"""`retrospan diff`: where two runs diverge, and why."""
+"""`retrospan diff`: where two runs diverge, and why; or where the runs of two sides do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from retrospan.ingest.cli.client.incomplete import warn_if_incomplete
 from retrospan.ingest.cli.client.references import find_run, short
 from retrospan.ingest.cli.client.rows import moment_of, text_of, whole
 from retrospan.ingest.cli.client.session import Session
-from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, add_output_flags
+from retrospan.ingest.cli.terminal.arguments import (
+    RUN_HELP,
+    Help,
+    Parser,
+    UsageError,
+    add_output_flags,
+    number,
+)
 from retrospan.ingest.cli.terminal.screen import Part, Style
+from retrospan.ingest.cli.terminal.spans import span
 from retrospan.ingest.cli.terminal.text import counted
+from retrospan.ingest.cli.views.pair_rows import MOST_PAIRS, PAIRS, PairGathering
+from retrospan.ingest.cli.views.pairs import objects, show_pairs
 from retrospan.ingest.cli.views.sides import show_sides
 from retrospan.ingest.why.comparison import CAUSES
 from retrospan.schemas.errors import NotFound
@@ -20,10 +30,17 @@ from retrospan.schemas.errors import NotFound
 ASPECTS = ("tool", "arguments", "result", "answer", "state", "prompt", "model", "error")
 HELP = Help(
     job="Show where two runs diverge, and why.",
-    exits="0 answered; with --exit-code 1 unless they are identical; 2 wrong use or trouble",
-    examples=("retrospan diff last 7f3e91d0", "retrospan diff 7f3e91d0 b83f51aa --aspect state --json"),
+    exits="0 answered; with --exit-code 1 unless they are identical, of sides 1 if they differ beyond chance and 2 if\n"
+    "there are too few pairs; 2 wrong use or trouble",
+    examples=(
+        "retrospan diff last 7f3e91d0",
+        "retrospan diff 7f3e91d0 b83f51aa --aspect state --json",
+        "retrospan diff --baseline version=1.4.1 --candidate version=1.4.2",
+    ),
     sql="SELECT step_a, step_b, cause FROM run_divergence(a = '…', b = '…')",
-    more="Steps are aligned by content, then by name, then by place. Times, ids and token counts are not differences.",
+    more="Steps are aligned by content, then by name, then by place. Times, ids and token counts are not differences.\n"
+    "Of two sides, runs that were asked the same are compared in pairs, and pairs of the baseline's own beside them.\n"
+    "SPAN is FROM..TO, version=VERSION, or both separated by a comma, as in retrospan drift.",
 )
 #: What a step was given comes before what it did.
 _ORDER = {
@@ -58,16 +75,25 @@ class Position:
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.inputs.add_argument("run_a", metavar="RUN_A", help=RUN_HELP)
-    parser.inputs.add_argument("run_b", metavar="RUN_B", help="the run to compare it with")
+    parser.inputs.add_argument("run_a", metavar="[RUN_A]", nargs="?", default="", help=RUN_HELP)
+    parser.inputs.add_argument(
+        "run_b", metavar="[RUN_B]", nargs="?", default="", help="the run to compare it with"
+    )
     parser.flags.add_argument("--aspect", choices=ASPECTS, metavar="NAME", help="only " + ", ".join(ASPECTS))
     parser.flags.add_argument("--all", action="store_true", help="list equal steps one by one too")
     parser.flags.add_argument("--full", action="store_true", help="every value in full")
     parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 unless the runs are identical")
+    add = parser.flags.add_argument
+    add("--baseline", type=span, metavar="SPAN", help="compare the runs of one side")
+    add("--candidate", type=span, metavar="SPAN", help="with those of another")
+    add("--agent", metavar="NAME", help="only runs of this agent; of two sides")
+    add("--pairs", type=number(1, MOST_PAIRS), metavar="N", help=f"pairs of each kind to compare ({PAIRS})")
     add_output_flags(parser, pager=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if _has_sides(arguments):
+        return _run_of_sides(Session.open(arguments))
     session = Session.open(arguments)
     a, b = find_run(session, arguments.run_a), find_run(session, arguments.run_b)
     if arguments.sql:
@@ -99,6 +125,47 @@ def run(arguments: argparse.Namespace) -> int:
             f"next: retrospan show {short(a)}/{divergence['step_a'] or steps_a} · retrospan show {short(b)}/{divergence['step_b'] or steps_b}"
         )
     return 1 if arguments.exit_code and differ else 0
+
+
+def _has_sides(arguments: argparse.Namespace) -> bool:
+    """Return whether two sides are compared, and not two runs. Raises UsageError where it is neither or both."""
+    spans = [flag for flag in ("baseline", "candidate") if getattr(arguments, flag) is not None]
+    of_runs = [flag for flag in ("aspect", "all", "full") if getattr(arguments, flag)]
+    of_sides = [flag for flag in ("agent", "pairs") if getattr(arguments, flag)]
+    if not spans:
+        missing = "RUN_A" if not arguments.run_a else "RUN_B" if not arguments.run_b else ""
+        if missing:
+            raise UsageError(f"{missing} is missing.", "diff")
+        if of_sides:
+            raise UsageError(f"--{of_sides[0]} is of two sides: leave it out with two runs.", "diff")
+        return False
+    if arguments.run_a:
+        raise UsageError("say what to compare: two runs, or --baseline SPAN with --candidate SPAN.", "diff")
+    if len(spans) == 1:
+        missing = "candidate" if spans == ["baseline"] else "baseline"
+        raise UsageError(f"--{spans[0]} is one side of two: --{missing} is missing.", "diff")
+    if of_runs:
+        raise UsageError(f"--{of_runs[0]} is of two runs: leave it out with --baseline.", "diff")
+    return True
+
+
+def _run_of_sides(session: Session) -> int:
+    arguments = session.arguments
+    gathering = PairGathering(
+        session, arguments.baseline, arguments.candidate, arguments.agent or "", arguments.pairs or PAIRS
+    )
+    if arguments.sql:
+        return session.print_sql(*gathering.of_every_two_sides())
+    rows = gathering.rows()
+    if arguments.json:
+        for found in objects(rows):
+            session.print_object(found)
+    else:
+        with session.screen.paged():
+            show_pairs(session, rows)
+    if not arguments.exit_code:
+        return 0
+    return int(rows.differs()) if rows.is_conclusive else 2
 
 
 def sentence(divergence: Row, steps_a: int, steps_b: int) -> str:

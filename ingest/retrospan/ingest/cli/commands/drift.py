@@ -7,13 +7,15 @@ import argparse
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.empty import no_runs_yet
 from retrospan.ingest.cli.client.references import short, short_length
-from retrospan.ingest.cli.client.rows import number_of, texts_of, whole
+from retrospan.ingest.cli.client.rows import number_of, text_of, texts_of, whole
 from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_output_flags
 from retrospan.ingest.cli.terminal.spans import SPAN_HELP, span
 from retrospan.ingest.cli.terminal.table import Column, show_table
-from retrospan.ingest.cli.terminal.text import count, counted
+from retrospan.ingest.cli.terminal.text import count, counted, safe
 
+#: Scores without a verdict that are named.
+_NAMED = 5
 HELP = Help(
     job="Compare two populations of runs: tools, steps, tokens, latency, failures and loops, run by run.",
     exits="0 no drift; 1 drift; 2 wrong use, trouble, or too few runs for a verdict",
@@ -48,24 +50,28 @@ def run(arguments: argparse.Namespace) -> int:
         "agent": arguments.agent,
     }
     if arguments.sql:
-        return session.print_sql(("drift", asked))
+        return session.print_sql(("drift", asked), ("score_drift", asked))
     rows = session.ask("drift", **asked)
-    verdict = _verdict(rows)
+    scores = session.ask("score_drift", **asked)
+    verdict = _verdict(rows, scores)
     if arguments.json:
         session.print_json(rows)
+        session.print_json(scores, view="score_drift")
         return verdict
     if verdict == 2:
         session.screen.say(_too_few(session, rows))
         return verdict
+    sizes = rows[0]
+    rows = [*rows, *(_as_metric(row) for row in scores)]
     drifted = [row for row in rows if row["drifted"]]
     shown = rows if arguments.all else drifted
     if shown:
         _show(session, shown)
-    sizes = rows[0]
-    tests = counted(len(rows), "metric")
+    tested = [row for row in rows if not row.get("unknown")]
+    tests = counted(len(tested), "metric")
     session.screen.note(
         (
-            f"{counted(len(drifted), 'metric')} of {len(rows)} drifted"
+            f"{counted(len(drifted), 'metric')} of {len(tested)} drifted"
             if drifted
             else f"no drift in {tests}",
             "yellow" if drifted else "green",
@@ -76,13 +82,25 @@ def run(arguments: argparse.Namespace) -> int:
             "dim",
         ),
     )
+    if len(tested) < len(rows):
+        names = sorted({str(row["metric"]) for row in rows if row.get("unknown")})
+        listed = ", ".join(map(safe, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
+        session.screen.note(
+            (f"no verdict on {counted(len(names), 'score')}, too few runs have it: {listed}", "dim")
+        )
     return verdict
 
 
-def _verdict(rows: list[Row]) -> int:
+def _verdict(rows: list[Row], scores: list[Row]) -> int:
     if not rows or any(row["statistic"] == "too_few_runs" for row in rows):
         return 2
-    return 1 if any(row["drifted"] for row in rows) else 0
+    return 1 if any(row["drifted"] for row in (*rows, *scores)) else 0
+
+
+def _as_metric(row: Row) -> Row:
+    """Return a row of `score_drift` as a metric of `drift`."""
+    label = f" = {row['label']}" if row["label"] else ""
+    return {**row, "metric": f"score: {row['name']}{label}"}
 
 
 def _too_few(session: Session, rows: list[Row]) -> str:
@@ -119,11 +137,11 @@ def _show(session: Session, rows: list[Row]) -> None:
                 str(row["metric"]),
                 _figure(row, "baseline_mean"),
                 _figure(row, "candidate_mean"),
-                str(row["statistic"]),
+                text_of(row, "statistic") or "-",
                 _figure(row, "value"),
                 _figure(row, "p_value"),
                 _figure(row, "threshold"),
-                "drifted" if row["drifted"] else "-",
+                "drifted" if row["drifted"] else str(row.get("unknown") or "-").replace("_", " "),
                 " ".join(short(run, length) for run in texts_of(row, "examples")) or "-",
             ]
             for row in rows
