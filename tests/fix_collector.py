@@ -127,7 +127,7 @@ class Served:
                 for body in bodies:
                     export(body, timeout=30)
 
-    def until(self, holds: Callable[[], bool], seconds: float = 120.0) -> None:
+    def until(self, holds: Callable[[], bool], seconds: float = 300.0) -> None:
         """Wait until something holds."""
         deadline = time.monotonic() + seconds
         while not holds():

@@ -124,7 +124,7 @@ def test_too_many_queries_at_once_are_told_so(sample: EmbeddedWarehouse) -> None
     slow = threading.Thread(target=lambda: answers.append(port.sql("SELECT count() FROM numbers(1e13)")[0]))
     slow.start()
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         seen: tuple[int, bytes, Any] = (200, b"", {})
         while seen[0] != 503 and time.monotonic() < deadline:
             seen = port.sql("SELECT 1")
@@ -314,7 +314,7 @@ def test_stop_lets_running_queries_end_and_leaves_no_thread(sample: EmbeddedWare
     )
     running.start()
     watching = sample.connect()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not watching.rows(
         "SELECT 1 FROM system.processes WHERE query LIKE 'SELECT count() FROM numbers(1e13)%'"
     ):

@@ -35,7 +35,7 @@ def environment(endpoint: str) -> dict[str, str]:
 
 def wait_for_spool(spool: Path, files: str, text: bytes) -> None:
     """Wait until one of these files of the spool holds a text."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not any(text in file.read_bytes() for file in spool.glob(files)):
         assert time.monotonic() < deadline, f"{spool} never held {text!r}"
         time.sleep(0.02)

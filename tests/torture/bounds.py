@@ -50,7 +50,7 @@ def memory_group(limit_bytes: int) -> Iterator[Group]:
     try:
         yield Group(path, old)
     finally:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         # A process that was killed leaves its group a moment later.
         while (path / "cgroup.procs").read_text() and time.monotonic() < deadline:
             time.sleep(0.05)

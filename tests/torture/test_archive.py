@@ -34,7 +34,7 @@ def running(directory: Path) -> Iterator[Victim]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)

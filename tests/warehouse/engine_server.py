@@ -90,7 +90,7 @@ class EngineServer:
         self._server.server_close()
         self.cut_all()
         self._thread.join()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while self.counted["running"] and time.monotonic() < deadline:
             time.sleep(0.01)
         with self._lock:

@@ -44,7 +44,7 @@ def interpreters(warehouse: EmbeddedWarehouse, store: EmbeddedStore) -> Iterator
 
 
 def until(holds: Callable[[], bool], said: Callable[[], object] = lambda: "") -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not holds():
         assert time.monotonic() < deadline, f"did not come to hold: {said()}"
         time.sleep(0.05)

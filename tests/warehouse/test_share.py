@@ -59,7 +59,7 @@ class Watch:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not holds():
         assert time.monotonic() < deadline, "did not come to hold"
         time.sleep(0.02)

@@ -75,7 +75,7 @@ def test_a_server_is_asked_to_stop_what_runs(server: EngineServer, remote: Serve
 
         asking = threading.Thread(target=ask)
         asking.start()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not server.counted["SELECT"] and time.monotonic() < deadline:
             time.sleep(0.02)
         stop()

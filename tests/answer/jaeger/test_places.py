@@ -76,7 +76,7 @@ def ports(warehouse: EmbeddedWarehouse) -> Iterator[Ports]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
