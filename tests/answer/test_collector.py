@@ -163,7 +163,7 @@ def test_a_torn_log_is_cut_and_reported(served: Served, recordings: dict[str, Re
     assert len(served.rows("SELECT run_id FROM runs")) == 1
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_queries_do_not_hold_up_intake(served: Served, recordings: dict[str, Recording]) -> None:
     answers: list[object] = []
 

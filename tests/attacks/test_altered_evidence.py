@@ -366,14 +366,14 @@ def test_a_ledger_with_fresh_checksums_is_named(data: Path) -> None:
     assert found.names("^batches, number", "holds records from"), found.wrong
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
     lines = ledger_lines(data)
     write_ledger(data, [*lines, {"quarantined": {"sequence": 2, "reason": "Code: 1"}}])
     assert verify(data).names("log/batches.jsonl, record 2", "can be read")
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_hashes_that_were_rewritten_are_named(data: Path) -> None:
     path = data / "log" / "hashes"
     lines = path.read_text().splitlines()
@@ -384,7 +384,7 @@ def test_hashes_that_were_rewritten_are_named(data: Path) -> None:
     assert verify(data).names("log/hashes", "ends with record")
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_head_kept_elsewhere_reveals_a_directory_that_was_rebuilt(original: Path, data: Path) -> None:
     before = verify(data, "--full")
     assert not before.wrong

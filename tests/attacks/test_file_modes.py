@@ -97,7 +97,7 @@ def fill(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         log.close()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_nothing_is_open_to_others_after_every_command_was_run_once(
     tmp_path: Path, empty: Path, recordings: dict[str, Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,7 +141,7 @@ def test_nothing_is_open_to_others_after_every_command_was_run_once(
     assert list(empty.iterdir()) == []
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_demo_keeps_to_itself(tmp_path: Path, empty: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "demo", "--serve"], umask=0, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -158,7 +158,7 @@ def test_a_demo_keeps_to_itself(tmp_path: Path, empty: Path) -> None:
     assert list(empty.iterdir()) == []
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_torture_keeps_to_itself(tmp_path: Path, empty: Path) -> None:
     data = tmp_path / "torture"
     done = subprocess.run(

@@ -45,7 +45,7 @@ def read_within(served: Served, run_id: str, seconds: float = GENEROUS_SECONDS) 
     return time.monotonic() - began
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_good_run_is_read_while_a_long_one_is(served: Served) -> None:
     long = DeepRun(20_000, *SHAPES["other-tools"])
     served.send([*requests_of(long.spans(), 2_000)])

@@ -51,7 +51,7 @@ def breakouts(view: View, payload: str) -> Sequence[str]:
     return found
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_no_view_gives_the_password_file(served: Served, tmp_path: Path) -> None:
     """Finding 1 as it was found, for every view and every pair of its parameters."""
     secret = tmp_path / "secret.txt"

@@ -50,7 +50,7 @@ def log_record(text: str) -> bytes:
     return request.SerializeToString()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_fresh_log_and_an_empty_one(keeper: Keeper) -> None:
     verified(keeper)
     keeper.send([agent_run(f"run-{number}", "ok") for number in range(20)])

@@ -20,8 +20,13 @@ def parts(warehouse: Path, table: str, collector: Served) -> list[Path]:
     ]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("table", ["raw_spans", "canon_model_calls"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param("raw_spans", marks=pytest.mark.long),
+        pytest.param("canon_model_calls", marks=pytest.mark.soak),
+    ],
+)
 @pytest.mark.requirement("R13")
 def test_a_part_broken_on_disk_turns_health_and_a_rebuild_brings_its_rows_back(
     served: Served, table: str

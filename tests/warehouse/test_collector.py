@@ -181,7 +181,7 @@ def test_whatever_becomes_of_an_answer_every_span_is_there_once(
     store.close()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_collectors_and_interpreters_share_one_server(
     start: Start, engine_server: EngineServer, warehouse: EmbeddedWarehouse
 ) -> None:

@@ -71,13 +71,12 @@ def test_the_command_line_answers_about_recorded_runs(
     assert "send_email" in text
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
-        "genai-openai.span_and_event/normal",
-        "openai-v2.legacy_events/loop",
-        "langgraph-openinference/normal",
+        pytest.param("genai-openai.span_and_event/normal", marks=pytest.mark.long),
+        pytest.param("openai-v2.legacy_events/loop", marks=pytest.mark.soak),
+        pytest.param("langgraph-openinference/normal", marks=pytest.mark.soak),
     ],
 )
 def test_a_run_that_happens_again_is_identical_and_cut_short_is_a_prefix(
@@ -134,13 +133,12 @@ def test_sql_clients_read_and_cannot_write(served: Served, recordings: dict[str,
     served.until(lambda: len(served.rows("SELECT run_id FROM runs")) == 2)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
-        "genai-openai.span_and_event/normal",
-        "genai-openai.responses/multiturn",
-        "langgraph-openinference/tool_error",
+        pytest.param("genai-openai.span_and_event/normal", marks=pytest.mark.soak),
+        pytest.param("genai-openai.responses/multiturn", marks=pytest.mark.long),
+        pytest.param("langgraph-openinference/tool_error", marks=pytest.mark.soak),
     ],
 )
 def test_other_orders_with_duplicates_give_equal_rows(

@@ -34,7 +34,7 @@ def export(played: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return asking(f"http://{played.sql}", monkeypatch, capsys)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_run_and_a_span_are_found_by_what_lists_show(
     export: Ask, played: Served, recordings: dict[str, Recording], tmp_path: Path
 ) -> None:

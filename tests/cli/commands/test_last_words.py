@@ -63,7 +63,7 @@ def test_an_agent_that_only_observed_tells_what_it_believed(served: Served) -> N
     assert served.run("state", RUN) == said
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_what_only_log_records_tell_is_verified_and_rebuilt(served: Served) -> None:
     dies(served)
     lonely = replace(span(9, 5, {names.STEP_NAME: "far"}), trace=3, run_id="")

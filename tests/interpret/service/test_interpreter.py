@@ -215,8 +215,14 @@ def test_a_selection_reads_only_the_runs_that_fit(
     assert reread(run=other, dialect="nobody") == set()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("family", ["langgraph-langsmith", "langgraph-openinference", "langgraph-traceloop"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param("langgraph-langsmith", marks=pytest.mark.soak),
+        pytest.param("langgraph-openinference", marks=pytest.mark.long),
+        pytest.param("langgraph-traceloop", marks=pytest.mark.soak),
+    ],
+)
 def test_a_run_after_an_interruption_names_the_one_it_resumes_whatever_came_first(
     family: str, recordings: dict[str, Recording], store: EmbeddedStore, interpreter: Interpreter
 ) -> None:
