@@ -192,7 +192,7 @@ PLAIN_HTTP: Client = Client(
 DUCKDB: Client = Client(
     "DuckDB",
     "1.5.5",
-    "duckdb.read_parquet('http://127.0.0.1:8123/?query=SELECT+run_id,steps+FROM+runs+FORMAT+Parquet')",
+    "duckdb.read_parquet('http://127.0.0.1:8123/?query=SELECT+run_id,steps+FROM+runs+ORDER+BY+run_id+FORMAT+Parquet')",
     lambda: python_program(
         "duckdb_reads.py",
         (f"duckdb=={DUCKDB.version}", f"duckdb-extension-httpfs=={DUCKDB.version}", "pyarrow==26.0.1"),
