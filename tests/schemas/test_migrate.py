@@ -58,7 +58,10 @@ def test_a_later_release_is_refused_and_nothing_is_written(scratch: EmbeddedStor
 
 @pytest.mark.parametrize(("number", "name", "statement"), shipped(), ids=[name for _, name, _ in shipped()])
 def test_a_shipped_migration_keeps_the_rules(number: int, name: str, statement: str) -> None:
-    kinds = r"create_\w+_(table|view|function)|add_\w+_to_\w+|(merge|copy|drop|fill|lay_out|compress)_\w+"
+    kinds = (
+        r"create_\w+_(table|view|function)|replace_\w+_function|add_\w+_to_\w+"
+        r"|(merge|copy|drop|fill|lay_out|compress)_\w+"
+    )
     assert re.fullmatch(rf"\d{{4}}_({kinds})", name)
     assert statement.startswith("-- title: ")
     code = "\n".join(line for line in statement.splitlines() if not line.lstrip().startswith("--"))
@@ -74,6 +77,7 @@ def test_a_shipped_migration_keeps_the_rules(number: int, name: str, statement: 
         "FROM merge(",
         "NOT IN (SELECT",
         "OR REPLACE TABLE",
+        "OR REPLACE FUNCTION",
     )
     assert any(clause in code for clause in again), "it can be run twice"
     if "MergeTree" in code:
