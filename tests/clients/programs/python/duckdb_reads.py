@@ -32,7 +32,10 @@ def read_arrow(sql: str) -> int:
 
 check("read_csv", lambda: read("read_csv", "SELECT run_id, steps FROM runs FORMAT CSVWithNames"))
 check("read_json", lambda: read("read_json", "SELECT run_id, steps FROM runs FORMAT JSONEachRow"))
-check("read_parquet: all columns", lambda: read("read_parquet", "SELECT * FROM runs ORDER BY run_id FORMAT Parquet"))
+check(
+    "read_parquet: all columns",
+    lambda: read("read_parquet", "SELECT * FROM runs ORDER BY run_id FORMAT Parquet"),
+)
 check("read_parquet: 300,000 rows", lambda: read("read_parquet", f"{MANY} FORMAT Parquet"))
 check("read_csv: 300,000 rows", lambda: read("read_csv", f"{MANY} FORMAT CSVWithNames"))
 check("an Arrow stream", lambda: read_arrow("SELECT * FROM runs FORMAT ArrowStream"))
