@@ -172,8 +172,8 @@ class Keeper:
 
     def settle(self) -> None:
         """Wait until everything is loaded and read."""
-        assert self.loader.wait_loaded(self.log.durable_sequence, 120.0), self.loader.failure
-        assert self.interpreter.wait_idle(120.0), self.interpreter.failure
+        assert self.loader.wait_loaded(self.log.durable_sequence, 600.0), self.loader.failure
+        assert self.interpreter.wait_idle(600.0), self.interpreter.failure
 
     def after(self, days: float) -> None:
         """Set the clock to so many days, and a minute, from the real time."""

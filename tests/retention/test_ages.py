@@ -33,8 +33,9 @@ def assert_no_row_of(keeper: Keeper, table: str, key: str, gone: set[str]) -> No
     assert not {name for name, hidden in rows if not hidden} & gone, table
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("numbers", [2, 223])
+@pytest.mark.parametrize(
+    "numbers", [pytest.param(2, marks=pytest.mark.long), pytest.param(223, marks=pytest.mark.soak)]
+)
 def test_the_right_runs_go_at_each_age_as_planned(keeper: Keeper, numbers: int) -> None:
     """At 1, 7, 30 and 90 days, of 18 runs and of two thousand."""
     keeper.send([agent_run(f"{kind}-{n}", kind) for n in range(numbers) for kind in KINDS], together=5)
