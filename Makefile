@@ -35,7 +35,7 @@ test-elsewhere: $(BIN)/.ready  ## run the tests in an environment whose Python h
 	@cp tests/elsewhere/without_linux.py tests/elsewhere/without_linux.pth .venv-elsewhere/lib/python3*/site-packages/
 	@.venv-elsewhere/bin/pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
-soak: $(BIN)/.ready  ## run the heaviest tests: two runs of 50,000 spans in bounded memory, building the image
+soak: $(BIN)/.ready  ## run the heaviest tests, for hours: all of what the long ones are a sample of, runs of 50,000 spans, building the image
 	@$(BIN)/pytest -q -m soak
 
 check: $(BIN)/.ready  ## formatting, lint and types: ruff, mypy (strict), pyright

@@ -247,6 +247,7 @@ def test_rows_that_nobody_altered_are_not_named(altered: Verified) -> None:
         assert all(run in runs for run in named), where
 
 
+REMOVED_ALONE = [pytest.param(name, marks=pytest.mark.soak) for name in ("ledger", "hashes")]
 RECIPIENT = b"answer late-2"
 
 
@@ -308,12 +309,7 @@ def test_a_value_in_the_log_is_named_after_the_derived_files_were_removed(data: 
 
 
 @pytest.mark.parametrize(
-    "removed",
-    [
-        pytest.param("ledger", marks=pytest.mark.soak),
-        pytest.param("hashes", marks=pytest.mark.soak),
-        pytest.param("ledger and hashes", marks=pytest.mark.long),
-    ],
+    "removed", [*REMOVED_ALONE, pytest.param("ledger and hashes", marks=pytest.mark.long)]
 )
 def test_files_that_were_removed_beside_the_log_are_missed(data: Path, removed: str) -> None:
     forge_log(data)

@@ -328,6 +328,15 @@ def test_calls_go_out_only_after_the_recorded_steps(provider: Provider) -> None:
     assert len(provider.asked) == 1
 
 
+def test_what_cannot_be_read_does_not_reach_a_named_model_before_the_step(provider: Provider) -> None:
+    with (
+        pytest.raises(ReplayRefused, match="was refused"),
+        replay(weather_bundle(), mode="until", until=3, hosts=[provider.host]),
+    ):
+        httpx.post(f"{provider.url}/chat/completions", content=b"no JSON")
+    assert provider.asked == []
+
+
 def test_a_fork_changes_prompt_and_fields_from_its_step_on(provider: Provider) -> None:
     edits = Edits(prompt="Be curt.", request={"temperature": 0, "model": "gpt-5"})
     with replay(weather_bundle(), mode="edit", until=3, edits=edits):

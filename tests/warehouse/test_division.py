@@ -101,7 +101,7 @@ def test_traces_of_one_run_are_read_together(
         arrive(warehouse, LOGS[index % 2], [scene[index] for scene in scenes])
     expected = [[(base + 1).to_bytes(16, "big").hex(), 3, 2] for base in range(100, 100 * (SCENES + 1), 100)]
     until(lambda: store.rows(RUNS) == expected, lambda: store.rows(RUNS))
-    # That a lease runs out meanwhile is no failure: whoever has the part then reads it again.
+    # A lease may run out meanwhile: whoever has the part then reads it again.
     assert all(interpreter.counters.runs for interpreter in interpreters), "both had something to read"
 
 

@@ -87,7 +87,8 @@ class Records:
                 self._late.append((id, _writes(said["task"], said["path"], said["writes"], redacted)))
             else:
                 self._checkpoint(self._point(id), said, redacted)
-        except (NotInForm, KeyError, TypeError, ValueError) as error:
+        # Whatever somebody sent as a record: it spoils its own checkpoint, not the thread.
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             damaged = NotRestorable(
                 f"checkpoint {id}: its record cannot be read ({type(error).__name__}: {error}). "
                 "Restore another step."
@@ -108,6 +109,13 @@ class Records:
         known, metadata = read(said["checkpoint"]), read(said["metadata"])
         if not isinstance(known, dict) or not isinstance(metadata, dict):
             raise NotInForm("checkpoint and metadata have no fields")
+        versions = cast("dict[str, object]", known).get("channel_versions")
+        if not isinstance(versions, dict) or not all(
+            isinstance(each, str | int | float) for each in versions.values()
+        ):
+            raise NotInForm("the checkpoint has no versions of its channels")
+        if not isinstance(said["parent"], str | None):
+            raise NotInForm("its parent is not an id")
         if said["kind"] == "loaded":
             point.is_loaded = True
             by_task: dict[str, list[list[object]]] = {}

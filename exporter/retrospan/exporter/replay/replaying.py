@@ -112,7 +112,7 @@ class Replaying:
         request = read_request(form, asked.path, asked.body) if form is not None else None
         if form is not None and request is not None:
             return self._model(asked, form, request)
-        if may_reach:
+        if may_reach and self._is_over():
             return Live()
         raise self.refuse(f"{asked.method} {asked.url.partition('?')[0]}")
 

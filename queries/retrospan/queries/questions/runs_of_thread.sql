@@ -3,5 +3,6 @@
 -- returns: one row per run, in the order in which they began
 SELECT run_id, conversation_id, outcome
 FROM runs
-WHERE if({run_id:String} != '', run_id = {run_id:String}, conversation_id = {thread:String})
+-- Not as one `if`: the engine would read every run to find one.
+WHERE (run_id = {run_id:String} AND {run_id:String} != '') OR (conversation_id = {thread:String} AND {run_id:String} = '')
 ORDER BY started_at, run_id

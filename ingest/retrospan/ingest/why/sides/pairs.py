@@ -29,7 +29,7 @@ class Pair:
     def outcome(self) -> str:
         """Return identical, length, or the cause that the steps show; '' if it is not on record whether they differ.
 
-        That the version is another is no such cause: every pair across two versions would have it, none within one.
+        Another version is not such a cause: every pair across two versions would have it, and none within one.
         """
         row = self.row
         if row is None:
