@@ -115,7 +115,8 @@ def test_everything_that_waits_goes_out_with_one_sync(tmp_path: Path) -> None:
     assert log.read(0, max_bytes=1000) is None
     files.go.set()
     assert [each.result(30) for each in pending] == list(range(1, 101))
-    assert files.syncs <= 2
+    # One for the new segment's name, one for what the writer found first, one for all that came meanwhile.
+    assert files.syncs <= 3
     log.close()
 
 
