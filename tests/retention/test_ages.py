@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from keeping import DAYS, KINDS, Keeper, agent_run, trace_of
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.deletion import retention
 from retrospan.ingest.retention.policy.policy import default_policy
 from retrospan.ingest.retention.receipts.evidence import key_of

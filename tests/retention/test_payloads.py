@@ -10,7 +10,7 @@ from keeping import Keeper, agent_run, trace_of
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.retention.deletion.deleter import Deleter
 from retrospan.ingest.retention.deletion.strip import MARK, strip_span

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from spans import read_run
 from state.oracle import Statement, changes, known, state
 
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.span import Event, Span
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.rows import insert_rows

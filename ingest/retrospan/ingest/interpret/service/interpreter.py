@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.run import version_with
 from retrospan.ingest.interpret.service.arrivals import ArrivalFeed
 from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
@@ -25,6 +24,7 @@ from retrospan.ingest.interpret.service.run_queue import MOST_WAITING, Touched
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
 from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.memory import memory_limit, run_bytes
 from retrospan.ingest.priority import INTERPRETING
 from retrospan.ingest.rules.ruleset import Ruleset
