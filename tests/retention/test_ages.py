@@ -111,7 +111,7 @@ class _Bustle:
         self._ending.wait(0.1)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_spans_come_in_and_questions_are_answered_while_runs_go(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:

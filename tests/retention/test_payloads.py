@@ -75,7 +75,7 @@ def send_all(keeper: Keeper, numbers: int = 2, payload: int = 0) -> list[str]:
     return names
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_payloads_go_at_their_age_and_the_runs_stay(keeper: Keeper) -> None:
     send_all(keeper)
     runs, shape, spans = keeper.runs(), keeper.rows(_SHAPE), keeper.rows("SELECT count() FROM spans")

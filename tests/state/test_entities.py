@@ -179,7 +179,7 @@ def test_the_grid_is_what_the_oracle_says(
     check(views, scenes, at, known_at, seed)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @settings(max_examples=500, deadline=None, database=None, suppress_health_check=ENOUGH)
 @given(scenes=SCENES, at=POINTS, known_at=POINTS, seed=st.integers(0, 2**32))
 def test_the_grid_over_500_examples(

@@ -11,8 +11,9 @@ from bench.processes import Served
 from bench.survival_frameworks import WAYS, Story, examine, survive
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(WAYS[0], marks=pytest.mark.long), pytest.param(WAYS[1], marks=pytest.mark.soak)]
+)
 def test_what_a_framework_had_begun_survives_its_death(way: str, tmp_path: Path) -> None:
     with Served(tmp_path / "data", tmp_path / "errors.txt") as served:
         python = Path(sys.executable)
