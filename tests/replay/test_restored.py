@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from fix_collector import Served
 
-pytestmark = pytest.mark.long
 PROGRAM = Path(__file__).with_name("restored_shop.py")
 
 
