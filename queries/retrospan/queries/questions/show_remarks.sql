@@ -1,7 +1,6 @@
--- title: What was said in a run besides its steps: stated events, evaluations, log records, by time
--- params: run_id String, trace_ids Array(String) (the run's), first UInt32, last UInt32 (steps, both included; first 0: also what is said on no step), most UInt32 (characters; 0 = whole), rows UInt32 (the greatest number)
+-- title: What was said in a run besides its steps: stated events and evaluations, by time
+-- params: run_id String, first UInt32, last UInt32 (steps, both included; first 0: also what is said on no step), most UInt32 (characters; 0 = whole), rows UInt32 (the greatest number)
 -- returns: one row per remark: at, kind, step, name, text, length (characters of the whole text)
--- Log records that are steps, messages or one of the events are not among them: they are shown as that.
 SELECT
     at,
     kind,
@@ -46,18 +45,17 @@ FROM
     WHERE run_id = {run_id:String}
     UNION ALL
     SELECT
-        m.started_at AS at,
+        at,
         'compaction' AS kind,
-        m.step AS step,
-        c.compaction AS name,
+        step,
+        compaction AS name,
         if(
-            isNull(c.tokens_before) AND isNull(c.tokens_after),
+            isNull(tokens_before) AND isNull(tokens_after),
             '',
-            concat(ifNull(toString(c.tokens_before), '?'), ' → ', ifNull(toString(c.tokens_after), '?'), ' tokens')
+            concat(ifNull(toString(tokens_before), '?'), ' → ', ifNull(toString(tokens_after), '?'), ' tokens')
         ) AS said
-    FROM context_use AS c
-    INNER JOIN model_calls AS m ON m.run_id = c.run_id AND m.ordinal = c.model_call
-    WHERE c.run_id = {run_id:String} AND c.compacted
+    FROM context_use
+    WHERE run_id = {run_id:String} AND compacted
     UNION ALL
     SELECT
         at,
@@ -79,34 +77,6 @@ FROM
         ) AS said
     FROM evaluations
     WHERE run_id = {run_id:String}
-    UNION ALL
-    SELECT
-        at,
-        'log' AS kind,
-        step,
-        if(event_name != '', event_name, scope_name) AS name,
-        arrayStringConcat(
-            arrayFilter(
-                x -> x != '',
-                [
-                    ifNull(toString(severity), ''),
-                    if(
-                        body != '',
-                        body,
-                        arrayStringConcat(
-                            arrayFilter(x -> x != '', [attributes['exception.type'], attributes['exception.message']]),
-                            ': '
-                        )
-                    )
-                ]
-            ),
-            ' '
-        ) AS said
-    FROM logs
-    WHERE run_id = {run_id:String}
-        AND trace_id IN {trace_ids:Array(String)}
-        AND NOT startsWith(event_name, 'retrospan.')
-        AND (NOT startsWith(event_name, 'gen_ai.') OR event_name = 'gen_ai.client.operation.exception')
 )
 WHERE {first:UInt32} = 0 OR step BETWEEN {first:UInt32} AND {last:UInt32}
 ORDER BY at, kind, name, text

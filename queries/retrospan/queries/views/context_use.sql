@@ -18,6 +18,8 @@
 --   tokens_before Nullable(UInt64): tokens before that
 --   tokens_after Nullable(UInt64): tokens after it
 --   compacted Bool: the program says that it shortened the context for this call, or OpenTelemetry's flag on it does
+--   step UInt32: the call's step in the run
+--   at DateTime64(9, 'UTC'): when the call began
 -- note: compared by the hashes of messages. `messages` shows what a hash stands for; `semantics.md` defines the terms.
 -- example: SELECT model_call, messages_in, messages_new, messages_lost, lost_how FROM context_use WHERE run_id = {run_id:String} ORDER BY model_call
 -- example: SELECT run_id, model_call, lost_how FROM context_use WHERE messages_lost > 0 LIMIT 20
@@ -41,7 +43,9 @@ SELECT
     CAST(m.latest.1, 'LowCardinality(Nullable(String))') AS compaction,
     m.latest.2 AS tokens_before,
     m.latest.3 AS tokens_after,
-    CAST(m.model_call != 0, 'Bool') AS compacted
+    CAST(m.model_call != 0, 'Bool') AS compacted,
+    c.step AS step,
+    c.started_at AS at
 FROM canon_model_calls AS c
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)

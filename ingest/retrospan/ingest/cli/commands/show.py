@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sql:
         everything = Page(0, LAST) if step is None else page_of(step)
         asked = Pages(session, run_id, [everything], *most).questions(everything)
-        remarked = said.question(found, everything.first, everything.last, most[1])
-        return session.print_sql(("show_run", {"run_id": run_id}), *asked, remarked)
+        remarked = said.questions(found, everything.first, everything.last, most[1])
+        return session.print_sql(("show_run", {"run_id": run_id}), *asked, *remarked)
     number = whole(found, "steps") or 0
     pages = Pages(session, run_id, pages_of(number) if step is None else [page_of(step)], *most)
     if step is not None:

@@ -45,28 +45,48 @@ class Remarks:
         return found
 
 
-def question(found: Row, first: int, last: int, most: int) -> Asked:
-    """Return the question for the remarks on some steps of a run; from step 0 on all of the run's."""
-    return ("show_remarks", {**_parameters(found, first, last), "most": most})
+def questions(found: Row, first: int, last: int, most: int) -> list[Asked]:
+    """Return the questions for the remarks on some steps of a run; from step 0 on all of the run's."""
+    logs = {**_parameters(found, first, last), "most": most}
+    return [("show_remarks", _without_traces(logs)), ("show_log_remarks", logs)]
 
 
 def fetch(session: Session, found: Row, first: int, last: int, most: int) -> Remarks:
     """Return the remarks on some steps of a run, at most `FETCHED`; `most` characters of each, 0 for all."""
-    name, parameters = question(found, first, last, most)
-    rows = session.ask(name, **parameters)
+    there = _counts(session, found)
+    rows: list[Row] = []
+    for name, parameters in questions(found, first, last, most):
+        if there["other_logs" if name == "show_log_remarks" else "stated"]:
+            rows += session.ask(name, **parameters)
+    # As either question orders them; times are texts of one form.
+    rows.sort(key=lambda row: (str(row["at"]), str(row["kind"]), str(row["name"]), str(row["text"])))
     return Remarks(rows[:FETCHED], len(rows) > FETCHED)
 
 
 def print_remarks(session: Session, found: Row, first: int, last: int) -> None:
     """Write the rows of each view as JSON, at most `FETCHED` of each, and say of which there are more."""
+    there = _counts(session, found)
     for view in VIEWS:
+        if not there[view]:
+            continue
         parameters = _parameters(found, first, last)
-        if view != "logs":
-            del parameters["trace_ids"]
-        rows = session.ask(f"show_{view}", **parameters)
+        rows = session.ask(f"show_{view}", **(parameters if view == "logs" else _without_traces(parameters)))
         session.print_json(rows[:FETCHED], view=view)
         if len(rows) > FETCHED:
             note_rest(session, str(found["run_id"]), view)
+
+
+def _counts(session: Session, found: Row) -> dict[str, int]:
+    """Return how much there may be of each kind, for a few milliseconds: most runs have none, and a question takes ten
+    times as long to find that out."""
+    row = session.one("count_remarks", run_id=str(found["run_id"]), trace_ids=texts_of(found, "trace_ids"))
+    counts = {name: whole(row or {}, name) or 0 for name in row or {}}
+    stated = sum(count for name, count in counts.items() if name not in ("logs", "other_logs"))
+    return {**counts, "stated": stated}
+
+
+def _without_traces(parameters: dict[str, Parameter]) -> dict[str, Parameter]:
+    return {name: value for name, value in parameters.items() if name != "trace_ids"}
 
 
 def note_rest(session: Session, run_id: str, *views: str) -> None:
