@@ -42,7 +42,8 @@ class Gathering:
             )
         rows = RunRows(found[0])
         rows.failures, rows.tools, rows.effects, context, missing = (
-            self._ask(*asked) for asked in self.of_every_run()[1:6]
+            self._ask(*asked) if asked[0] != "why_effects" or rows.run["effects_read"] else []
+            for asked in self.of_every_run()[1:6]
         )
         rows.context, rows.missing = context, missing[0] if missing else None
         if rows.run["agent_name"] is not None or rows.run["service_name"] is not None:
