@@ -53,6 +53,8 @@ def find_run(session: Session, typed: str) -> str:
         if newest is None:
             raise NotFound(f"there is no last run: {session.warehouse.address} has no runs yet.")
         return str(newest["run_id"])
+    if _HEX_ID.match(typed) and session.one("is_run", run_id=typed) is not None:
+        return typed  # a whole id, as most programs give it: a tenth of what a list of candidates takes
     candidates = session.ask("find_runs", prefix=typed)
     exact = [run for run in candidates if run["run_id"] == typed]
     if not candidates and typed != typed.lower():
