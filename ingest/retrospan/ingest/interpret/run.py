@@ -46,6 +46,7 @@ from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_o
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.stray_answers import told_by_strays
 from retrospan.ingest.interpret.normalize.told_in_records import handed_down
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
@@ -56,7 +57,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "20"
+VERSION = "21"
 
 
 def version_with(rules: Ruleset) -> str:
@@ -124,6 +125,8 @@ def read_spans(
         found[place] = read_span(sent, problems, growing, names, found[place].operation)
     for place, kind in [*counted_calls(found)]:
         found[place] = read_span(found[place].sent, problems, growing, names, kind)
+    for place, sent in [*told_by_strays(found)]:
+        found[place] = read_span(sent, problems, growing, names, found[place].operation)
     complete_from_records(found)
     for span in found:
         dialect = dialect_of(span.sent, dialects)

@@ -21,6 +21,8 @@ from retrospan.ingest.interpret.assembly.ending_invariants import (
     calls_at_the_end,
     failures_as_results,
     forgotten_calls,
+    refused_results,
+    unanswered_ends,
 )
 from retrospan.ingest.interpret.assembly.gap_invariants import (
     agents_without_models,
@@ -79,6 +81,8 @@ INVARIANTS: tuple[Invariant, ...] = (
     calls_at_the_end,
     failures_as_results,
     forgotten_calls,
+    refused_results,
+    unanswered_ends,
 )
 
 

@@ -24,6 +24,7 @@ from retrospan.ingest.interpret.service.result_writer import InterpretationCount
 from retrospan.ingest.interpret.service.run_queue import MOST_WAITING, Touched
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
+from retrospan.ingest.interpret.service.strays import touched_by_strays, touched_lately
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.memory import memory_limit, run_bytes
 from retrospan.ingest.priority import INTERPRETING
@@ -220,7 +221,7 @@ class Interpreter(Service):
         self._runner.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
-        self._backlog.begin(self._unread(store))
+        self._backlog.begin([*self._unread(store), *touched_lately(store)])
 
     def _unread(self, store: Store) -> list[Touched]:
         """Rows of traces that nothing has read, the oldest, as many as may wait."""
@@ -273,6 +274,7 @@ class Interpreter(Service):
         rows: list[Touched] = []
         for first, last in noticed:
             rows += typed_rows(store, Touched, load("traces_touched"), {"first": first, "last": last})
+            rows += touched_by_strays(store, first, last)
         return self._with_ends(store, rows)
 
     def _with_ends(self, store: Store, rows: list[Touched]) -> list[Touched]:
