@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.spans.stray_logs import awaiting, place_strays
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.raw_row_reader import read_strays
 from retrospan.schemas.sequences import LOG_SHIFT, base_of
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Store
 from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 #: So many records of the log are looked at again when it is not known which were noticed.
@@ -47,7 +47,7 @@ def give_strays(store: Store, tenant: str, spans: Iterable[Span]) -> None:
 def touched_by_strays(store: Store, first: int, last: int) -> list[Touched]:
     """Return the traces that records of no trace may be about, of those in a range of one log."""
     base = base_of(first >> LOG_SHIFT)
-    asked = {
+    asked: Parameters = {
         "first": first,
         "last": last,
         "before": max(base, first - _BEFORE),
@@ -56,7 +56,7 @@ def touched_by_strays(store: Store, first: int, last: int) -> list[Touched]:
     rows = typed_rows(store, tuple[str, int, int, int, list[str]], load("strays_arrived"), asked)
     touched: list[Touched] = []
     for tenant, began, ended, newest, texts in rows:
-        about = {
+        about: Parameters = {
             "tenant": tenant,
             "began": began,
             "ended": ended,
