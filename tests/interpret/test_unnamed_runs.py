@@ -128,7 +128,7 @@ def what_python_prints() -> list[Span]:
 
 
 def a_turn_in_events() -> list[Span]:
-    parts: list[dict[str, object]] = []
+    parts: list[dict[str, Any]] = []
     for place, (asked, said) in enumerate(PAIRS):
         parts += [{"payload": json.dumps(asked)}, {"payload": json.dumps(said)}]
         if not place:
@@ -208,7 +208,7 @@ def test_geminis_turn_in_events_has_no_ids() -> None:
     called = {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "args": GIVEN}}]}
     told = {"role": "user", "parts": [{"functionResponse": {"name": "get_weather", "response": RETURNED}}]}
     said = {"role": "model", "parts": [{"text": ANSWER}]}
-    parts: list[dict[str, object]] = []
+    parts: list[dict[str, Any]] = []
     for prompt, answer, used in (([asked], called, (10, 2)), ([asked, called, told], said, (20, 4))):
         system = {"parts": [{"text": SYSTEM}]}
         parts.append({"rq": json.dumps({"model": "m-1", "contents": prompt, "systemInstruction": system})})
@@ -230,7 +230,7 @@ def test_a_transcript_with_its_tokens_is_a_turn_and_what_was_said_before_is_not_
     (run,) = views.runs
     assert (run["input"], run["output"]) == (QUESTION, ANSWER)
     assert [len(json.loads(call["input_messages"])) for call in views.model_calls] == [3, 5]
-    parts: list[dict[str, object]] = []
+    parts: list[dict[str, Any]] = []
     for asked, said in PAIRS:
         longer = {**asked, "messages": [asked["messages"][0], *before, *asked["messages"][1:]]}
         parts += [{"payload": json.dumps(longer)}, {"payload": json.dumps(said)}]
@@ -290,3 +290,32 @@ def test_a_trace_with_a_name_that_is_known_is_read_by_its_names() -> None:
     stored = make_span({"saved": json.dumps({"request": REQUESTS[0], "response": RESPONSES[0]})}, "store")
     views = views_of_spans([model_span({"gen_ai.input.messages": json.dumps(ASKED)}), stored])
     assert len(views.model_calls) == 1
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {
+            "x.model": "m-1",
+            "x.prompt": QUESTION,
+            "x.completion": ANSWER,
+            "x.prompt_tokens": 10,
+            "x.completion_tokens": 2,
+        },
+        {"model": "m-1", "request": QUESTION, "response": ANSWER, "tokens_in": 10, "tokens_out": 2},
+        {"model": "m-1", "input": QUESTION, "output": ANSWER, "u": json.dumps(USAGES[0])},
+    ],
+)
+def test_plain_texts_with_a_model_and_its_tokens_are_a_call(attributes: dict[str, object]) -> None:
+    views = views_of_spans(around(make_span(attributes, "ask"), total=12))
+    (run,) = views.runs
+    assert (run["input"], run["output"], run["input_tokens"], run["output_tokens"]) == (
+        QUESTION,
+        ANSWER,
+        10,
+        2,
+    )
+    assert [call["request_model"] for call in views.model_calls] == ["m-1"]
+    for lacking in attributes:
+        less = {name: value for name, value in attributes.items() if name != lacking}
+        assert views_of_spans([make_span(less, "ask")]).runs == []

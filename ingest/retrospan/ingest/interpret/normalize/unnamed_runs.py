@@ -7,6 +7,7 @@ beside it: people keep transcripts as well, and a program that only stores one a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,13 @@ from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 
+#: How the names end of the only text that a model was given, and of the only one that it answered.
+_GIVEN = re.compile(
+    r"(?i)(?:^|[._:/-])(?:prompt|input|request|question|query|in)(?:[._](?:text|content|value))?\Z"
+)
+_ANSWERED = re.compile(
+    r"(?i)(?:^|[._:/-])(?:completion|output|response|answer|reply|result|out)(?:[._](?:text|content|value))?\Z"
+)
 _MODELS = ("assistant", "model", "ai")
 #: What the name of a count of tokens says.
 _OF_TOKENS = frozenset(("input tokens", "output tokens", "input usage", "output usage"))
@@ -53,7 +61,7 @@ def read_unnamed(
         turn = _turn(span) if span.sent.events or span.sent.logs else None
         if turn is not None and len(turn.answers) > 1:
             turns[place] = turn
-        elif turn is not None or _is_call(span):
+        elif turn is not None or _is_call(span) or _is_plain_call(span.sent.attributes):
             calls.append(place)
     if not calls:
         whole = {place: turn for place, span in enumerate(spans) if (turn := _transcript(span)) is not None}
@@ -65,6 +73,8 @@ def read_unnamed(
             spans[place] = read_span(
                 sent, problems, growing, names, "agent" if place in turns else "inference"
             )
+            if _is_plain_call(sent.attributes):
+                _read_plain(spans[place])
             if place in turns:
                 spans[place].framework_input = {"messages": [*turns[place].given]}
                 spans[place].framework_output = {"messages": [*turns[place].messages]}
@@ -82,6 +92,35 @@ def _is_call(span: NormalizedSpan) -> bool:
     if response is None:
         return span.failed and isinstance(request, Mapping) and _tells_model({}, request)
     return _tells_model(attributes, request, response)
+
+
+def _is_plain_call(attributes: Attributes) -> bool:
+    """Tell whether a span says in plain texts what a model was asked and answered: it names the model and counts its tokens."""
+    if _plain(attributes, _GIVEN) is None or _plain(attributes, _ANSWERED) is None:
+        return False
+    sides = {word for name, value in attributes.items() if whole(value) for word in words_of(name)}
+    is_counted = (
+        usage_by_shape(attributes) is not None
+        or len({word.partition(" ")[0] for word in sides & _OF_TOKENS}) == 2
+    )
+    return is_counted and any("models" in words_of(name) for name, value in attributes.items() if value)
+
+
+def _read_plain(span: NormalizedSpan) -> None:
+    """Read the texts that are all that a span says, in place."""
+    given, answered = (_plain(span.sent.attributes, words) for words in (_GIVEN, _ANSWERED))
+    if given is not None and not span.input:
+        span.input = [{"role": "user", "parts": [{"type": "text", "content": given}]}]
+    if answered is not None and not span.output:
+        span.output = [{"role": "assistant", "parts": [{"type": "text", "content": answered}]}]
+
+
+def _plain(attributes: Attributes, words: re.Pattern[str]) -> str | None:
+    """Return the only text under a name that ends with one of some words; None where there are several, or none."""
+    found = [
+        value for name, value in attributes.items() if words.search(name) and isinstance(value, str) and value
+    ]
+    return found[0] if len(found) == 1 and found[0][:1] not in ("{", "[") else None
 
 
 def _tells_model(attributes: Attributes, *values: object) -> bool:
