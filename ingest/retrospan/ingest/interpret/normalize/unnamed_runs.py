@@ -28,6 +28,9 @@ from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 
+#: One of these is in every span that holds messages, or a response; and how short none of them is.
+_MARKS = ("role", "ontent", "essage")
+_SHORTEST = 20
 #: How the names end of the only text that a model was given, and of the only one that it answered.
 _GIVEN = re.compile(
     r"(?i)(?:^|[._:/-])(?:prompt|input|request|question|query|in)(?:[._](?:text|content|value))?\Z"
@@ -57,14 +60,15 @@ def read_unnamed(
         return
     calls: list[int] = []
     turns: dict[int, _Turn] = {}
-    for place, span in enumerate(spans):
+    telling = [(place, span) for place, span in enumerate(spans) if _may_tell(span.sent)]
+    for place, span in telling:
         turn = _turn(span) if span.sent.events or span.sent.logs else None
         if turn is not None and len(turn.answers) > 1:
             turns[place] = turn
         elif turn is not None or _is_call(span) or _is_plain_call(span.sent.attributes):
             calls.append(place)
     if not calls:
-        whole = {place: turn for place, span in enumerate(spans) if (turn := _transcript(span)) is not None}
+        whole = {place: turn for place, span in telling if (turn := _transcript(span)) is not None}
         turns = {**whole, **turns}
     around = _around([span.sent for span in spans], [spans[place].sent for place in (*calls, *turns)])
     for place in (*calls, *turns):
@@ -78,6 +82,23 @@ def read_unnamed(
             if place in turns:
                 spans[place].framework_input = {"messages": [*turns[place].given]}
                 spans[place].framework_output = {"messages": [*turns[place].messages]}
+
+
+def _may_tell(sent: Span) -> bool:
+    """Tell whether a span may be one of these: most end here, with a look at what their values hold."""
+    attributes = sent.attributes
+    if any(map(_is_marked, attributes.values())) or any("odel" in name for name in attributes):
+        return True
+    if not (sent.events or sent.logs):
+        return False
+    return any(any(map(_is_marked, said.values())) for said in _beside(sent))
+
+
+def _is_marked(value: object) -> bool:
+    """Tell whether a value may hold messages, a request or a response."""
+    if isinstance(value, str):
+        return len(value) >= _SHORTEST and any(mark in value for mark in _MARKS)
+    return isinstance(value, (dict, list)) and bool(value)
 
 
 def _is_call(span: NormalizedSpan) -> bool:
@@ -96,14 +117,13 @@ def _is_call(span: NormalizedSpan) -> bool:
 
 def _is_plain_call(attributes: Attributes) -> bool:
     """Tell whether a span says in plain texts what a model was asked and answered: it names the model and counts its tokens."""
+    if not any("models" in words_of(name) for name, value in attributes.items() if value):
+        return False
     if _plain(attributes, _GIVEN) is None or _plain(attributes, _ANSWERED) is None:
         return False
-    sides = {word for name, value in attributes.items() if whole(value) for word in words_of(name)}
-    is_counted = (
-        usage_by_shape(attributes) is not None
-        or len({word.partition(" ")[0] for word in sides & _OF_TOKENS}) == 2
-    )
-    return is_counted and any("models" in words_of(name) for name, value in attributes.items() if value)
+    words = {word for name, value in attributes.items() if whole(value) for word in words_of(name)}
+    sides = {word.partition(" ")[0] for word in words & _OF_TOKENS}
+    return len(sides) == 2 or usage_by_shape(attributes) is not None
 
 
 def _read_plain(span: NormalizedSpan) -> None:
