@@ -186,7 +186,7 @@ def chunks_in_events() -> list[Span]:
     return around(*spans)
 
 
-@pytest.mark.parametrize(
+WHOLE = pytest.mark.parametrize(
     "told",
     [
         one_object,
@@ -199,8 +199,20 @@ def chunks_in_events() -> list[Span]:
         chunks_in_events,
     ],
 )
+
+
+@WHOLE
 def test_what_is_told_comes_back_whatever_it_is_called(told: Callable[[], list[Span]]) -> None:
     require_whole(told())
+
+
+@WHOLE
+def test_an_agent_that_is_known_around_it_makes_no_difference(told: Callable[[], list[Span]]) -> None:
+    spans = told()
+    if spans[0].name != "turn":
+        spans = around(*(replace(span, trace_id="a" * 32) for span in spans))
+    known = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "orla"}
+    require_whole([replace(spans[0], attributes={**spans[0].attributes, **known}), *spans[1:]])
 
 
 def test_geminis_turn_in_events_has_no_ids() -> None:

@@ -544,3 +544,10 @@ def test_a_run_that_ended_well_was_answered() -> None:
     assert doubts(agent(error="Timeout"), first, others[0], untold) == []
     # What is not recorded at all is not doubted.
     assert doubts(agent(), chat(1), chat(3)) == []
+
+
+def test_a_prompt_in_a_run_without_model_calls_is_one_that_was_not_read() -> None:
+    prompt = json.dumps([{"role": "user", "content": "How is Oslo?"}])
+    assert one_doubt(agent(), act("", 1, sent=prompt))[0] == "model_calls"
+    assert doubts(agent(), act("", 1, sent="How is Oslo?")) == []
+    assert doubts(agent(), act("", 1, sent=prompt), chat(3, [ASKED], SNOW)) == []

@@ -1,6 +1,6 @@
-"""Traces of which no name tells a thing: what their values are shows by its shape that a model was at work.
+"""Traces in which no name tells of a model call: what their values are shows by its shape that a model was at work.
 
-Only where no span of a trace is of a known kind. A span that holds what a model was asked, and what it answered, is a model
+Only where no span of a trace is known to be a model call. A span of no known kind that holds what a model was asked, and what it answered, is a model
 call; one that holds a whole transcript, in one value or event by event, is an agent. A model, or tokens, must be told
 beside it: people keep transcripts as well, and a program that only stores one asked nobody.
 """
@@ -39,6 +39,8 @@ _ANSWERED = re.compile(
     r"(?i)(?:^|[._:/-])(?:completion|output|response|answer|reply|result|out)(?:[._](?:text|content|value))?\Z"
 )
 _MODELS = ("assistant", "model", "ai")
+#: Kinds of spans that may tell of model calls which have no span of their own; the first may be one.
+_MAY_TELL = ("other", "agent", "workflow")
 #: What the name of a count of tokens says.
 _OF_TOKENS = frozenset(("input tokens", "output tokens", "input usage", "output usage"))
 
@@ -55,33 +57,41 @@ class _Turn:
 def read_unnamed(
     spans: list[NormalizedSpan], problems: ParseIssues, growing: PrefixCache, names: Vocabulary
 ) -> None:
-    """Read the spans of a trace as what their values show, where nothing in it has a kind, in place."""
-    if not spans or any(span.is_work for span in spans):
+    """Read the spans of a trace as what their values show, where no name in it tells of a model call, in place."""
+    if any(span.operation == "inference" for span in spans):
         return
     calls: list[int] = []
     turns: dict[int, _Turn] = {}
-    telling = [(place, span) for place, span in enumerate(spans) if _may_tell(span.sent)]
+    telling = [
+        (place, span)
+        for place, span in enumerate(spans)
+        if span.operation in _MAY_TELL and not span.states and _may_tell(span.sent)
+    ]
     for place, span in telling:
         turn = _turn(span) if span.sent.events or span.sent.logs else None
-        if turn is not None and len(turn.answers) > 1:
+        if turn is not None and (len(turn.answers) > 1 or span.operation != "other"):
             turns[place] = turn
-        elif turn is not None or _is_call(span) or _is_plain_call(span.sent.attributes):
+        elif span.operation == "other" and (
+            turn is not None or _is_call(span) or _is_plain_call(span.sent.attributes)
+        ):
             calls.append(place)
     if not calls:
-        whole = {place: turn for place, span in telling if (turn := _transcript(span)) is not None}
+        unknown = [(place, span) for place, span in telling if span.operation == "other"]
+        whole = {place: turn for place, span in unknown if (turn := _transcript(span)) is not None}
         turns = {**whole, **turns}
     around = _around([span.sent for span in spans], [spans[place].sent for place in (*calls, *turns)])
     for place in (*calls, *turns):
         sent = spans[place].sent
-        if sent.span_id not in around:
-            spans[place] = read_span(
-                sent, problems, growing, names, "agent" if place in turns else "inference"
-            )
-            if _is_plain_call(sent.attributes):
-                _read_plain(spans[place])
-            if place in turns:
-                spans[place].framework_input = {"messages": [*turns[place].given]}
-                spans[place].framework_output = {"messages": [*turns[place].messages]}
+        if sent.span_id in around:
+            continue
+        if spans[place].operation == "other":
+            kind = "agent" if place in turns else "inference"
+            spans[place] = read_span(sent, problems, growing, names, kind)
+        if _is_plain_call(sent.attributes):
+            _read_plain(spans[place])
+        if place in turns and not (spans[place].output or spans[place].framework_output):
+            spans[place].framework_input = {"messages": [*turns[place].given]}
+            spans[place].framework_output = {"messages": [*turns[place].messages]}
 
 
 def _may_tell(sent: Span) -> bool:
@@ -112,7 +122,9 @@ def _is_call(span: NormalizedSpan) -> bool:
         response = fields.streamed
     if response is None:
         return span.failed and isinstance(request, Mapping) and _tells_model({}, request)
-    return _tells_model(attributes, request, response)
+    # A message alone may be any that was kept: what was to be asked does not tell that it was the answer.
+    told = (response,) if _says(response, _MODELS) else (request, response)
+    return _tells_model(attributes, *told)
 
 
 def _is_plain_call(attributes: Attributes) -> bool:
