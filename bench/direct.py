@@ -17,9 +17,9 @@ from pathlib import Path
 from bench.load import read_load
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service.batch import interpret_traces
 from retrospan.ingest.interpret.service.dispatch import BATCH_TRACES
-from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.raw_row_reader import read_logs, read_spans

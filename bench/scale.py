@@ -21,7 +21,7 @@ from bench.scale_base import requests
 from bench.scale_clone import clone
 from bench.scale_questions import QUESTIONS
 from bench.scale_table import Sizes, ask_all, render
-from retrospan.ingest.interpret.run import VERSION
+from retrospan.ingest.interpret.version import VERSION
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.migrate import Migrations
 

@@ -117,7 +117,7 @@ def forker(name: str, python: Path, folder: Path) -> Iterator[subprocess.Popen[s
 def kill_agent(
     forking: subprocess.Popen[str], endpoint: str, spool: Path | None, after: float, grace: float
 ) -> Story:
-    """Have an agent forked, kill it so many seconds after it began, and return what its spans were."""
+    """Have an agent forked, kill it so many seconds after its first span began, and return what its spans were."""
     asked, told = pipe_of(forking.stdin), pipe_of(forking.stdout)
     asked.write(f"{endpoint} {spool or '-'}\n")
     asked.flush()
@@ -125,7 +125,9 @@ def kill_agent(
     words = told.readline().split()
     if words[:1] != ["id"]:
         raise BenchError(f"the agent did not begin: {words!r}")
-    time.sleep(max(0.0, int(words[2]) / 1e9 + after - time.time()))
+    # From its first span, not from its start: how long a start takes hangs on the machine.
+    story.note(told.readline())
+    time.sleep(max(0.0, min(story.begun.values(), default=0) / 1e9 + after - time.time()))
     story.killed_at = time.time_ns()
     os.kill(int(words[1]), signal.SIGKILL)
     for line in told:
@@ -200,8 +202,10 @@ def survive(
     served: Served,
     folder: Path,
     grace: float = GRACE_SECONDS,
+    lives: tuple[float, float] = (0.0, AGENT_SECONDS),
 ) -> Survival:
-    """Kill so many agents of a framework and examine each, while the next one lives."""
+    """Kill so many agents of a framework, each between so many seconds after its first span began, and examine each, while
+    the next one lives."""
     survival = Survival()
     endpoint = f"http://{served.ports['http']}"
     outcomes = {"killed"} if way == "spool" else {"running", "lost"}
@@ -215,7 +219,7 @@ def survive(
         following: list[Future[tuple[Story, list[str]]]] = []
         for number in range(kills):
             spool = folder / f"spool-{name}-{number}" if way == "spool" else None
-            story = kill_agent(forking, endpoint, spool, chance.uniform(0, AGENT_SECONDS), grace)
+            story = kill_agent(forking, endpoint, spool, chance.uniform(*lives), grace)
             following.append(behind.submit(follow, story, spool))
             if sys.stderr.isatty():
                 print(f"\r{name}, {way}: {number + 1}/{kills}", end="", file=sys.stderr)

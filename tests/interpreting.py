@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from itertools import count
 
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service.interpreter import Interpreter
-from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore

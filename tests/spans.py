@@ -11,15 +11,16 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from retrospan.ingest.interpret.assembly.grouping import groups_of, join_turns, runs_of, trace_of
-from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.interpret.spans.stray_logs import awaiting, place_strays
+from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import semconv
 
@@ -119,7 +120,7 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                     elif not key[0]:
                         strays.append(log)
     attach(spans, own)
-    place_strays(awaiting(spans.values(), EVERY_FAMILY), strays, EVERY_FAMILY)
+    place_strays(awaiting(spans.values(), OPENTELEMETRY), strays, OPENTELEMETRY)
     return list(spans.values())
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from spans import read_run
 
-from retrospan.ingest.interpret.rows.rows import LISTS, Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import LISTS, Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.interpret.spans.span import Event, Span
 from retrospan.ingest.prices.history import NO_PRICES

@@ -131,6 +131,7 @@ FOLDERS = {
         "interpret/spans",
         "interpret/stated",
         "prices",
+        "rules",
     },
     "interpret/service": {
         "interpret",
@@ -165,7 +166,6 @@ FOLDERS = {
     "retention/deletion": {
         "interpret/dialects",
         "interpret/rows",
-        "interpret/service",
         "load",
         "log",
         "otlp",
@@ -176,7 +176,7 @@ FOLDERS = {
     },
     "retention/policy": {"retention/sql"},
     "retention/receipts": {
-        "interpret/service",
+        "interpret/rows",
         "load",
         "log",
         "retention/policy",
@@ -189,6 +189,7 @@ FOLDERS = {
     "status": {"access", "http", "interpret/service", "load", "log", "receive", "warehouse"},
     "verify": {
         "interpret",
+        "interpret/rows",
         "interpret/service",
         "load",
         "log",

@@ -52,7 +52,7 @@ def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path: Path) ->
     began = time.monotonic()
     attempt = told(f"sleep 60 & echo $! > {tmp_path}/child; wait", tmp_path)
     assert attempt.outcome == "refused" and "killed" in attempt.reason
-    assert time.monotonic() - began < LIMIT_SECONDS + 5
+    assert time.monotonic() - began < LIMIT_SECONDS + 30
     child = int((tmp_path / "child").read_text())
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
@@ -70,7 +70,7 @@ def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path: Path) ->
 def test_one_that_reads_nothing_does_not_hold_up(tmp_path: Path) -> None:
     began = time.monotonic()
     assert told("exec sleep 60", tmp_path, Message("a", 1, b"x" * 250_000)).outcome == "refused"
-    assert time.monotonic() - began < LIMIT_SECONDS + 5
+    assert time.monotonic() - began < LIMIT_SECONDS + 30
 
 
 def test_one_that_ends_without_reading_is_told_by_its_code(tmp_path: Path) -> None:

@@ -48,11 +48,11 @@ def test_what_interpretation_gave_is_left_out_where_nobody_names_it() -> None:
 def test_a_text_of_messages_names_its_runs_by_the_parts_that_an_index_knows() -> None:
     assert narrowed("SELECT role FROM messages WHERE content LIKE '%und order of%' LIMIT 5") == (
         "SELECT role FROM messages WHERE (content LIKE '%und order of%' AND run_id IN (SELECT run_id "
-        "FROM retrospan.canon_values WHERE json LIKE '%und order of%')) LIMIT 5"
+        "FROM retrospan.canon_values WHERE json LIKE '%und order of%' AND hasAllTokens(lower(json), 'order'))) LIMIT 5"
     )
     assert narrowed("SELECT role FROM messages WHERE content LIKE '%fund wind%'") == (
         "SELECT role FROM messages WHERE (content LIKE '%fund wind%' AND run_id IN (SELECT run_id "
-        "FROM retrospan.canon_values WHERE json LIKE '%fund wind%' AND json LIKE '%fund%' AND json LIKE '%wind%'))"
+        "FROM retrospan.canon_values WHERE json LIKE '%fund wind%' AND lower(json) LIKE '%fund%' AND lower(json) LIKE '%wind%'))"
     )
     assert narrowed(
         "SELECT role FROM messages WHERE content ILIKE {v:String}", {"v": "%50\\% off%"}

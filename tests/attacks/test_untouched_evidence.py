@@ -78,7 +78,7 @@ def test_spans_that_were_sent_again_and_merged(keeper: Keeper) -> None:
     assert verified(keeper)["raw rows"]["merged_with_newer"] == 40
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_runs_that_were_deleted_and_segments_that_were_rewritten(keeper: Keeper) -> None:
     for number in range(24):
         pair = [
@@ -135,7 +135,7 @@ def test_a_record_in_quarantine(keeper: Keeper) -> None:
     verified(keeper)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_collector_that_was_killed_while_it_loaded(tmp_path: Path) -> None:
     served = Served(tmp_path / "data", tmp_path / "stderr.txt")
     try:

@@ -67,8 +67,10 @@ def rotel(directory: Path, endpoint: str, protocol: str) -> Iterator[str]:
         process.wait()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("protocol", ["grpc", "http"])
+@pytest.mark.parametrize(
+    "protocol",
+    [pytest.param("grpc", marks=pytest.mark.long), pytest.param("http", marks=pytest.mark.soak)],
+)
 def test_spans_arrive_whole_through_an_outage_and_a_refusal(tmp_path: Path, protocol: str) -> None:
     """rotel drops a request whose connection is reset in the middle, so the collector is killed while none is open,
     and its disk is filled and emptied while it runs."""

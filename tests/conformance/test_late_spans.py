@@ -91,7 +91,7 @@ def answers(directory: Path, *waves: list[Span]) -> dict[str, list[dict[str, Any
         collector.kill()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.requirement("R27")
 def test_out_of_order_and_late_spans_give_the_same_answers(tmp_path: Path) -> None:
     chance = random.Random(27)

@@ -128,7 +128,7 @@ def test_no_answer_is_a_page(collector: Served, form: str) -> None:
     assert headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.requirement("R34")
 def test_a_million_attribute_keys_make_no_column_and_no_file_each(collector: Served) -> None:
     collector.wait_idle()

@@ -148,8 +148,13 @@ print(number, made.counts().lost_spans)
 ).replace("import sys, time", "import select, sys, time")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("away_seconds", [2.0, 60.0], ids=["short", "minute"])
+@pytest.mark.parametrize(
+    "away_seconds",
+    [
+        pytest.param(2.0, id="short", marks=pytest.mark.long),
+        pytest.param(60.0, id="minute", marks=pytest.mark.soak),
+    ],
+)
 def test_collector_killed_and_restarted_under_a_recording_agent(
     strict: Served, tmp_path: Path, away_seconds: float
 ) -> None:

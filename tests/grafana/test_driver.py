@@ -86,7 +86,7 @@ def test_native_is_read_as_it_is_written(demo: Served) -> None:
     assert table.types[4] == "LowCardinality(Nullable(String))"
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_the_driver_itself_gets_rows_for_every_panel(demo: Served) -> None:
     try:
         driver()

@@ -10,7 +10,8 @@ from bench.deep_run import SHAPES, DeepRun
 from bench.long_run import requests_of
 from spans import read_run, spans_of_requests
 
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.span import Span
 
 DEPTH = 200

@@ -14,7 +14,8 @@ from rewritten import IDS
 from spans import read_runs, spans_of_requests
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.span import Span
 
 

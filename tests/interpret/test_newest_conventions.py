@@ -9,7 +9,7 @@ import pytest
 from made_spans import make_span
 from spans import rows_of_spans
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 
 CHAT: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
 

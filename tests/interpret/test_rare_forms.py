@@ -22,8 +22,8 @@ from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question, parse_usage
 from retrospan.ingest.interpret.normalize.tool_results import error_of, response_of
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run, deleted_run
-from retrospan.ingest.interpret.rows.rows import Rows
 from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole

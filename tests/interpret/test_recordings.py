@@ -10,7 +10,7 @@ import pytest
 from fix_recordings import Recording
 from spans import rows_of_recording
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.schemas.canonical import ToolCallRow
 
 #: What the kit recorded is asked as well.

@@ -95,7 +95,6 @@ def test_many_threads_share_commits_and_every_record_has_its_own_sequence(tmp_pa
     log.close()
 
 
-@pytest.mark.long
 def test_everything_that_waits_goes_out_with_one_sync(tmp_path: Path) -> None:
     class Holding(Files):
         def __init__(self) -> None:
@@ -103,19 +102,23 @@ def test_everything_that_waits_goes_out_with_one_sync(tmp_path: Path) -> None:
             self.syncs = 0
 
         def sync(self, descriptor: int) -> None:
-            self.go.wait(30)
+            self.go.wait(300)
             self.syncs += 1
             super().sync(descriptor)
 
     files = Holding()
+    files.go.set()
     log = WriteAheadLog.open(tmp_path, low_water_bytes=0, files=files)
+    files.go.clear()
+    before = files.syncs
     pending = [log.append_later(tenant="default", traces=b"%d" % number) for number in range(100)]
     assert log.durable_sequence == 0
     assert not any(each.done() for each in pending)
     assert log.read(0, max_bytes=1000) is None
     files.go.set()
     assert [each.result(30) for each in pending] == list(range(1, 101))
-    assert files.syncs <= 2
+    # One for the new segment's name, one for what the writer found first, one for all that came meanwhile.
+    assert files.syncs - before <= 3
     log.close()
 
 

@@ -21,7 +21,7 @@ from recordings.crossed import crossed
 from recordings.damaged import damaged, stated
 from spans import rows_of_spans, spans_of_requests
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.rules.ruleset import Ruleset
 

@@ -28,7 +28,7 @@ def test_what_the_bytes_hold_comes_back_or_is_a_known_miss(name: str) -> None:
     assert known.keys() - missed(name).keys() == set(), "these come back now: strike them off the table"
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_collector_that_has_all_of_them_gives_back_the_same() -> None:
     for name, facts in scores(list(taken().values())).items():
         assert {fact.name: fact.seen for fact in facts if not fact.holds} == missed(name), name

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from fix_collector import Served
 
-pytestmark = pytest.mark.long
 PROGRAM = Path(__file__).with_name("restored_shop.py")
 
 
@@ -46,6 +45,7 @@ def restored(served: Served, *words: str) -> list[dict[str, Any]]:
     return list(play(served, "restore", *words))
 
 
+@pytest.mark.long
 def test_a_finished_thread_goes_on_from_each_of_its_steps(module_served: Served) -> None:
     original, (run,) = recorded(module_served, "fork")
     found = restored(module_served, "fork", run, "-1,0,1,2,3,last")
@@ -64,6 +64,7 @@ def test_a_finished_thread_goes_on_from_each_of_its_steps(module_served: Served)
     assert (found[3]["ran"], found[4]["ran"]) == (["buy"], [])
 
 
+@pytest.mark.long
 def test_a_fork_has_another_end_and_names_its_parent(module_served: Served) -> None:
     original, (run,) = recorded(module_served, "fork")
     checkpoints = "SELECT checkpoint_id FROM checkpoints WHERE run_id = {run:String} ORDER BY checkpoint_id"
@@ -83,6 +84,7 @@ def test_a_fork_has_another_end_and_names_its_parent(module_served: Served) -> N
     assert [sorted(each["ran"]) for each in again] == [["buy", "check", "reserve"], ["buy"]]
 
 
+@pytest.mark.long
 def test_a_thread_that_waits_is_answered_in_another_process(module_served: Served) -> None:
     original, (first, second) = recorded(module_served, "interrupt")
     found = restored(module_served, "interrupt", first, "-1,0,1,2,last", "yes")
@@ -98,6 +100,7 @@ def test_a_thread_that_waits_is_answered_in_another_process(module_served: Serve
     assert [each["ran"] for each in later] == [["ask", "buy"], ["buy"], []]
 
 
+@pytest.mark.soak
 def test_a_graph_inside_goes_on_where_it_waits(module_served: Served) -> None:
     original, (first, _) = recorded(module_served, "nested")
     (found,) = restored(module_served, "nested", first, "last", "yes")
@@ -105,6 +108,7 @@ def test_a_graph_inside_goes_on_where_it_waits(module_served: Served) -> None:
     assert found["asked"] == [{"for": 13}]
 
 
+@pytest.mark.soak
 def test_what_was_done_of_a_step_that_failed_is_not_done_again(module_served: Served) -> None:
     _, (run,) = recorded(module_served, "failed")
     (found,) = restored(module_served, "fork", run, "last")
@@ -112,6 +116,7 @@ def test_what_was_done_of_a_step_that_failed_is_not_done_again(module_served: Se
     assert sorted(found["end"]["log"][:3]) == ["checked 12", "looked up", "reserved"]
 
 
+@pytest.mark.soak
 def test_a_class_of_the_program_is_called_only_on_request(module_served: Served) -> None:
     original, (run,) = recorded(module_served, "class")
     (refused,) = restored(module_served, "class", run, "2")
@@ -120,6 +125,7 @@ def test_a_class_of_the_program_is_called_only_on_request(module_served: Served)
     assert found["end"] == original["end"]
 
 
+@pytest.mark.soak
 def test_a_stock_exporter_carries_what_is_needed(module_served: Served) -> None:
     original, (run,) = recorded(module_served, "fork", STOCK="1")
     assert module_served.rows("SELECT * FROM logs WHERE run_id = {run:String}", run=run) == []
@@ -127,6 +133,7 @@ def test_a_stock_exporter_carries_what_is_needed(module_served: Served) -> None:
     assert [each["end"] for each in found] == [original["end"]] * 2
 
 
+@pytest.mark.soak
 def test_what_cannot_be_restored_says_why_and_what_to_do(module_served: Served) -> None:
     _, (run,) = recorded(module_served, "fork")
     problems = "SELECT * FROM interpretation_problems WHERE run_id = {run:String}"

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from keeping import KINDS, Keeper, agent_run
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.deletion import retention
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.torture.failpoints import RETENTION_FAILPOINTS, arm

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from keeping import DAYS, KINDS, Keeper, agent_run, trace_of
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.deletion import retention
 from retrospan.ingest.retention.policy.policy import default_policy
 from retrospan.ingest.retention.receipts.evidence import key_of
@@ -111,7 +111,7 @@ class _Bustle:
         self._ending.wait(0.1)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_spans_come_in_and_questions_are_answered_while_runs_go(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:

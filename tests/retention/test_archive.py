@@ -27,7 +27,7 @@ def bytes_in_log(directory: Path, loaded: int) -> bytes:
     return b"".join(parts)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_deleted_runs_leave_the_archive_and_a_rebuild_finds_the_rest(
     warehouse: EmbeddedWarehouse, tmp_path: Path
 ) -> None:

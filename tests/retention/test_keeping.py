@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from keeping import DAY, Keeper, agent_run, linked_run, trace_of
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.receipts.evidence import key_of
 from retrospan.schemas.errors import BadRequest, NotFound
 

@@ -58,7 +58,7 @@ def test_the_end_is_the_same_after_kills(tmp_path: Path) -> None:
     same_end(tmp_path, 3, [("receipt written", 1), ("spans deleted", 1), ("archive not removed", 1)])
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_the_end_is_the_same_after_a_kill_at_each_of_ten_points(tmp_path: Path) -> None:
     points = [(point, 1) for point in RETENTION_FAILPOINTS]
     assert len(points) >= 10

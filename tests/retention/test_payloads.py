@@ -10,7 +10,7 @@ from keeping import Keeper, agent_run, trace_of
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.retention.deletion.deleter import Deleter
 from retrospan.ingest.retention.deletion.strip import MARK, strip_span
@@ -75,7 +75,7 @@ def send_all(keeper: Keeper, numbers: int = 2, payload: int = 0) -> list[str]:
     return names
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_payloads_go_at_their_age_and_the_runs_stay(keeper: Keeper) -> None:
     send_all(keeper)
     runs, shape, spans = keeper.runs(), keeper.rows(_SHAPE), keeper.rows("SELECT count() FROM spans")

@@ -7,7 +7,7 @@ from keeping import Keeper
 from stopped_agent import PROCESS, RUN, said_before_it_died
 from telling import alive, killed, logs_request, spans_request
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.policy.policy import read_policy
 
 POLICY = read_policy('[payloads]\nincomplete = "2d"\n[keep]\nincomplete = "9d"\n', "stopped.toml")

@@ -10,7 +10,7 @@ import pytest
 from fix_collector import Served
 from fix_recordings import load_recording
 
-from retrospan.ingest.interpret.run import VERSION
+from retrospan.ingest.interpret.version import VERSION
 
 RULES = Path(__file__).with_name("records.toml").read_text(encoding="utf-8")
 OTHER = RULES.replace('tool = "update_record"', 'tool = "nothing_like_it"')

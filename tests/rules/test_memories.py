@@ -7,7 +7,8 @@ from typing import Any
 
 from spans import read_run
 
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.span import Span
 
 TRACE = "ab" * 16

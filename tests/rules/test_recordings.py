@@ -10,7 +10,7 @@ from fix_recordings import Recording, load_recording, manifest
 from spans import read_runs, spans_of_requests
 
 from retrospan.ingest.interpret.rows.rows import rows_of
-from retrospan.ingest.interpret.run import VERSION
+from retrospan.ingest.interpret.version import VERSION
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.schemas.stated import ObservationRow
 

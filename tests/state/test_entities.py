@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from spans import read_run
 from state.oracle import Statement, changes, known, state
 
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.span import Event, Span
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.rows import insert_rows
@@ -178,7 +179,7 @@ def test_the_grid_is_what_the_oracle_says(
     check(views, scenes, at, known_at, seed)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @settings(max_examples=500, deadline=None, database=None, suppress_health_check=ENOUGH)
 @given(scenes=SCENES, at=POINTS, known_at=POINTS, seed=st.integers(0, 2**32))
 def test_the_grid_over_500_examples(

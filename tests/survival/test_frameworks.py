@@ -11,15 +11,18 @@ from bench.processes import Served
 from bench.survival_frameworks import WAYS, Story, examine, survive
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(WAYS[0], marks=pytest.mark.long), pytest.param(WAYS[1], marks=pytest.mark.soak)]
+)
 def test_what_a_framework_had_begun_survives_its_death(way: str, tmp_path: Path) -> None:
     with Served(tmp_path / "data", tmp_path / "errors.txt") as served:
         python = Path(sys.executable)
         # The promise is 0.1 s on a machine that has time for the agent: measured by bench/, not here.
-        found = survive("pydantic-ai", way, python, 3, random.Random(5), served, tmp_path, grace=1.0)
-        # A kill right at the start leaves little, three at once do not.
-        assert (found.kills, found.begun > 0) == (3, True)
+        # Each lives longer than its grace, so that its first span must be there whatever the machine does.
+        found = survive(
+            "pydantic-ai", way, python, 3, random.Random(5), served, tmp_path, grace=1.0, lives=(1.5, 3.0)
+        )
+        assert (found.kills, found.begun >= 3) == (3, True)
         assert found.broken == []
         (told,) = served.rows(
             "SELECT trace_id, span_id FROM logs WHERE event_name = 'retrospan.begun' LIMIT 1"

@@ -7,7 +7,7 @@ from typing import Any
 
 from story import SECOND, START, Ask
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.schemas import canonical

@@ -146,7 +146,7 @@ def test_a_server_that_is_away_costs_no_exporter_anything(
     [
         pytest.param(Fault(cut=3), id="cut", marks=pytest.mark.long),
         pytest.param(Fault(slow_seconds=1.0), id="slow", marks=pytest.mark.soak),
-        pytest.param(Fault(hang=True), id="hang", marks=pytest.mark.long),
+        pytest.param(Fault(hang=True), id="hang", marks=pytest.mark.soak),
         pytest.param(Fault(refuse=241), id="refuse", marks=pytest.mark.soak),
     ],
 )

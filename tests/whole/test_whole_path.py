@@ -137,7 +137,7 @@ def test_sql_clients_read_and_cannot_write(served: Served, recordings: dict[str,
     "name",
     [
         pytest.param("genai-openai.span_and_event/normal", marks=pytest.mark.soak),
-        pytest.param("genai-openai.responses/multiturn", marks=pytest.mark.long),
+        pytest.param("genai-openai.responses/multiturn", marks=pytest.mark.soak),
         pytest.param("langgraph-openinference/tool_error", marks=pytest.mark.soak),
     ],
 )

@@ -12,12 +12,13 @@ child, follows the log: engine, loader, interpreter, SQL port. Whatever happens 
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.remote import admitted
@@ -26,10 +27,8 @@ from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.alerts.deliverer import Deliverer
 from retrospan.ingest.alerts.rules import AlertRules
-from retrospan.ingest.answer.stand_in import StandIn
 from retrospan.ingest.channel import Arguments
 from retrospan.ingest.config import Config
-from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.directory import claim
 from retrospan.ingest.log.record import Note
@@ -40,18 +39,17 @@ from retrospan.ingest.memory import engine_bytes, memory_limit
 from retrospan.ingest.metrics_target import require_foreign
 from retrospan.ingest.port import bind
 from retrospan.ingest.prices.kept_prices import keep_prices, require_usable
-from retrospan.ingest.receive.grpc import GrpcReceiver
-from retrospan.ingest.receive.http import HttpReceiver
-from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.redact.redactor import Redactor
 from retrospan.ingest.remote_file import read_setting
 from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.service import Service
 from retrospan.ingest.setting_values import Address
-from retrospan.ingest.status.collector_status import CollectorStatus, ReceivingParts, release
-from retrospan.ingest.status.probes import Probes
 from retrospan.ingest.supervisor import Supervisor
+from retrospan.schemas.errors import WarehouseUnavailable
+
+if TYPE_CHECKING:
+    from retrospan.ingest.receiving import Receiving
+    from retrospan.ingest.redact.redactor import Redactor
 
 #: How long requests in flight have to be answered: the exporters' own deadline.
 GRACE_SECONDS = 10.0
@@ -121,6 +119,8 @@ class Collector:
         self._is_ended = is_ended
         self._stack = ExitStack()
         self._addresses: Addresses | None = None
+        self._receiving: Receiving | None = None
+        self._is_made = threading.Event()
 
     def __enter__(self) -> Self:
         self.start()
@@ -187,35 +187,42 @@ class Collector:
         self._gate = Gate(
             tokens, Tenancy(config.data, has_records=self._log.durable_sequence > 0, shared=shared)
         )
-        self._intake = Intake(self._log, config.limits, redactor)
         self._supervisor = self._supervised(listener, jaeger, claimed.descriptor, engine)
         self._growth = Growth(self._log, self._supervisor)
-        observed = self._observed = CollectorStatus(
-            config, ReceivingParts(self._log, self._intake, self._gate, self._supervisor), loaded
-        )
-        self._probes = Probes(observed, self._gate)
-        visitors = Visitors(config.sql, self._gate.guarded, config.host_names, config.origins)
-        self._stand_in = StandIn(
-            listener, self._probes, lambda: self._supervisor.failure, config.tls, visitors
-        )
         self._supervisor.start()
         stack.callback(self._stop_warehouse)
+        # Whatever happens now, nobody waits for what is not made.
+        stack.callback(self._is_made.set)
+        # Imported here: this process loads what receives while the other one loads the engine.
+        from retrospan.ingest.receiving import Receiving
+
+        self._receiving = receiving = Receiving(
+            config, self._log, self._gate, self._supervisor, listener, redactor, loaded, self._log_event
+        )
+        self._is_made.set()
         self._growth.start()
-        self._stand_in.start()
-        stack.callback(self._stand_in.stop)
+        receiving.stand_in.start()
+        stack.callback(receiving.stand_in.stop)
         sql = Address(config.sql.host, listener.getsockname()[1])
         # Before what receives, which is to be the first that stops.
-        self._export_metrics(stack, observed)
-        addresses = Addresses(*self._receive(stack), sql, self._jaeger(jaeger))
-        observed.addresses = {name: str(getattr(addresses, name)) for name in ("grpc", "http", "sql")}
+        self._export_metrics(stack, receiving)
+        addresses = Addresses(*receiving.start(stack, GRACE_SECONDS), sql, self._jaeger(jaeger))
+        receiving.observed.addresses = {
+            name: str(getattr(addresses, name)) for name in ("grpc", "http", "sql")
+        }
         self._supervisor.wait_answering(self._is_ended)
-        self._introduce(observed)
+        self._introduce(receiving)
         return addresses
 
     def _check(self) -> Redactor | None:
         """Refuse settings that cannot be used, before anything is opened; returns what takes secrets out."""
         config = self.config
-        redactor = Redactor.of(config.redaction)
+        redactor: Redactor | None = None
+        if config.redaction.enabled:
+            # Imported here: few ask for it, and it takes as long to load as all the rest.
+            from retrospan.ingest.redact.redactor import Redactor
+
+            redactor = Redactor.of(config.redaction)
         if redactor is not None:
             # A message may quote a path or a name that a client made up.
             self._log_event = redactor.redacting(self._log_event)
@@ -256,14 +263,28 @@ class Collector:
                 "admit": lambda asked: admitted(self._gate, asked),
                 "setting": lambda asked: read_setting(config, asked),
                 "deliver": lambda asked: self._deliverer.answer(asked),
-                "health": lambda report: self._observed.health(report),
-                "metrics": lambda report: self._observed.metrics(report),
+                "health": lambda report: self._made().observed.health(report),
+                "metrics": lambda report: self._made().observed.metrics(report),
             },
             hears={"moved": self._moved},
-            changed=lambda answers: self._stand_in.stop() if answers else self._stand_in.start(),
+            changed=self._stand_in,
             log_event=self._log_event,
             jaeger=jaeger,
         )
+
+    def _made(self) -> Receiving:
+        """Wait for what is made while the process of the warehouse starts."""
+        self._is_made.wait()
+        if self._receiving is None:
+            raise WarehouseUnavailable("the collector could not start")
+        return self._receiving
+
+    def _stand_in(self, answers: bool) -> None:
+        """Answer on the SQL port as long as the process of the warehouse does not."""
+        self._is_made.wait()
+        if self._receiving is not None:
+            stand_in = self._receiving.stand_in
+            stand_in.stop() if answers else stand_in.start()
 
     def _hello(self) -> Mapping[str, object]:
         """Return what a new process of the warehouse is told of the log."""
@@ -284,15 +305,16 @@ class Collector:
         self._growth.tell()
         self._supervisor.stop({"durable": durable, "drain_seconds": drain}, drain + CLOSING_SECONDS)
 
-    def _export_metrics(self, stack: ExitStack, observed: CollectorStatus) -> None:
+    def _export_metrics(self, stack: ExitStack, receiving: Receiving) -> None:
         if self.config.metrics_to is not None:
             # Imported here: the SDK takes time to load, and few ask for this.
+            from retrospan.ingest.status.collector_status import release
             from retrospan.ingest.status.exported import ExportedMetrics
 
             exported = ExportedMetrics(
                 self.config.metrics_to,
                 self.config.metrics_seconds,
-                observed.records,
+                receiving.observed.records,
                 self._log_event,
                 release(),
             )
@@ -309,35 +331,14 @@ class Collector:
             )
         return found
 
-    def _receive(self, stack: ExitStack) -> tuple[Address, Address]:
-        grpc = GrpcReceiver(self._intake, self.config.grpc, gate=self._gate, tls=self.config.tls)
-        grpc_port = grpc.start()
-        stack.callback(grpc.stop, GRACE_SECONDS)
-        http = HttpReceiver(
-            self._intake,
-            self.config.http,
-            gate=self._gate,
-            tls=self.config.tls,
-            host_names=self.config.host_names,
-            origins=self.config.origins,
-            pages=self._probes.page,
-            log_event=self._log_event,
-        )
-        http_port = http.start()
-        stack.callback(http.stop, GRACE_SECONDS)
-        # Neither accepts while the other one waits for what is in flight.
-        stack.callback(grpc.refuse, GRACE_SECONDS)
-        stack.callback(http.refuse, GRACE_SECONDS)
-        return Address(self.config.grpc.host, grpc_port), Address(self.config.http.host, http_port)
-
     def _jaeger(self, listener: socket.socket | None) -> Address | None:
         address = self.config.jaeger
         if listener is None or address is None:
             return None
         return Address(address.host, listener.getsockname()[1])
 
-    def _introduce(self, observed: CollectorStatus) -> None:
-        page = observed.health()
+    def _introduce(self, receiving: Receiving) -> None:
+        page = receiving.observed.health()
         self._log_event(
             f"data {self.config.data.absolute()}: {self._log.bytes_used / 1e6:,.1f} MB of log, "
             f"{self._log.durable_sequence:,} records, {page['load_lag_records']:,} to load"

@@ -38,7 +38,14 @@ _HEAD = re.compile(
     re.MULTILINE,
 )
 #: What an ALTER changes only where the rows themselves are.
-_OF_ROWS = ("MODIFY SETTING", "MODIFY COLUMN", "ADD INDEX", "MATERIALIZE INDEX", "MATERIALIZE COLUMN")
+_OF_ROWS = (
+    "MODIFY SETTING",
+    "MODIFY COLUMN",
+    "ADD INDEX",
+    "DROP INDEX",
+    "MATERIALIZE INDEX",
+    "MATERIALIZE COLUMN",
+)
 _ALTER = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)
 _WINDOW = re.compile(r"non_replicated_deduplication_window = (\d+)")
 _DELETE = re.compile(r"^DELETE FROM (\{table:Identifier\})", re.MULTILINE)

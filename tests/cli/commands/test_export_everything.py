@@ -36,7 +36,7 @@ def export(played: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("form", "share"),
     [
-        pytest.param("protobuf", 6, marks=pytest.mark.long),
+        pytest.param("protobuf", 6, marks=pytest.mark.soak),
         pytest.param("protobuf", 1, marks=pytest.mark.soak),
         pytest.param("json", 1, marks=pytest.mark.soak),
     ],

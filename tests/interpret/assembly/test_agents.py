@@ -11,7 +11,7 @@ from fix_recordings import load_recording, manifest
 from made_spans import make_span
 from spans import rows_of_recording, rows_of_spans
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
 
 AGENT = "gen_ai.agent.name"

@@ -8,7 +8,7 @@ from typing import Any
 from made_spans import make_span
 from spans import rows_of_spans
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
 
 SYSTEM = {"role": "system", "content": "Use the tools."}

@@ -6,7 +6,7 @@ from typing import Any
 
 from made_runs import SECOND, act, agent, asks, chat, returned, rows, said, tool
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Event, Span
 
 HI = said("user", "Hi")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
 
 ASKED = said("user", "How is Oslo?")

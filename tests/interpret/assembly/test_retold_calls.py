@@ -11,7 +11,7 @@ from spans import rows_of_spans
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrospan.ingest.interpret.rows.rows import Rows
+    from retrospan.ingest.interpret.rows.lists import Rows
     from retrospan.ingest.interpret.spans.span import Span
 
 SECOND = 10**9

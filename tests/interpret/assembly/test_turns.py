@@ -236,7 +236,7 @@ def test_a_turn_is_one_run_in_the_warehouse_whatever_comes_first(
     assert read_in_pieces(store, interpreter, [spans[at] for at in order]) == [["a", ["a", "b", "c"], 3, 2]]
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_the_rows_are_the_same_in_every_order_and_when_read_again(
     store: EmbeddedStore, interpreter: Interpreter
 ) -> None:

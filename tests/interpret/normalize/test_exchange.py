@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_runs import act, agent, chat, rows, said
 
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
 
 ARGUMENTS = json.dumps({"city": "Oslo"})

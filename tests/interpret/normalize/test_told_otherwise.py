@@ -9,7 +9,7 @@ from made_spans import event, make_span
 from spans import rows_of_spans
 
 from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys
-from retrospan.ingest.interpret.rows.rows import Rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
 
 ANSWER = {"role": "assistant", "content": "Cold."}

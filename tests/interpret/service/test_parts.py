@@ -11,12 +11,14 @@ from fix_recordings import Recording
 from interpreting import canonical, load, settled
 
 from retrospan.ingest.config import InterpreterSettings
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service import dispatch as readings_module
 from retrospan.ingest.interpret.service import interpreter as interpreter_module
 from retrospan.ingest.interpret.service import worker as worker_module
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
 from retrospan.ingest.interpret.service.interpreter import Interpreter
-from retrospan.ingest.interpret.service.jobs import TABLES, Job, interpret_job
+from retrospan.ingest.interpret.service.job import Job
+from retrospan.ingest.interpret.service.jobs import interpret_job
 from retrospan.ingest.load.raw_row_reader import span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import NO_RULES
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse

@@ -9,7 +9,8 @@ from spans import read_run
 
 from retrospan.ingest.interpret.assembly.grouping import joined_trace
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.loose_logs import place_loose
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.schemas import semconv

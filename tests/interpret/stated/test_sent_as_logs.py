@@ -15,7 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from spans import rows_of_spans, spans_of_requests
 from telling import SECOND, Fact, Told, logs_request, spans_request
 
-from retrospan.ingest.interpret.rows.rows import LISTS, Rows
+from retrospan.ingest.interpret.rows.lists import LISTS, Rows
 from retrospan.schemas import attributes as names
 
 RUN, OTHER_RUN = f"{1:032x}", f"{2:032x}"

@@ -10,7 +10,8 @@ import pytest
 from made_runs import RUN, SECOND, act, agent, asks, chat, returned, said, tool
 from spans import read_run
 
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Event, Span
 from retrospan.ingest.interpret.stated.fields import Fields

@@ -8,7 +8,8 @@ from typing import Any
 from recordings.record.facts import Views
 from spans import Reader, read_runs
 
-from retrospan.ingest.interpret.rows.rows import Rows, rows_of
+from retrospan.ingest.interpret.rows.lists import Rows
+from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.spans.span import Span
 

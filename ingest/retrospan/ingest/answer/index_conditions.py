@@ -7,7 +7,7 @@ joining the two changes no row. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from retrospan.ingest.answer.allowlist import DATABASE, word_set
 from retrospan.ingest.answer.lexer import Token
@@ -15,9 +15,11 @@ from retrospan.ingest.answer.lexer import Token
 #: What may stand after a condition.
 AFTER = word_set("and or group order limit offset settings format having union window qualify")
 _RUNS_OF_VALUES = f"SELECT run_id FROM {DATABASE}.canon_values"
-#: A word as the index `by_word` has it, whole in a pattern; and what may be a part of one, and how many are looked for.
-_WHOLE_WORD = re.compile(r"(?<=[^0-9A-Za-z%_])[0-9A-Za-z]+(?=[^0-9A-Za-z%_])")
-_PARTS_OF_WORDS, _MOST_PARTS = re.compile(r"[0-9A-Za-z]{3,}"), 2
+#: A word as the index `by_folded_word` has it, whole in a pattern: between ASCII that is no part of a word and no wildcard, for
+#: other letters belong to words. And what may be a part of one. Of either so many are looked for.
+_BESIDE_WORDS = r"\x00-$&-/:-@\[-^`{-\x7f"
+_WHOLE_WORD = re.compile(rf"(?<=[{_BESIDE_WORDS}])[0-9A-Za-z]+(?=[{_BESIDE_WORDS}])")
+_PARTS_OF_WORDS, _MOST_PARTS, _MOST_WORDS = re.compile(r"[0-9A-Za-z]{3,}"), 2, 8
 #: The longest value that the index tells from others: it holds this much of each, in bytes.
 _INDEXED_BYTES = 200
 #: How numbers that JSON does not have, and missing values, are shown; in the table they are written otherwise.
@@ -52,12 +54,12 @@ def traces_of(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> 
 
 
 def runs_of_message(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return the same of `content LIKE …` of the view messages, by the index `by_word` of canon_values."""
+    """Return the same of `content LIKE …` of the view messages, by the index `by_folded_word` of canon_values."""
     condition = _like("content", kept, at, parameters)
     if condition is None:
         return None
-    size, like, texts = condition
-    return size, f"run_id IN ({_RUNS_OF_VALUES} WHERE {_all_like('json', like, texts)})"
+    size, like, text, told = condition
+    return size, f"run_id IN ({_runs_of_values(like, text, told)})"
 
 
 def runs_of_text(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
@@ -65,11 +67,11 @@ def runs_of_text(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) 
     condition = _like("text", kept, at, parameters)
     if condition is None:
         return None
-    size, like, (text, *parts) = condition
+    size, like, text, told = condition
     of_tools = " OR ".join(f"{column} {like} {text}" for column in ("arguments", "result", "error_message"))
     runs = " UNION ALL ".join(
         (
-            f"{_RUNS_OF_VALUES} WHERE {_all_like('json', like, [text, *parts])}",
+            _runs_of_values(like, text, told),
             f"SELECT run_id FROM {DATABASE}.canon_tool_calls WHERE {of_tools}",
             f"SELECT run_id FROM {DATABASE}.canon_model_calls WHERE error_message {like} {text}",
         )
@@ -79,8 +81,8 @@ def runs_of_text(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) 
 
 def _like(
     column: str, kept: Sequence[Token], at: int, parameters: Mapping[str, str]
-) -> tuple[int, str, list[str]] | None:
-    """Return of a condition `column LIKE …` how many tokens it has, the operator, and the patterns that all must fit."""
+) -> tuple[int, str, str, str] | None:
+    """Return of a condition `column LIKE …` how many tokens it has, the operator, the pattern's text and what it says."""
     if kept[at].value != column or kept[at].kind not in ("word", "name") or at + 2 >= len(kept):
         return None
     if not kept[at + 1].is_word("like", "ilike"):
@@ -89,16 +91,32 @@ def _like(
     if value is None or not _ends(kept, at + 2 + value[0]):
         return None
     size, text, told = value
-    texts = [text]
-    if "\\" not in told and _WHOLE_WORD.search(told) is None:
-        # What has a text has its parts. Of a pattern without a whole word the engine looks for one part only.
-        parts = sorted(sorted({*_PARTS_OF_WORDS.findall(told)}), key=len, reverse=True)
-        texts += [f"'%{part}%'" for part in parts[:_MOST_PARTS]]
-    return 2 + size, kept[at + 1].folded.upper(), texts
+    return 2 + size, kept[at + 1].folded.upper(), text, told
 
 
-def _all_like(column: str, like: str, texts: Sequence[str]) -> str:
-    return " AND ".join(f"{column} {like} {text}" for text in texts)
+def _runs_of_values(like: str, text: str, told: str) -> str:
+    """Return the SELECT of the runs that have a value like that."""
+    return f"{_RUNS_OF_VALUES} WHERE {' AND '.join([f'json {like} {text}', *_folded(told)])}"
+
+
+def _folded(told: str) -> list[str]:
+    """Return conditions on words that whatever fits a pattern fulfils: what has a text has its words, and parts of them.
+
+    Only on words that ILIKE finds in nothing else than `lower` does: to it the sign of Kelvin is a k as well, and in a
+    pattern with a wildcard inside the long s an s. Measured over all of Unicode.
+    """
+    if "\\" in told:
+        return []
+    unsure = "ks" if any(wildcard in told.strip("%") for wildcard in "%_") else "k"
+    text = "".join(letter.lower() if letter.isascii() else letter for letter in told)
+
+    def sure(words: Iterable[str]) -> list[str]:
+        return [word for word in dict.fromkeys(words) if not any(letter in word for letter in unsure)]
+
+    if words := sure(_WHOLE_WORD.findall(text)):
+        return [f"hasAllTokens(lower(json), '{' '.join(words[:_MOST_WORDS])}')"]
+    parts = sorted(sorted(sure(_PARTS_OF_WORDS.findall(text))), key=len, reverse=True)
+    return [f"lower(json) LIKE '%{part}%'" for part in parts[:_MOST_PARTS]]
 
 
 def _is_key(kept: Sequence[Token], at: int) -> bool:

@@ -23,8 +23,9 @@ _VIEW, _AS_SENT, _MESSAGES, _TEXTS = "spans", "spans_as_sent", "messages", "text
 _INTERPRETED = word_set("run_id operation dialect attributes resource")
 #: What brings columns into a statement that it does not name, or another table under the view's name.
 _UNNAMED = word_set("columns apply except replace natural identifier with")
-#: What makes it unsure which table a column belongs to.
-_SEVERAL = word_set("join with union intersect except array global using between")
+#: What makes it unsure which table a column belongs to. ARRAY JOIN is one of them by its second word: the first is a type's
+#: name as well.
+_SEVERAL = word_set("join with union intersect except global using between")
 #: What may stand before a condition.
 _BEFORE = word_set("where prewhere and or not")
 #: What begins a part of a statement. Conditions are joined in one part alone, where rows are chosen: elsewhere they

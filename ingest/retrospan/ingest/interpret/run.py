@@ -53,17 +53,10 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssue
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.interpret.stated.statements import Statements, read_statements
+from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.rules.model_limits import ModelLimits
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
-
-#: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "21"
-
-
-def version_with(rules: Ruleset) -> str:
-    """Return what rows call the version that read them: the interpretation's, and the hash of the mutation rules."""
-    return f"{VERSION}+rules.{rules.hash}" if rules.hash else VERSION
 
 
 @dataclass(slots=True)

@@ -13,12 +13,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
-from retrospan.ingest.interpret.run import version_with
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
-from retrospan.ingest.interpret.service.jobs import TABLES
 from retrospan.ingest.interpret.service.remote_store import answer_from
 from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.service.worker import Worker
+from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
 from retrospan.ingest.verify.report import MOST_NAMED, VerifiedPart

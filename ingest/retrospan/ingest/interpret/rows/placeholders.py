@@ -1,13 +1,15 @@
-"""Runs without content: one that could not be read, and one that is not a run any more."""
+"""Rows without content: of what could not be read, and of what is not a run any more."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from retrospan.ingest.interpret.rows.rows import Rows
-from retrospan.ingest.interpret.run import VERSION
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.version import VERSION, version_with
+from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import canonical
+from retrospan.schemas.sequences import Newest
 
 
 def broken_run(tenant: str, run_id: str, generation: int, spans: Sequence[Span], trace: str) -> Rows:
@@ -60,6 +62,28 @@ def broken_run(tenant: str, run_id: str, generation: int, spans: Sequence[Span],
             history_run_id=None,
             interpreted_by=VERSION,
             problems=1,
+        )
+    ]
+    return rows
+
+
+def broken_trace(
+    tenant: str, newest: Mapping[str, Newest], generation: int, trace: str, rules: Ruleset = NO_RULES
+) -> Rows:
+    """Return the rows of a trace that could not even be read or written: marked as read, with the reason."""
+    ((trace_id, through),) = newest.items()
+    rows = broken_run(tenant, trace_id, generation, [], trace)
+    rows.traces = [
+        canonical.TraceRow(
+            tenant=tenant,
+            trace_id=trace_id,
+            run_ids=[trace_id],
+            joins="",
+            claims=[],
+            generation=generation,
+            through_sequence=max(through, default=0),
+            interpreted_by=version_with(rules),
+            through=list(through),
         )
     ]
     return rows

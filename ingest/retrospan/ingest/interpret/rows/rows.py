@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-
 from retrospan.ingest.interpret.assembly.agents import Agent
 from retrospan.ingest.interpret.assembly.attempts import Attempt
 from retrospan.ingest.interpret.assembly.failures import Failure
@@ -15,6 +13,7 @@ from retrospan.ingest.interpret.rows.act_rows import model_call_row, step_row, t
 from retrospan.ingest.interpret.rows.cost_rows import cost_rows, note_total, wasted_calls, whole_run_rows
 from retrospan.ingest.interpret.rows.finding_rows import finding_rows
 from retrospan.ingest.interpret.rows.habit_rows import habit_rows, loop_rows
+from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.run_row import run_row
 from retrospan.ingest.interpret.rows.shared_refs import crossings_of
 from retrospan.ingest.interpret.run import InterpretedRun
@@ -22,45 +21,6 @@ from retrospan.ingest.interpret.spans.key import Key
 from retrospan.ingest.interpret.stated import rows as stated_rows
 from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.schemas import canonical as rows
-from retrospan.schemas import stated
-from retrospan.schemas.costs import CostRow
-from retrospan.schemas.findings import FindingRow
-
-
-@dataclass(slots=True)
-class Rows:
-    """The canonical rows of some runs, by table, in the order in which they are written: the pointer last."""
-
-    values: list[rows.ValueRow] = field(default_factory=list)
-    model_calls: list[rows.ModelCallRow] = field(default_factory=list)
-    tool_calls: list[rows.ToolCallRow] = field(default_factory=list)
-    steps: list[rows.StepRow] = field(default_factory=list)
-    state_changes: list[rows.StateChangeRow] = field(default_factory=list)
-    edges: list[rows.EdgeRow] = field(default_factory=list)
-    failures: list[rows.FailureRow] = field(default_factory=list)
-    attempts: list[rows.AttemptRow] = field(default_factory=list)
-    agents: list[rows.AgentRow] = field(default_factory=list)
-    costs: list[CostRow] = field(default_factory=list)
-    loops: list[rows.LoopRow] = field(default_factory=list)
-    habits: list[rows.HabitRow] = field(default_factory=list)
-    findings: list[FindingRow] = field(default_factory=list)
-    crossings: list[rows.CrossingRow] = field(default_factory=list)
-    observations: list[stated.ObservationRow] = field(default_factory=list)
-    uses: list[stated.UseRow] = field(default_factory=list)
-    decisions: list[stated.DecisionRow] = field(default_factory=list)
-    effects: list[stated.EffectRow] = field(default_factory=list)
-    checkpoints: list[stated.CheckpointRow] = field(default_factory=list)
-    approvals: list[stated.ApprovalRow] = field(default_factory=list)
-    compactions: list[stated.CompactionRow] = field(default_factory=list)
-    evaluations: list[stated.EvaluationRow] = field(default_factory=list)
-    log_texts: list[rows.LogTextRow] = field(default_factory=list)
-    problems: list[rows.ProblemRow] = field(default_factory=list)
-    spans: list[rows.SpanRow] = field(default_factory=list)
-    traces: list[rows.TraceRow] = field(default_factory=list)
-    runs: list[rows.RunRow] = field(default_factory=list)
-
-
-LISTS = tuple(each.name for each in fields(Rows))
 
 
 def rows_of(

@@ -11,8 +11,8 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 
+from retrospan.ingest.interpret.service.noticed_strays import touched_by_strays
 from retrospan.ingest.interpret.service.run_queue import Touched
-from retrospan.ingest.interpret.service.strays import touched_by_strays
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.identity import note_log
 from retrospan.schemas.sequences import LOG_SHIFT, MOST_LOGS, base_of

@@ -15,13 +15,15 @@ from retrospan.ingest.interpret.assembly.grouping import (
 )
 from retrospan.ingest.interpret.conversations import Conversations, Past
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.rows.lists import LISTS, Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run
-from retrospan.ingest.interpret.rows.rows import LISTS, Rows, rows_of
-from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans, version_with
+from retrospan.ingest.interpret.rows.rows import rows_of
+from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.json_text import TOO_DEEP
 from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
@@ -284,25 +286,3 @@ def _interpret_run(
 def _extend(rows: Rows, more: Rows) -> None:
     for name in LISTS:
         getattr(rows, name).extend(getattr(more, name))
-
-
-def broken_trace(
-    tenant: str, newest: Mapping[str, Newest], generation: int, trace: str, rules: Ruleset = NO_RULES
-) -> Rows:
-    """Return the rows of a trace that could not even be read or written: marked as read, with the reason."""
-    ((trace_id, through),) = newest.items()
-    rows = broken_run(tenant, trace_id, generation, [], trace)
-    rows.traces = [
-        canonical.TraceRow(
-            tenant=tenant,
-            trace_id=trace_id,
-            run_ids=[trace_id],
-            joins="",
-            claims=[],
-            generation=generation,
-            through_sequence=max(through, default=0),
-            interpreted_by=version_with(rules),
-            through=list(through),
-        )
-    ]
-    return rows

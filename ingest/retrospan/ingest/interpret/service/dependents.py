@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.service.jobs import RunSummary
+from retrospan.ingest.interpret.service.job import RunSummary
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_rows

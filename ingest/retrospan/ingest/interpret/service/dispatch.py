@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.rows.rows import Rows
-from retrospan.ingest.interpret.service.jobs import TABLES, BatchResult, Job, interpret_whole
+from retrospan.ingest.interpret.rows.lists import TABLES, Rows
+from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import answer_from
 from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.service.worker import Worker, WorkerGone
@@ -220,6 +220,9 @@ class BatchRunner:
         """
         job = self.asking_job(store, batch, LONG_ROWS if self._worker is not None else 0)
         if self._worker is None:
+            # Imported here: where there is another process, this one need not load what reads a run.
+            from retrospan.ingest.interpret.service.jobs import interpret_whole
+
             return interpret_whole(job, store, lambda run_id: self._owns(batch.tenant, run_id))
         if self._is_busy:
             self._worker.stop()

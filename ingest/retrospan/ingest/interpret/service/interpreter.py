@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.run import version_with
 from retrospan.ingest.interpret.service.arrivals import ArrivalFeed
 from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
 from retrospan.ingest.interpret.service.lanes import Lanes
 from retrospan.ingest.interpret.service.long_runs import LongRuns
+from retrospan.ingest.interpret.service.noticed_strays import touched_by_strays, touched_lately
 from retrospan.ingest.interpret.service.partition_lease import PartitionLease
 from retrospan.ingest.interpret.service.result_writer import InterpretationCounters, ResultWriter
 from retrospan.ingest.interpret.service.run_queue import MOST_WAITING, Touched
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
-from retrospan.ingest.interpret.service.strays import touched_by_strays, touched_lately
 from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.memory import memory_limit, run_bytes
 from retrospan.ingest.priority import INTERPRETING
 from retrospan.ingest.rules.ruleset import Ruleset

@@ -1,86 +1,30 @@
-"""What is asked of interpretation and what comes of it, as it travels between two processes. Pure but for what is read."""
+"""From a job to what came of it: what the interpreting process does with each. Pure but for what is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, count
 
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
-from retrospan.ingest.interpret.rows.rows import LISTS, Rows
+from retrospan.ingest.interpret.rows.lists import TABLES, Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
+from retrospan.ingest.interpret.service.job import BatchResult, Job, RunSummary
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
 from retrospan.ingest.interpret.service.strays import awaits_strays, give_strays
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
-from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_logs, parse_spans
+from retrospan.ingest.load.raw_row_reader import parse_logs, parse_spans
 from retrospan.ingest.prices.history import unpacked
-from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
 from retrospan.schemas.raw import RawSpan
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
-
-#: Row list → table, in the order of writing: the pointer last.
-TABLES = {name: f"canon_{name}" for name in LISTS}
 
 #: How much is sent back in one piece, in characters.
 PIECE_CHARACTERS = 8_000_000
 
 #: Traces that belong together by what they say are read again with those that they lead to, at most so many times.
 MOST_READINGS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Traces to interpret: generations free from `generation` on, the rules and prices to read them by, and their raw rows.
-
-    `pages` are those of their spans, read as they are sent, and stay behind when a job is pickled. With `asks` there are
-    none: the child asks for whatever it needs, for all that belongs to these traces as well, for up to `most_rows` rows
-    of spans (0 is without end) and `page_spans` at a time.
-    """
-
-    tenant: str
-    newest: dict[str, Newest]
-    logs: bytes
-    generation: int
-    timed: Mapping[str, frozenset[str]]
-    rules: Ruleset
-    prices: bytes = b""  # their history, packed
-    pages: Iterable[bytes] = ()
-    asks: bool = False
-    most_rows: int = 0
-    page_spans: int = PAGE_SPANS
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """What the parent must know of a run to keep its neighbours right."""
-
-    run_id: str
-    generation: int
-    conversation_id: str | None
-    started_at: int
-    final_history_hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """What came of a job. `last_generation` is the highest used.
-
-    `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
-    before the next job is sent.
-    """
-
-    runs: list[RunSummary]
-    homes: dict[str, list[str]]
-    effort: dict[str, float]
-    spans: int
-    broken: int
-    last_generation: int
-    foreign: dict[str, str]
-    rows: Iterable[Encoded] = ()
-    is_large: bool = False
 
 
 def interpret_job(job: Job) -> BatchResult | None:

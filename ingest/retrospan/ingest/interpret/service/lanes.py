@@ -14,9 +14,8 @@ from collections.abc import Iterable
 
 from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import LONG_BYTES, LONG_ROWS, BatchRunner, TraceBatch
-from retrospan.ingest.interpret.service.jobs import BatchResult, Job
+from retrospan.ingest.interpret.service.job import BatchResult, Job, TooLong
 from retrospan.ingest.interpret.service.long_runs import LongRuns
-from retrospan.ingest.interpret.service.related_traces import TooLong
 from retrospan.ingest.interpret.service.result_writer import ResultWriter
 from retrospan.ingest.interpret.service.worker import WorkerGone
 from retrospan.schemas.errors import OutOfMemory, PermanentError, RetryableError

@@ -14,7 +14,7 @@ from typing import cast
 
 from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import LONG_PAGE_BYTES, LONG_ROWS, BatchRunner, TraceBatch
-from retrospan.ingest.interpret.service.jobs import BatchResult
+from retrospan.ingest.interpret.service.job import BatchResult
 from retrospan.ingest.interpret.service.remote_store import StoreQuery, answer_from
 from retrospan.ingest.interpret.service.result_writer import ResultWriter, Writing
 from retrospan.ingest.interpret.service.run_queue import TraceKey

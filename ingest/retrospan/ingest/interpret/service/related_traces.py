@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.assembly.turns import MOST_EQUAL
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
+from retrospan.ingest.interpret.service.job import TooLong
 from retrospan.ingest.interpret.spans.decode import spans_of
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, parse_spans, read_logs, span_pages, store_fetch
 from retrospan.schemas.attributes import BEGUN_LINKS, RUN_ID
-from retrospan.schemas.errors import PermanentError
 from retrospan.schemas.raw import RawLog, RawSpan
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
@@ -22,10 +22,6 @@ from retrospan.schemas.typed_rows import typed_rows
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 #: A chain of joins longer than this is cut: each round is one more look at the warehouse.
 MAX_ROUNDS = 50
-
-
-class TooLong(PermanentError):
-    """Traces that belong together have more spans than were to be read now."""
 
 
 def read_members(
@@ -100,11 +96,3 @@ def traces_of_histories(store: Store, tenant: str, histories: Sequence[str]) -> 
 def _leads_on(raw: RawSpan | RawLog) -> bool:
     """Tell whether a record names a run, or links of a span that has begun."""
     return any(key in (RUN_ID, BEGUN_LINKS) for key, _, _ in raw.attributes)
-
-
-def orphaned_runs(store: Store, tenant: str, homes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return runs that these traces (trace id → their runs now) held when they were read last and none holds now."""
-    asked = {"tenant": tenant, "trace_ids": list(homes)}
-    rows = typed_rows(store, tuple[str, list[str], str, list[str]], load("traces_known"), asked)
-    before = {run_id for _, run_ids, *_ in rows for run_id in run_ids}
-    return sorted(before - {run_id for run_ids in homes.values() for run_id in run_ids})

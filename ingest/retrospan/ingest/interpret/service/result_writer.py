@@ -10,15 +10,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.rows.placeholders import deleted_run
+from retrospan.ingest.interpret.rows.placeholders import broken_trace, deleted_run
 from retrospan.ingest.interpret.service.arrivals import ArrivalFeed
 from retrospan.ingest.interpret.service.backlog import Backlog
-from retrospan.ingest.interpret.service.batch import broken_trace
 from retrospan.ingest.interpret.service.dependents import dependent_runs, final_histories
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch, write_rows
-from retrospan.ingest.interpret.service.jobs import BatchResult
+from retrospan.ingest.interpret.service.job import BatchResult
+from retrospan.ingest.interpret.service.orphans import orphaned_runs
 from retrospan.ingest.interpret.service.partition_lease import PartitionLease
-from retrospan.ingest.interpret.service.related_traces import orphaned_runs
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.warehouse.rows import Encoded, insert_encoded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.engines import Form
 from retrospan.schemas.store import Store

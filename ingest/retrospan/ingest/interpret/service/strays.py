@@ -1,37 +1,25 @@
-"""Log records of no trace that tell what a model answered: read for the calls that wait for one, and noticed when they come.
-
-They touch no trace by themselves: which one they are of shows in what its spans say.
-"""
+"""Log records of no trace that tell what a model answered: read for the calls that wait for one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
-from retrospan.ingest.interpret.service.run_queue import Touched
 from retrospan.ingest.interpret.spans.decode import log_record
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.stray_logs import awaiting, place_strays
-from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY
 from retrospan.ingest.load.raw_row_reader import read_strays
-from retrospan.schemas.sequences import LOG_SHIFT, base_of
-from retrospan.schemas.store import Parameters, Store
-from retrospan.schemas.typed_rows import typed_column, typed_rows
-
-#: So many records of the log are looked at again when it is not known which were noticed.
-LOOKED_AT_AGAIN = 10_000
-#: How far below a range a record of a trace is looked for, that tells when it arrived.
-_BEFORE = 1_000
+from retrospan.schemas.store import Store
 
 
 def awaits_strays(spans: Iterable[Span]) -> bool:
     """Tell whether a span may be answered in a record of no trace."""
-    return bool(awaiting(spans, EVERY_FAMILY))
+    return bool(awaiting(spans, OPENTELEMETRY))
 
 
 def give_strays(store: Store, tenant: str, spans: Iterable[Span]) -> None:
     """Give the model calls among the spans the records of no trace that may tell their answers, in place."""
-    calls = awaiting(spans, EVERY_FAMILY)
+    calls = awaiting(spans, OPENTELEMETRY)
     if not calls:
         return
     raw = read_strays(
@@ -39,41 +27,6 @@ def give_strays(store: Store, tenant: str, spans: Iterable[Span]) -> None:
         tenant,
         sorted({minute for call in calls for minute in call.minutes}),
         sorted({call.conversation for call in calls}),
-        EVERY_FAMILY.response_models,
+        OPENTELEMETRY.response_models,
     )
-    place_strays(calls, map(log_record, raw), EVERY_FAMILY)
-
-
-def touched_by_strays(store: Store, first: int, last: int) -> list[Touched]:
-    """Return the traces that records of no trace may be about, of those in a range of one log."""
-    base = base_of(first >> LOG_SHIFT)
-    asked: Parameters = {
-        "first": first,
-        "last": last,
-        "before": max(base, first - _BEFORE),
-        "models": EVERY_FAMILY.response_models,
-    }
-    rows = typed_rows(store, tuple[str, int, int, int, list[str]], load("strays_arrived"), asked)
-    touched: list[Touched] = []
-    for tenant, began, ended, newest, texts in rows:
-        about: Parameters = {
-            "tenant": tenant,
-            "began": began,
-            "ended": ended,
-            "texts": texts,
-            "names": EVERY_FAMILY.conversations,
-        }
-        for trace_id in typed_column(store, str, load("traces_at"), about) if texts else ():
-            touched.append(Touched(tenant, trace_id, 1, (newest,)))
-    return touched
-
-
-def touched_lately(store: Store) -> list[Touched]:
-    """Return the traces that the last records of each log may be about: after a crash nobody knows which were noticed."""
-    touched: list[Touched] = []
-    for newest in typed_column(store, int, load("newest_of_logs")):
-        base = base_of(newest >> LOG_SHIFT)
-        touched += touched_by_strays(
-            store, max(base, newest - LOOKED_AT_AGAIN), base_of((newest >> LOG_SHIFT) + 1) - 1
-        )
-    return touched
+    place_strays(calls, map(log_record, raw), OPENTELEMETRY)

@@ -23,7 +23,7 @@ from itertools import chain
 from multiprocessing.connection import Connection
 from typing import cast
 
-from retrospan.ingest.interpret.service.jobs import BatchResult, Job, interpret_job, interpret_whole
+from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import RemoteStore, StoreQuery
 from retrospan.ingest.operating_system import end_with
 from retrospan.ingest.privacy import close_to_others
@@ -232,6 +232,9 @@ def _answers(job: Job, asked: Connection, answers: Connection) -> Iterator[objec
         return found
 
     try:
+        # Imported here: the parent loads this module too, and never reads a run.
+        from retrospan.ingest.interpret.service.jobs import interpret_job, interpret_whole
+
         if job.asks:
             store = RemoteStore(ask)
             done: BatchResult | None = interpret_whole(job, store, store.owns)

@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.rows.placeholders import deleted_run
-from retrospan.ingest.interpret.service.jobs import TABLES
-from retrospan.ingest.retention.deletion.strip import KEPT, MARK
+from retrospan.ingest.retention.deletion.strip import MARK, kept_attributes
 from retrospan.ingest.retention.receipts.evidence import key_of
 from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.rows import insert_rows
@@ -100,7 +100,7 @@ class Deleter:
             "mark": MARK,
         }
         for table, statement in _WITH_PAYLOADS.items():
-            store.command(load(statement), {**named, "kept": sorted(KEPT)}, _PUT)  # type: ignore[dict-item]  # as in _delete
+            store.command(load(statement), {**named, "kept": sorted(kept_attributes())}, _PUT)  # type: ignore[dict-item]  # as in _delete
             self._delete(store, "delete_unbared", table, named)
 
     def _hide(self, store: Store, tenant: str, run_ids: list[str], trace_ids: list[str]) -> int:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.otlp import lenient as lean
 from retrospan.schemas import attributes as conventions
 from retrospan.schemas import semconv
@@ -30,8 +30,7 @@ _OF_METADATA = (
     "session_id",
     "conversation_id",
 )
-#: Attributes that stay; `insert_bare_spans.sql` and `insert_bare_logs.sql` get the same list.
-KEPT = frozenset(
+_NAMED = frozenset(
     {
         # What was done, by whom, and with which model.
         *("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.system", "gen_ai.output.type"),
@@ -64,7 +63,6 @@ KEPT = frozenset(
         *("gcp.vertex.agent.invocation_id", "haystack.tool.name", "haystack.component.name"),
         *("spring.ai.tool.definition.name", "lmnr.span.type", "deployment.environment.name"),
         *("deployment.environment", "service.name", "service.version"),
-        *(prefix + name for prefix in EVERY_FAMILY.metadata_prefixes for name in _OF_METADATA),
         # How it was set, how it ended, what it took.
         *(
             "gen_ai.request.temperature",
@@ -79,11 +77,6 @@ KEPT = frozenset(
         *("http.response.status_code", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
         *("gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens", "gen_ai.usage.total_tokens"),
         *("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
-        *EVERY_FAMILY.written_tokens,
-        *EVERY_FAMILY.modal_tokens,
-        *EVERY_FAMILY.first_chunk,
-        *EVERY_FAMILY.first_chunk_ms,
-        *EVERY_FAMILY.data_sources,
         *(semconv.PROMPT_NAME, semconv.PROMPT_VERSION, semconv.CONVERSATION_COMPACTED),
         *(semconv.EVALUATION_NAME, semconv.EVALUATION_SCORE_VALUE, semconv.EVALUATION_SCORE_LABEL),
         *("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens"),
@@ -154,7 +147,6 @@ KEPT = frozenset(
         conventions.FORK_STEP,
     }
 )
-_KEPT = frozenset(key.encode() for key in KEPT)
 
 #: Field numbers of OTLP 1.x: those that stay whole, and those whose attributes are looked through.
 _SPAN_PLAIN = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16})
@@ -167,6 +159,22 @@ _SPAN_PARTS: Mapping[int, tuple[int, frozenset[int]]] = {
 }
 _LOG_PLAIN = frozenset({1, 2, 3, 7, 8, 9, 10, 11, 12})
 _LOG_ATTRIBUTES = 6
+
+
+@cache
+def kept_attributes() -> frozenset[str]:
+    """Return the attributes that stay; `insert_bare_spans.sql` and `insert_bare_logs.sql` get the same list."""
+    # Imported here: dialects take time to load, and a collector that starts deletes nothing yet.
+    from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY as every
+
+    of_metadata = {prefix + name for prefix in every.metadata_prefixes for name in _OF_METADATA}
+    taken = (*every.written_tokens, *every.modal_tokens, *every.first_chunk, *every.first_chunk_ms)
+    return _NAMED.union(of_metadata, taken, every.data_sources)
+
+
+@cache
+def _kept_keys() -> frozenset[bytes]:
+    return frozenset(key.encode() for key in kept_attributes())
 
 
 def strip_span(data: bytes) -> bytes:
@@ -215,4 +223,4 @@ def _stays(each: Field, attributes: int) -> bool:
     if each.number != attributes or each.wire_type != DELIMITED:
         return False
     keys = [part.content for part in fields(each.content) if part.number == 1]
-    return bool(keys) and keys[-1] in _KEPT
+    return bool(keys) and keys[-1] in _kept_keys()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.deletion.deleter import MASK, SENT
 from retrospan.ingest.retention.sql import load

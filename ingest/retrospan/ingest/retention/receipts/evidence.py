@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from retrospan.ingest.interpret.service.jobs import TABLES
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.policy.units import Unit
 from retrospan.ingest.retention.sql import load
 from retrospan.schemas.store import Store

@@ -1,0 +1,68 @@
+"""What the interpreting process is asked, and what it answers. Light: the process that asks does not load what reads a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from retrospan.ingest.load.raw_row_reader import PAGE_SPANS
+from retrospan.ingest.rules.ruleset import Ruleset
+from retrospan.ingest.warehouse.rows import Encoded
+from retrospan.schemas.errors import PermanentError
+from retrospan.schemas.sequences import Newest
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Traces to interpret: generations free from `generation` on, the rules and prices to read them by, and their raw rows.
+
+    `pages` are those of their spans, read as they are sent, and stay behind when a job is pickled. With `asks` there are
+    none: the child asks for whatever it needs, for all that belongs to these traces as well, for up to `most_rows` rows
+    of spans (0 is without end) and `page_spans` at a time.
+    """
+
+    tenant: str
+    newest: dict[str, Newest]
+    logs: bytes
+    generation: int
+    timed: Mapping[str, frozenset[str]]
+    rules: Ruleset
+    prices: bytes = b""  # their history, packed
+    pages: Iterable[bytes] = ()
+    asks: bool = False
+    most_rows: int = 0
+    page_spans: int = PAGE_SPANS
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What the parent must know of a run to keep its neighbours right."""
+
+    run_id: str
+    generation: int
+    conversation_id: str | None
+    started_at: int
+    final_history_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What came of a job. `last_generation` is the highest used.
+
+    `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
+    before the next job is sent.
+    """
+
+    runs: list[RunSummary]
+    homes: dict[str, list[str]]
+    effort: dict[str, float]
+    spans: int
+    broken: int
+    last_generation: int
+    foreign: dict[str, str]
+    rows: Iterable[Encoded] = ()
+    is_large: bool = False
+
+
+class TooLong(PermanentError):
+    """Traces that belong together have more spans than were to be read now."""
