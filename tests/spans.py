@@ -19,6 +19,8 @@ from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
+from retrospan.ingest.interpret.spans.stray_logs import awaiting, place_strays
+from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import semconv
 
@@ -86,6 +88,7 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                     )
                     spans[(span.trace_id, span.span_id)] = span
     own: dict[tuple[str, str], list[OwnRecord]] = {}
+    strays: list[LogRecord] = []
     for sequence, body in enumerate(logs, start=len(traces) + 1):
         for group in ExportLogsServiceRequest.FromString(body).resource_logs:
             for scope_logs in group.scope_logs:
@@ -114,7 +117,10 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                         )
                     elif key in spans:
                         spans[key].logs.append(log)
+                    elif not key[0]:
+                        strays.append(log)
     attach(spans, own)
+    place_strays(awaiting(spans.values(), OPENTELEMETRY), strays, OPENTELEMETRY)
     return list(spans.values())
 
 

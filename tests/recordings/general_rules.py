@@ -62,6 +62,7 @@ def renamed(spans: Sequence[Span], seed: int = SEED) -> list[Span]:
             attributes=rename(span.attributes),
             events=[replace(event, attributes=rename(event.attributes)) for event in span.events],
             logs=[replace(record, attributes=rename(record.attributes)) for record in span.logs],
+            strays=[replace(record, attributes=rename(record.attributes)) for record in span.strays],
         )
         for span in spans
     ]

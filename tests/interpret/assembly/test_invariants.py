@@ -515,3 +515,39 @@ def test_a_call_whose_execution_nothing_shows_is_listed() -> None:
     assert [field for field, _ in doubts(agent(), chat(1, [ASKED], first))] == [
         "output"
     ]  # nothing is known of any
+
+
+@pytest.mark.parametrize(
+    ("message", "is_doubted"),
+    [
+        ('[{"code": "invalid_type", "path": ["structuredContent"], "message": "expected record"}]', True),
+        ("Invalid structured content returned by tool weather: 3 is not of type 'object'", True),
+        ("Output validation error: outputSchema defined but no structured output returned", True),
+        ("Tool weather has an output schema but did not return structured content", True),
+        ("Input validation error: 'city' is a required property", False),
+        ("no such city", False),
+    ],
+)
+def test_a_result_that_the_client_refused_may_be_a_success(message: str, is_doubted: bool) -> None:
+    failed = tool(3, "weather", OSLO, error="ToolError", gen_ai__tool__call__id="c1", status_message=message)
+    failed.events.clear()
+    call = asks("weather", OSLO, "c1")
+    last = chat(5, [ASKED, said("assistant", call), returned("c1", message)], SNOW)
+    found = doubts(agent(), chat(1, [ASKED], call), failed, last)
+    assert [field for field, reason in found if "refused" in reason] == ["tool_calls"] * is_doubted
+
+
+def test_a_run_that_ended_well_was_answered() -> None:
+    first, *others = weather()[1:]
+    untold = chat(5, [ASKED, said("assistant", asks("weather", OSLO, "c1")), returned("c1", "snow")])
+    assert one_doubt(agent(), first, others[0], untold)[1].startswith("nothing tells what the last request")
+    assert doubts(agent(error="Timeout"), first, others[0], untold) == []
+    # What is not recorded at all is not doubted.
+    assert doubts(agent(), chat(1), chat(3)) == []
+
+
+def test_a_prompt_in_a_run_without_model_calls_is_one_that_was_not_read() -> None:
+    prompt = json.dumps([{"role": "user", "content": "How is Oslo?"}])
+    assert one_doubt(agent(), act("", 1, sent=prompt))[0] == "model_calls"
+    assert doubts(agent(), act("", 1, sent="How is Oslo?")) == []
+    assert doubts(agent(), act("", 1, sent=prompt), chat(3, [ASKED], SNOW)) == []

@@ -46,7 +46,9 @@ from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_o
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.stray_answers import told_by_strays
 from retrospan.ingest.interpret.normalize.told_in_records import handed_down
+from retrospan.ingest.interpret.normalize.unnamed_runs import read_unnamed
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
@@ -117,6 +119,9 @@ def read_spans(
         found[place] = read_span(sent, problems, growing, names, found[place].operation)
     for place, kind in [*counted_calls(found)]:
         found[place] = read_span(found[place].sent, problems, growing, names, kind)
+    for place, sent in [*told_by_strays(found)]:
+        found[place] = read_span(sent, problems, growing, names, found[place].operation)
+    read_unnamed(found, problems, growing, names)
     complete_from_records(found)
     for span in found:
         dialect = dialect_of(span.sent, dialects)

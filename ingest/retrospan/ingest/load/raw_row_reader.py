@@ -47,6 +47,20 @@ def read_logs(store: Store, tenant: str, trace_ids: Sequence[str]) -> list[RawLo
     return parse_logs(log_rows(store_fetch(store), tenant, trace_ids))
 
 
+def read_strays(
+    store: Store, tenant: str, minutes: Sequence[int], conversations: Sequence[str], models: Sequence[str]
+) -> list[RawLog]:
+    """Log records of no trace, from these minutes since 1970, that name one of the conversations and, under one of the names
+    in `models`, the model that answered."""
+    asked: dict[str, str | int | Sequence[str] | Sequence[int]] = {
+        "tenant": tenant,
+        "minutes": minutes,
+        "conversations": conversations,
+        "models": models,
+    }
+    return parse_logs(store.query(load("read_strays"), asked, output_format=ROWS_FORMAT))
+
+
 def span_pages(
     fetch: Fetch, tenant: str, trace_ids: Sequence[str], most: int = PAGE_SPANS
 ) -> Iterator[bytes]:

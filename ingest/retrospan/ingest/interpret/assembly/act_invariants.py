@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from retrospan.ingest.interpret.assembly.assembled_run import LEAVES, AssembledRun
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
+from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
 
@@ -50,6 +51,16 @@ def answers_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
         if message is not None:
             reason = "a message of a model, in a run of which no model call is read"
             yield issue(span.sent.span_id, "output", write_json(message), reason)
+            return
+
+
+def prompts_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first span of no known kind that holds a prompt or a model's message, in a run without any model call."""
+    for span in run.tree.spans if not run.calls.models else ():
+        said = span.sent.attributes if span.operation == "other" else {}
+        if said and (request_by_shape(said) is not None or response_by_shape(said) is not None):
+            reason = "it holds what a model is asked or answers, and no model call of the run is read"
+            yield issue(span.sent.span_id, "model_calls", span.sent.name, reason)
             return
 
 

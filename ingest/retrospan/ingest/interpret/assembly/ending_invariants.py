@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,6 +12,9 @@ from retrospan.ingest.interpret.normalize.message import parts_of
 from retrospan.ingest.interpret.normalize.tool_results import told_error
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
+
+#: How clients of MCP say that what a tool returned has not the form that they expect: the protocol's own names.
+_REFUSED = re.compile(r"(?i)structured ?content|output validation error|has an output ?schema but")
 
 
 def calls_at_the_end(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -23,6 +27,28 @@ def calls_at_the_end(run: AssembledRun) -> Iterator[ParseIssue]:
         names = ", ".join(tool.name for tool in asked)
         reason = "the last answer asks for this, nothing shows what became of it, and the run ended well"
         yield issue(last.span.sent.span_id, "output", names, reason)
+
+
+def unanswered_ends(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the last model call of a run that ended well without an answer, where it tells a prompt with answers and none
+    of its own."""
+    last = run.calls.models[-1] if run.calls.models else None
+    if run.outcome != "ok" or run.answer is not None or last is None:
+        return
+    span = last.span
+    says_something = span.output or span.failed or span.interrupted or span.tokens.output
+    if not says_something and any(message["role"] == "assistant" for message in last.input):
+        reason = "nothing tells what the last request was answered, or that it failed, and the run ended well"
+        yield issue(span.sent.span_id, "output_messages", "", reason)
+
+
+def refused_results(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield executions that failed because the client refused the form of what the tool returned: it may have done its work."""
+    for tool in run.calls.tools:
+        said = tool.error_message if tool.status == "error" else None
+        if said is not None and _REFUSED.search(said):
+            reason = "the client refused the form of what the tool returned: whether the tool itself failed is not known"
+            yield issue(tool.span.sent.span_id if tool.span else "", "tool_calls", said, reason)
 
 
 def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:

@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.assembly.act_invariants import (
     finish_reasons,
     ids_of_executions,
     namesakes_of_calls,
+    prompts_without_call,
     requests_in_one,
     unasked_executions,
     unread_answers,
@@ -21,6 +22,8 @@ from retrospan.ingest.interpret.assembly.ending_invariants import (
     calls_at_the_end,
     failures_as_results,
     forgotten_calls,
+    refused_results,
+    unanswered_ends,
 )
 from retrospan.ingest.interpret.assembly.gap_invariants import (
     agents_without_models,
@@ -64,6 +67,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     unasked_executions,
     ids_of_executions,
     namesakes_of_calls,
+    prompts_without_call,
     requests_in_one,
     token_sums,
     totals_of_calls,
@@ -79,6 +83,8 @@ INVARIANTS: tuple[Invariant, ...] = (
     calls_at_the_end,
     failures_as_results,
     forgotten_calls,
+    refused_results,
+    unanswered_ends,
 )
 
 

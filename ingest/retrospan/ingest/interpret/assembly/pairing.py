@@ -24,6 +24,7 @@ from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
 from retrospan.ingest.interpret.assembly.speakers import name_speakers
+from retrospan.ingest.interpret.assembly.told_results import results_beside
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.unsaid_answers import complete_unsaid
 from retrospan.ingest.interpret.assembly.untold_answers import complete_answers
@@ -124,6 +125,7 @@ def _results_said(models: list[ModelCall], tree: Tree) -> dict[str, Part]:
         for part in parts_of(message, "tool_call_response"):
             if "id" in part:
                 said.setdefault(part["id"], part)
+    said.update(results_beside(models, tree, said))
     return said
 
 

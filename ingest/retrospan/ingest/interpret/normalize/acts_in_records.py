@@ -74,18 +74,28 @@ def _complete(tool: NormalizedSpan, told: Attributes) -> None:
         return
     if given is not None and not tool.has_arguments:
         tool.arguments, tool.has_arguments = read_value(given), True
-    has_failed = any(
+    failed = has_failed(told)
+    if returned is not None and not tool.has_result:
+        plain = _HEADER.sub("", returned, count=1) if isinstance(returned, str) else returned
+        tool.result, tool.has_result = response_of(plain), True
+    if failed and not tool.interrupted:
+        tool.failed = True
+        if tool.error_message is None and isinstance(tool.result, str):
+            tool.error_message = tool.result
+
+
+def has_failed(told: Attributes) -> bool:
+    """Tell whether a record says in words that what it is about failed."""
+    return any(
         _FAILED[match[0].lstrip("._")] == str(value).lower()
         for name, value in told.items()
         if (match := _FATE.search(name))
     )
-    if returned is not None and not tool.has_result:
-        plain = _HEADER.sub("", returned, count=1) if isinstance(returned, str) else returned
-        tool.result, tool.has_result = response_of(plain), True
-    if has_failed and not tool.interrupted:
-        tool.failed = True
-        if tool.error_message is None and isinstance(tool.result, str):
-            tool.error_message = tool.result
+
+
+def returned_in(told: Attributes) -> object:
+    """Return what a record says that something returned; None where it does not."""
+    return _said(told, _RETURNED)
 
 
 def _said(told: Attributes, words: Iterable[str]) -> object:

@@ -23,7 +23,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
-from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
+from retrospan.ingest.interpret.spans.exchange import asks, is_json_text, transcript_by_shape
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
@@ -81,6 +81,8 @@ def read_content(
         said = list(_listed_events(places))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
+    if not span.output and span.operation == "inference" and not span.failed:
+        _take_answer(places, span)
     if span.finish_reasons and _says_nothing(span):
         span.output = []
     span.input = answered_once(with_named_results(span.input))
@@ -94,6 +96,17 @@ def read_content(
             (found for value in places.requests if (found := parse_request(places.read(value)).system)),
             [],
         ) or _instructions_in(places)
+
+
+def _take_answer(places: SpanFields, span: NormalizedSpan) -> None:
+    """Take the answer out of what a model call seems to have been given, where a transcript of both is all that it tells."""
+    if (
+        span.input
+        and span.input[-1]["role"] == "assistant"
+        and transcript_by_shape(places.all[0], places.read)
+    ):
+        last = next(n for n, message in enumerate(reversed(span.input)) if message["role"] != "assistant")
+        span.input, span.output = span.input[:-last], span.input[-last:]
 
 
 def _says_nothing(span: NormalizedSpan) -> bool:

@@ -16,7 +16,10 @@ from retrospan.ingest.json_text import read_value
 
 #: What else such an attribute may say.
 _NEUTRAL = frozenset(
-    ("span", "event", "unknown", "other", "default", "internal", "client", "server", "parser")
+    (
+        *("span", "event", "unknown", "other", "default", "internal", "client", "server", "parser"),
+        *("session", "turn", "run", "request", "root", "job", "action", "operation", "call"),
+    )
 )
 _WORDS = KINDS.keys() | _NEUTRAL
 _LONGEST = 30

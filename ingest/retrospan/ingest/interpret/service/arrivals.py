@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 
+from retrospan.ingest.interpret.service.noticed_strays import touched_by_strays
 from retrospan.ingest.interpret.service.run_queue import Touched
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.identity import note_log
@@ -29,6 +30,7 @@ class ArrivalFeed:
         """`name` is what the list of logs calls this interpreter, once it passes something on."""
         self._name = name
         self._seen: dict[int, int] = {}
+        self._heard: dict[int, int] = {}  # of each log, the last record of no trace
         self._look_at = 0.0
         self._log = 0
         self._passed = 0
@@ -52,8 +54,14 @@ class ArrivalFeed:
             found = typed_rows(store, Touched, load("traces_touched"), asked)
             for row in found:
                 self._seen[log] = max(self._seen.get(log, 0), *row.newest)
-            rows += found
+            rows += found + self._of_strays(store, asked["first"], asked["last"])
         return rows
+
+    def _of_strays(self, store: Store, first: int, last: int) -> list[Touched]:
+        """Return the traces that records of no trace may be about, which no trace tells to be new."""
+        found = touched_by_strays(store, max(first, self._heard.get(log := first >> LOG_SHIFT, 0) + 1), last)
+        self._heard[log] = max(self._heard.get(log, 0), first - 1, *(row.newest[0] for row in found))
+        return found
 
     def keep_own(self, store: Store, rows: list[Touched], owns: Callable[[str, str], bool]) -> list[Touched]:
         """Return the traces that are this interpreter's; all others are passed on."""

@@ -18,6 +18,7 @@ from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
 from retrospan.ingest.interpret.service.lanes import Lanes
 from retrospan.ingest.interpret.service.long_runs import LongRuns
+from retrospan.ingest.interpret.service.noticed_strays import touched_by_strays, touched_lately
 from retrospan.ingest.interpret.service.partition_lease import PartitionLease
 from retrospan.ingest.interpret.service.result_writer import InterpretationCounters, ResultWriter
 from retrospan.ingest.interpret.service.run_queue import MOST_WAITING, Touched
@@ -220,7 +221,7 @@ class Interpreter(Service):
         self._runner.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
-        self._backlog.begin(self._unread(store))
+        self._backlog.begin([*self._unread(store), *touched_lately(store)])
 
     def _unread(self, store: Store) -> list[Touched]:
         """Rows of traces that nothing has read, the oldest, as many as may wait."""
@@ -273,6 +274,7 @@ class Interpreter(Service):
         rows: list[Touched] = []
         for first, last in noticed:
             rows += typed_rows(store, Touched, load("traces_touched"), {"first": first, "last": last})
+            rows += touched_by_strays(store, first, last)
         return self._with_ends(store, rows)
 
     def _with_ends(self, store: Store, rows: list[Touched]) -> list[Touched]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import count
+from itertools import chain, count
 
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
@@ -11,6 +11,7 @@ from retrospan.ingest.interpret.rows.lists import TABLES, Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
 from retrospan.ingest.interpret.service.job import BatchResult, Job, RunSummary
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
+from retrospan.ingest.interpret.service.strays import awaits_strays, give_strays
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.raw_row_reader import parse_logs, parse_spans
 from retrospan.ingest.prices.history import unpacked
@@ -36,6 +37,8 @@ def interpret_job(job: Job) -> BatchResult | None:
         pages += 1
     given = decode_traces(job.newest, raw_spans, raw_logs, EVERY_FAMILY.response_ids)
     del raw_logs, raw_spans  # of a long run they take as much as all the rest
+    if any(map(awaits_strays, given.spans.values())):
+        return None
     generations = count(job.generation + 1)
     batch = interpret_traces(
         job.tenant,
@@ -79,6 +82,7 @@ def _interpret_members(
     arrived = {raw.trace_id for raw in raw_spans} | {log.trace_id for log in raw_logs}
     given = decode_traces(newest, raw_spans, raw_logs, EVERY_FAMILY.response_ids)
     del raw_spans, raw_logs
+    give_strays(store, job.tenant, chain.from_iterable(given.spans.values()))
     batch = interpret_traces(
         job.tenant,
         newest,

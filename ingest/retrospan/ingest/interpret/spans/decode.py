@@ -41,7 +41,7 @@ def decode_spans(
     left: list[tuple[str, LogRecord]] = []
     for raw_log in raw_logs:
         key = (raw_log.trace_id, raw_log.span_id)
-        log = _log_record(raw_log)
+        log = log_record(raw_log)
         if is_own(log.event):
             own.setdefault(key, []).append(_own(raw_log, log))
         elif key in spans:
@@ -92,7 +92,7 @@ def _span(raw: RawSpan) -> Span:
     )
 
 
-def _log_record(raw: RawLog) -> LogRecord:
+def log_record(raw: RawLog) -> LogRecord:
     """Return a log record as it was sent, under its event's name."""
     attributes = decode(raw.attributes)
     named = attributes.get(semconv.EVENT_NAME)

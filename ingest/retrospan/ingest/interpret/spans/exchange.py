@@ -18,7 +18,7 @@ from retrospan.ingest.json_text import Unreadable, read_json, read_value
 Reader = Callable[[object], object]
 
 _REQUESTS = ("messages", "contents")
-_RESPONSES = ("choices", "candidates")
+RESPONSES = ("choices", "candidates")
 #: Names that say on which side of an exchange a value is.
 _OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
 _OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
@@ -52,28 +52,11 @@ _AROUND_RESPONSES = (
 #: What says why an answer ended.
 _ENDS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason")
 #: Where the answers stand in a response; another one is an answer itself.
-_ANSWERS = frozenset((*_RESPONSES, "generations", "replies", "output", "response"))
+_ANSWERS = frozenset((*RESPONSES, "generations", "replies", "output", "response"))
 _CONTENTS = ("content", "text", "message", "parts", "tool_calls", "toolCalls")
 
 #: Where the model that was asked for stands in an exchange: under its own name is the one that answered.
 REQUEST_MODEL = "request_model"
-#: Names by which an object of counts is known, and how long one can be.
-_COUNTS = (
-    {"input_tokens", "output_tokens"},
-    {"input", "output", "total"},
-    {"inputTokens", "outputTokens"},
-    {"prompt_tokens", "completion_tokens"},
-    {"promptTokens", "completionTokens"},
-    {"promptTokenCount", "candidatesTokenCount"},
-)
-_LONGEST_USAGE = 1_000
-#: Keys of an object of parameters, and of what is none, and how long one can be.
-_MODELS = ("model", "model_name", "model_id")
-_PARAMETERS = frozenset(
-    ("temperature", "stream", "top_p", "stop", "seed", "max_tokens", "max_completion_tokens", "tool_choice")
-)
-_OF_RESPONSES = frozenset((*_RESPONSES, "usage", "id", "object", "content", "messages"))
-_LONGEST_PARAMETERS = 20_000
 #: Only a value with one of these in it can be a response.
 _MARKS = (
     *("choices", "candidates", "stop_reason", "stopReason", "replies", '"response"'),
@@ -85,9 +68,9 @@ def exchange_by_keys(attributes: Mapping[str, object], read: Reader = read_value
     """Return the request and the response whose fields lie under one prefix, in one object, values read."""
     for key in attributes:
         prefix, _, last = key.rpartition(".")
-        if last in _REQUESTS and any(f"{prefix}.{name}" in attributes for name in _RESPONSES):
+        if last in _REQUESTS and any(f"{prefix}.{name}" in attributes for name in RESPONSES):
             return {
-                key[len(prefix) + 1 :]: _read(value, read)
+                key[len(prefix) + 1 :]: read_shape(value, read)
                 for key, value in attributes.items()
                 if key.startswith(f"{prefix}.")
             }
@@ -104,12 +87,12 @@ def exchange_by_values(
         if _may_hold(value) and (not isinstance(value, str) or any(m in value for m in _MARKS))
     )
     response = next(
-        (found for value in marked if (found := _response_in(_read(value, read))) is not None), None
+        (found for value in marked if (found := _response_in(read_shape(value, read))) is not None), None
     )
     if response is None:
         return None
     for value in attributes.values():
-        request = _read(value, read) if _may_hold(value) else None
+        request = read_shape(value, read) if _may_hold(value) else None
         if isinstance(request, list) and _are_messages(request) and not _is_answer(request):
             listed: dict[str, object] = {"messages": request}
             request = listed
@@ -137,7 +120,7 @@ def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value
     """
     for key, value in attributes.items():
         if not means_itself(key) and _may_hold(value) and not _OF_ANSWERS.search(key):
-            said = _read(value, read)
+            said = read_shape(value, read)
             for each in _with_inner(said, _AROUND_REQUESTS):
                 if isinstance(each, dict):
                     if _is_request(each) or any(_are_messages(each.get(name)) for name in _REQUESTS):
@@ -154,7 +137,7 @@ def response_by_shape(attributes: Mapping[str, object], read: Reader = read_valu
     """
     for key, value in attributes.items():
         if not means_itself(key) and _may_hold(value) and not _OF_REQUESTS.search(key):
-            said = _read(value, read)
+            said = read_shape(value, read)
             for each in _with_inner(said, _AROUND_RESPONSES):
                 inner = each.get("message") if isinstance(each, dict) else None
                 if _is_response(each) or _is_answer(each) or _is_answer([each]) or _is_answer([inner]):
@@ -164,11 +147,28 @@ def response_by_shape(attributes: Mapping[str, object], read: Reader = read_valu
     return None
 
 
+def transcript_by_shape(attributes: Mapping[str, object], read: Reader = read_value) -> list[object]:
+    """Return the first list of messages that begins with others and ends with a model's, under a name that says neither
+    that it was given to the model nor that it is its answer: all that was said. Empty where there is none."""
+    for key, value in attributes.items():
+        if means_itself(key) or not _may_hold(value) or _OF_ANSWERS.search(key) or _OF_REQUESTS.search(key):
+            continue
+        said = read_shape(value, read)
+        listed = said.get("messages") if isinstance(said, dict) and said.keys() == {"messages"} else said
+        if not (isinstance(listed, list) and _are_messages(listed) and _is_answer(listed[-1:])):
+            continue
+        if any(_role(each) in ("user", "human") for each in listed):
+            return listed
+    return []
+
+
 def _with_inner(said: object, around: tuple[str, ...]) -> Iterator[object]:
     """Yield a value, then what it holds under a name of a wrapper, one after the other; two deep."""
     yield said
     for key in around if isinstance(said, dict) else ():
         inner = said.get(key) if isinstance(said, dict) else None
+        if isinstance(inner, str) and inner[:1] in ("{", "["):
+            inner = read_value(inner)
         if isinstance(inner, (dict, list)) and inner:
             yield inner
             for name in around if isinstance(inner, dict) else ():
@@ -191,50 +191,6 @@ def _are_choices(value: object) -> bool:
     )
 
 
-def usage_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
-    """Return the first object of counts among which are those of the tokens of a request and of its answer."""
-    for value in attributes.values():
-        if (
-            isinstance(value, str)
-            and value[:1] == "{"
-            and len(value) < _LONGEST_USAGE
-            and ("put" in value or "ompt" in value)
-        ):
-            said = _read(value, read)
-            if (
-                isinstance(said, dict)
-                and any(pair <= said.keys() for pair in _COUNTS)
-                and all(count is None or isinstance(count, int | float | dict) for count in said.values())
-            ):
-                return said
-    return None
-
-
-def parameters_by_shape(attributes: Mapping[str, object], read: Reader) -> dict[str, object] | None:
-    """Return the first object that holds the parameters of a request: the model's name and how it is to answer."""
-    for value in attributes.values():
-        if (
-            isinstance(value, str)
-            and value[:1] == "{"
-            and len(value) < _LONGEST_PARAMETERS
-            and "model" in value
-        ):
-            said = _read(value, read)
-            if (
-                isinstance(said, dict)
-                and any(isinstance(said.get(name), str) for name in _MODELS)
-                and (not said.keys().isdisjoint(_PARAMETERS) or _is_flat(said))
-                and said.keys().isdisjoint(_OF_RESPONSES)
-            ):
-                return said
-    return None
-
-
-def _is_flat(value: dict[str, object]) -> bool:
-    """Tell whether an object says which model, and nothing else than words and numbers beside it."""
-    return "provider" in value and not any(isinstance(item, (dict, list)) for item in value.values())
-
-
 def printed_messages(text: str) -> object:
     """Return the message, or the list of them, that JavaScript or Rust printed; Unreadable where it is none."""
     if not looks_printed(text):
@@ -251,8 +207,8 @@ def is_json_text(value: object) -> bool:
 
 def asks(value: object) -> bool:
     """Tell whether a value is a request to a model: what a function returns that only prepares one."""
-    told = _read(value, read_value) if isinstance(value, str) else value
-    if not isinstance(told, dict) or told.keys() & {*_RESPONSES, REQUEST_MODEL}:
+    told = read_shape(value, read_value) if isinstance(value, str) else value
+    if not isinstance(told, dict) or told.keys() & {*RESPONSES, REQUEST_MODEL}:
         return False
     said = told.get("messages")
     return isinstance(said, list) and _are_messages(said) and not _is_answer(said[-1:])
@@ -313,7 +269,7 @@ def _is_request(value: dict[str, object]) -> bool:
 def _is_response(value: object) -> bool:
     if not isinstance(value, dict):
         return False
-    answers = next((said for name in _RESPONSES if isinstance(said := value.get(name), list)), None)
+    answers = next((said for name in RESPONSES if isinstance(said := value.get(name), list)), None)
     if answers is not None:
         return bool(answers) and all(
             isinstance(each, dict) and each.keys() & {"message", "text", "content"} for each in answers
@@ -331,7 +287,8 @@ def _is_response(value: object) -> bool:
     )
 
 
-def _read(value: object, read: Reader) -> object:
+def read_shape(value: object, read: Reader) -> object:
+    """Return what a value holds, whoever wrote it: JSON, what Python, JavaScript or Rust printed, the chunks of a stream."""
     said = read(value)
     if isinstance(said, str) and said[:2] in ('"[', '"{'):
         inner = read_json(said)

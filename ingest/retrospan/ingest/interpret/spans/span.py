@@ -83,6 +83,9 @@ class Span:
     loose: list[LogRecord] = field(
         default_factory=list
     )  # evaluations in its trace that name no span that is known
+    strays: list[LogRecord] = field(
+        default_factory=list
+    )  # of no trace, written while it lasted, naming its conversation
     dropped_attributes: int = 0
     sequence: int = 0
     arrived_at: int = 0

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from math import inf
 from typing import cast
 
+from retrospan.ingest.interpret.spans.chunks import whole_response
 from retrospan.ingest.interpret.spans.exchange import (
     exchange_by_keys,
     exchange_by_values,
@@ -129,7 +130,22 @@ class SpanFields:
             if self._response is None and (self._span.events or self._span.logs):
                 told = (response_by_shape(each, self.read) for each in self._told_beside())
                 self._response = next((each for each in told if each is not None), None)
+                self._response = self.streamed if self._response is None else self._response
         return self._response
+
+    @property
+    def streamed(self) -> object:
+        """The response that events tell chunk by chunk, each in the same attribute of an event of the same name."""
+        chunks: dict[tuple[str, str], list[object]] = {}
+        for event in self._span.events if len(self._span.events) > 1 else ():
+            for key, value in event.attributes.items():
+                if isinstance(value, dict) or (isinstance(value, str) and value[:1] == "{"):
+                    chunks.setdefault((event.name, key), []).append(self.read(value))
+        for (_, key), listed in chunks.items():
+            found = response_by_shape({key: whole_response(listed)}) if len(listed) > 1 else None
+            if found is not None:
+                return found
+        return None
 
     def _told_beside(self) -> Iterator[Attributes]:
         """Yield what events and log records say, in their order: none of those that tell of an exception."""

@@ -1,0 +1,77 @@
+"""What tools returned, as events and log records say that name the id of a call: where no span executed it, and no prompt
+tells its result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.acts_in_records import has_failed, returned_in
+from retrospan.ingest.interpret.normalize.message import Part, parts_of
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.spans.span import Attributes
+from retrospan.ingest.json_text import write_json
+
+#: How the name of an attribute ends that holds the id of a call, and of what it holds for itself.
+_ID = re.compile(r"(?:^|[._]|[a-z])(?:id|Id|ID)\Z")
+_CONTENT = re.compile(r"(?:^|[._])(?:content|value|text|body|data|message)\Z")
+#: How events are called that tell what came of a call, and not that it was made.
+_OF_RESULTS = re.compile(
+    r"(?i)result|response|output|return|finish|complete|done|end(?:ed)?\b|success|fail|error"
+)
+
+
+def results_beside(
+    models: Sequence[ModelCall], tree: Tree, known: Mapping[str, Part]
+) -> Iterator[tuple[str, Part]]:
+    """Yield the ids of calls whose results events or log records tell, each with the part that a prompt would hold."""
+    asked = {
+        call_id
+        for call in models
+        for message in call.span.output
+        for part in parts_of(message, "tool_call")
+        if (call_id := part.get("id"))
+    }
+    waiting = asked - known.keys() - {span.tool_call_id for span in tree.spans if span.operation == "tool"}
+    if not waiting:
+        return
+    found: dict[str, dict[str, Part]] = {}
+    for span in tree.spans:
+        for name, said in _beside(span) if span.sent.events or span.sent.logs else ():
+            ids = {
+                value
+                for key, value in said.items()
+                if isinstance(value, str) and value in asked and _ID.search(key)
+            }
+            call_id = ids.pop() if len(ids) == 1 else ""
+            part = _part(call_id, name, said) if call_id in waiting else None
+            if part is not None:
+                found.setdefault(call_id, {})[write_json(part)] = part
+    # Two that do not say the same leave it open.
+    yield from ((call_id, next(iter(told.values()))) for call_id, told in found.items() if len(told) == 1)
+
+
+def _beside(span: NormalizedSpan) -> Iterator[tuple[str, Attributes]]:
+    yield from ((event.name, event.attributes) for event in span.sent.events)
+    for record in span.sent.logs:
+        inside = record.body if isinstance(record.body, dict) else {}
+        yield record.event, {**inside, **record.attributes}
+
+
+def _part(call_id: str, name: str, said: Attributes) -> Part | None:
+    value = returned_in(said)
+    if value is None and _OF_RESULTS.search(name):
+        contents = [
+            held for key, held in said.items() if _CONTENT.search(key) and held not in (None, "", call_id)
+        ]
+        value = contents[0] if len(contents) == 1 and isinstance(contents[0], (str, dict, list)) else None
+    if value is None:
+        return None
+    part: Part = {"type": "tool_call_response", "id": call_id, "response": response_of(value)}
+    if has_failed(said):
+        part["is_error"] = True
+    return part
