@@ -34,20 +34,23 @@ class Ran:
 
 def run_command(
     command: Sequence[str],
-    bundle: Bundle,
+    source: Bundle | Path,
     how: Mapping[str, object],
     descent: Descent | None = None,
     environ: Mapping[str, str] | None = None,
     output: int | IO[bytes] | None = None,
 ) -> Ran:
-    """Run a command with a bundle in its interpreter. `how` holds arguments of `replay`; `output` is where the command prints.
+    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`; `output` is where the command prints.
 
-    Raises PermanentError if it cannot be started, or if no interpreter began the replay.
+    Raises PermanentError if it cannot be started, if no interpreter began the replay, or if the bundle is damaged.
     """
     given = os.environ if environ is None else environ
     with TemporaryDirectory(prefix="retrospan-replay-") as place:
         file, report = Path(place) / "run.bundle", Path(place) / "report.json"
-        write_bundle(file, bundle)
+        if isinstance(source, Bundle):
+            write_bundle(file, source)
+        else:
+            file = source.absolute()
         told = {**given, **variables(given, {**how, "source": str(file)}, report, descent)}
         try:
             with subprocess.Popen(command, env=told, stdout=output, stderr=output) as process:

@@ -22,7 +22,7 @@ from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.rewriting import rewritten
 from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
 from retrospan.exporter.replay.wire.forms import form_of, read_request, refusal_reply, reply_of
-from retrospan.schemas.bundle.canonical import CanonicalRequest, canonical_request
+from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest
 from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord, ToolCall
 from retrospan.schemas.errors import ReplayMiss, ReplayRefused
 
@@ -76,7 +76,8 @@ class Replaying:
                     models.append(call)
                 elif call.executed is not False:
                     tools.append(call)
-        self._models, self._tools = ModelRecord(models), ToolRecord(tools)
+        self._canonicalizer = Canonicalizer()
+        self._models, self._tools = ModelRecord(models, self._canonicalizer), ToolRecord(tools)
         every = [call for run in runs for call in run.calls if isinstance(call, ToolCall)]
         #: By tool: what it does to the world, as recorded.
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
@@ -175,7 +176,7 @@ class Replaying:
         }
         if self._redact is not None:
             said = cast("dict[str, Any]", json.loads(self._redact(json.dumps(said, ensure_ascii=False))))
-        return canonical_request(
+        return self._canonicalizer.request(
             model=request.model,
             parameters=request.parameters,
             system=[{"role": "system", "parts": said["system"]}] if said["system"] else None,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from subprocess import DEVNULL
 from typing import IO, Literal, TypeVar
 
@@ -27,18 +28,19 @@ class Verdict:
 
 def replay_run(
     run: RunRecord,
-    bundle: Bundle,
+    source: Bundle | Path,
     command: Sequence[str],
     how: Mapping[str, object],
     output: int | IO[bytes] | None = DEVNULL,
 ) -> Verdict:
-    """Replay one run of a bundle strictly with a command, in which the words {question} and {run_id} stand for those of the run."""
-    alone = Bundle(made_by=bundle.made_by, rules=bundle.rules, runs=(run,))
-    told = {**how, "mode": "strict", "until": None}
+    """Replay one run of a bundle, or of a file of one, strictly with a command, in which the words {question} and {run_id} stand for those of the run."""
+    if isinstance(source, Bundle):
+        source = Bundle(made_by=source.made_by, rules=source.rules, runs=(run,))
+    told = {**how, "mode": "strict", "until": None, "run": run.run_id}
     # Python would take what it compiled of one commit for the next, if a file has the same length and second.
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        ran = run_command(filled(command, run), alone, told, environ=environ, output=output)
+        ran = run_command(filled(command, run), source, told, environ=environ, output=output)
     except PermanentError as error:
         return Verdict(run.run_id, "trouble", (str(error),))
     return _verdict(run, ran)

@@ -46,6 +46,11 @@ def check_name(name: str) -> None:
         )
 
 
+def bundle_file(folder: Path, name: str) -> Path:
+    """Return the file of a golden run's bundle."""
+    return folder / f"{name}.bundle"
+
+
 def names_in(folder: Path) -> list[str]:
     """Return the names of the golden runs of a folder."""
     return sorted(file.stem for file in folder.glob("*.toml") if _NAME.fullmatch(file.stem))
@@ -63,7 +68,7 @@ def read_golden(folder: Path, name: str) -> tuple[Golden, Bundle]:
     except ValueError as error:
         raise ConfigError(f"{file} is not TOML: {error}.") from error
     golden = _golden(file, name, told)
-    bundle = read_bundle(folder / f"{name}.bundle")
+    bundle = read_bundle(bundle_file(folder, name))
     if bundle.run(golden.run_id) is None:
         raise ConfigError(f"{file} names the run {golden.run_id}, and {name}.bundle does not hold it.")
     return golden, bundle
@@ -112,7 +117,7 @@ def write_golden(folder: Path, golden: Golden, bundle: Bundle) -> None:
     half = folder / f".{golden.name}.toml.{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_bundle(folder / f"{golden.name}.bundle", bundle)
+        write_bundle(bundle_file(folder, golden.name), bundle)
         half.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
         os.replace(half, file)
     except OSError as error:

@@ -22,7 +22,15 @@ from retrospan.ingest.cli.views.marking import mark_run
 from retrospan.schemas.bundle.comparison import compare
 from retrospan.schemas.bundle.expectation import check_expectation
 from retrospan.schemas.bundle.form import Bundle, RunRecord
-from retrospan.schemas.bundle.golden import FOLDER, Golden, check_name, names_in, read_golden, write_golden
+from retrospan.schemas.bundle.golden import (
+    FOLDER,
+    Golden,
+    bundle_file,
+    check_name,
+    names_in,
+    read_golden,
+    write_golden,
+)
 from retrospan.schemas.errors import NotFound, PermanentError
 
 if TYPE_CHECKING:
@@ -213,7 +221,7 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
     found = bundle.run(golden.run_id)
     assert found is not None
     how = {"tools": [*golden.tools, *arguments.tool]}
-    return golden, replay_run(found, bundle, command, how), golden.unmet(found)
+    return golden, replay_run(found, bundle_file(arguments.dir, name), command, how), golden.unmet(found)
 
 
 def _update(arguments: argparse.Namespace) -> int:
