@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from retrospan.exporter.replay.conditions import Edits
 from retrospan.exporter.replay.descent import Descent, mark_runs
+from retrospan.schemas.bundle.container import write_bundle
+from retrospan.schemas.bundle.form import Bundle
 from retrospan.schemas.errors import PermanentError, RetrospanError
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def begin(folder: str) -> None:
         return
     how = cast("dict[str, Any]", json.loads(told))
     report, descent = Path(how.pop("report")), how.pop("descent")
-    edits = how.pop("edits")
+    edits, record_to = how.pop("edits"), how.pop("record_to", None)
     # Whoever starts the command needs nothing of it.
     from retrospan.exporter.replay.session import replay
 
@@ -86,11 +88,13 @@ def begin(folder: str) -> None:
     session.guard.variables = {VARIABLE: told, _PATH: before}
     if descent:
         mark_runs(Descent(**descent))
-    atexit.register(_end, session, report)
+    atexit.register(_end, session, report, record_to)
     session.when_missed(lambda: _write(session, report))
 
 
-def _end(session: Replay, report: Path) -> None:
+def _end(session: Replay, report: Path, record_to: str | None) -> None:
+    if record_to is not None:
+        write_bundle(record_to, Bundle(made_by="", rules=None, runs=(session.new_run(),)))
     _write(session, report)
     session.end()
 

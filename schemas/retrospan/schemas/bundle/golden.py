@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retrospan.schemas.bundle.container import read_bundle, write_bundle
@@ -31,6 +31,10 @@ class Golden:
     command: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Plain functions that are tools, as `module:function`."""
+
+    def updated(self, run_id: str) -> Golden:
+        """Return it with another run in the place of its own."""
+        return replace(self, run_id=run_id)
 
     def unmet(self, run: RunRecord) -> list[str]:
         """Return which expectations a run does not meet, each with what it does instead."""

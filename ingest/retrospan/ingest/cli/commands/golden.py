@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.terminal.values import dump
 from retrospan.ingest.cli.views.bundle_rows import read_run
 from retrospan.ingest.cli.views.marking import mark_run
+from retrospan.schemas.bundle.changes import changes
 from retrospan.schemas.bundle.comparison import compare
 from retrospan.schemas.bundle.expectation import check_expectation
 from retrospan.schemas.bundle.form import Bundle, RunRecord
@@ -44,9 +46,10 @@ HELP = Help(
         "retrospan golden add 4bf92f35 refund --hold",
         "retrospan golden run",
         "retrospan golden update refund 7f3e91d0",
+        "retrospan golden update refund -- python my_agent.py {question}",
     ),
     more="add RUN NAME writes the folder; list; run [NAME …]; update NAME RUN puts another run in its place, if that meets what is\n"
-    "expected. An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
+    "expected; update NAME -- COMMAND makes that run: what is on record is answered from it, the rest really asked. An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
     "NAME.ARGUMENT = JSON, or answer ~ WORDS. In pytest: the marker golden and the fixture replayed (docs/golden.md).",
 )
 _COLUMNS = (
@@ -63,6 +66,10 @@ def add_arguments(parser: Parser) -> None:
         "action", choices=("add", "list", "run", "update"), metavar="ACTION", help="add, list, run or update"
     )
     parser.inputs.add_argument("words", metavar="[RUN|NAME …]", nargs="*", help="see below")
+    parser.runs_a_command = True
+    parser.inputs.add_argument(
+        "command", metavar="-- COMMAND", nargs="*", help="update: the changed agent, as it is started"
+    )
     add = parser.flags.add_argument
     add("--dir", type=Path, default=Path(FOLDER), metavar="DIR", help=f"the folder of golden runs ({FOLDER})")
     add("--description", default="", metavar="TEXT", help="add: what the run shows")
@@ -73,11 +80,25 @@ def add_arguments(parser: Parser) -> None:
         metavar="TEXT",
         help="add: what it is held to; may be given again",
     )
-    add("--command", default="", metavar="COMMAND", help="how the agent is started; add keeps it")
+    add(
+        "--command",
+        dest="start",
+        default="",
+        metavar="COMMAND",
+        help="how the agent is started; add keeps it",
+    )
     add(
         "--hold",
         action="store_true",
         help="add, update: forbid that the collector deletes the run, and what it depends on",
+    )
+    add("--host", action="append", default=[], metavar="HOST", help="update: a host that may be reached")
+    add(
+        "--run-tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="update: a tool that may run, whatever it does",
     )
     add_jobs_flag(parser)
     add_tool_flag(parser)
@@ -92,6 +113,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--expect and --description are for golden add.", "golden")
     if arguments.hold and arguments.action not in ("add", "update"):
         raise UsageError("--hold is for golden add and golden update.", "golden")
+    if arguments.command and arguments.action != "update":
+        raise UsageError("-- COMMAND is for golden update; elsewhere --command 'COMMAND'.", "golden")
+    if (arguments.host or arguments.run_tool) and not arguments.command:
+        raise UsageError("--host and --run-tool are for golden update NAME -- COMMAND.", "golden")
     act = {"add": _add, "list": _list, "run": _run, "update": _update}[arguments.action]
     return act(arguments)
 
@@ -119,7 +144,7 @@ def _add(arguments: argparse.Namespace) -> int:
         run_id=found.run_id,
         description=arguments.description,
         expect=tuple(arguments.expect),
-        command=tuple(shlex.split(arguments.command)),
+        command=tuple(shlex.split(arguments.start)),
         tools=tuple(arguments.tool),
     )
     _require(golden, found)
@@ -213,7 +238,7 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
     from retrospan.exporter.replay.suite import replay_run
 
     golden, bundle = read_golden(arguments.dir, name)
-    command = shlex.split(arguments.command) or list(golden.command)
+    command = shlex.split(arguments.start) or list(golden.command)
     if not command:
         raise UsageError(
             f"say how the agent of '{name}' is started: --command 'python my_agent.py'.", "golden"
@@ -225,6 +250,8 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
 
 
 def _update(arguments: argparse.Namespace) -> int:
+    if arguments.command:
+        return _update_by_command(arguments)
     name, typed = _two(arguments, "NAME RUN")
     golden, bundle = read_golden(arguments.dir, name)
     before = bundle.run(golden.run_id)
@@ -236,11 +263,49 @@ def _update(arguments: argparse.Namespace) -> int:
         run_id=found.run_id,
         description=golden.description,
         expect=golden.expect,
-        command=tuple(shlex.split(arguments.command)) or golden.command,
+        command=tuple(shlex.split(arguments.start)) or golden.command,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
     )
     _require(updated, found)
     _hold(arguments, session, updated)
     write_golden(arguments.dir, updated, fresh)
     session.screen.line(f"golden run {name}: {compare(before, found).told()}")
+    return 0
+
+
+def _update_by_command(arguments: argparse.Namespace) -> int:
+    """Run the changed agent; put the run that comes of it in the place of the golden one, and say what changed."""
+    from retrospan.exporter.replay.suite import update_run
+
+    if len(arguments.words) != 1:
+        raise UsageError("golden update NAME -- COMMAND: give one name, and no run.", "golden")
+    if arguments.hold:
+        raise UsageError("--hold is for a run of the collector: golden update NAME RUN --hold.", "golden")
+    (name,) = arguments.words
+    golden, bundle = read_golden(arguments.dir, name)
+    before = bundle.run(golden.run_id)
+    assert before is not None
+    how = {
+        "tools": [*golden.tools, *arguments.tool],
+        "hosts": list(arguments.host),
+        "live_tools": list(arguments.run_tool),
+    }
+    made = update_run(before, bundle_file(arguments.dir, name), arguments.command, how)
+    screen = Screen.open(arguments.color, wide=arguments.wide)
+    for line in made.lines:
+        screen.note(line)
+    told = changes(before, made.run)
+    if not told:
+        screen.line(f"golden run {name}: nothing changed")
+        return 0
+    updated = replace(
+        golden.updated(made.run.run_id),
+        command=tuple(arguments.command),
+        tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
+    )
+    _require(updated, made.run)
+    write_golden(arguments.dir, updated, Bundle(made_by=bundle.made_by, rules=bundle.rules, runs=(made.run,)))
+    screen.line(f"golden run {name} is another one now:")
+    for line in told:
+        screen.line(f"  {line}")
     return 0
