@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from operator import is_
 from threading import Lock
-from typing import cast
+from typing import Any, cast
 
 from retrospan.schemas.bundle.form import Json, Message
 from retrospan.schemas.bundle.sameness import OBJECTS, canonical_data, canonical_value
@@ -65,7 +65,7 @@ def _is_beginning(earlier: list[Message], given: list[Message]) -> bool:
     try:
         # Without references to what was written before: equal bytes are equal values, and no 1 is a True.
         return all(
-            one is other or marshal.dumps(one, 2) == marshal.dumps(other, 2)
+            one is other or marshal.dumps(cast(Any, one), 2) == marshal.dumps(cast(Any, other), 2)
             for one, other in zip(earlier, given, strict=False)
         )
     except ValueError:  # something that is not of the built-in types

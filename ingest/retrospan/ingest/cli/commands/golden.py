@@ -49,7 +49,8 @@ HELP = Help(
         "retrospan golden update refund -- python my_agent.py {question}",
     ),
     more="add RUN NAME writes the folder; list; run [NAME …]; update NAME RUN puts another run in its place, if that meets what is\n"
-    "expected; update NAME -- COMMAND makes that run: what is on record is answered from it, the rest really asked. An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
+    "expected; update NAME -- COMMAND makes that run: what is on record is answered from it, the rest is really asked.\n"
+    "An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
     "NAME.ARGUMENT = JSON, or answer ~ WORDS. In pytest: the marker golden and the fixture replayed (docs/golden.md).",
 )
 _COLUMNS = (
@@ -68,7 +69,7 @@ def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("words", metavar="[RUN|NAME …]", nargs="*", help="see below")
     parser.runs_a_command = True
     parser.inputs.add_argument(
-        "command", metavar="-- COMMAND", nargs="*", help="update: the changed agent, as it is started"
+        "command", metavar="[-- COMMAND]", nargs="*", help="update: the changed agent, as it is started"
     )
     add = parser.flags.add_argument
     add("--dir", type=Path, default=Path(FOLDER), metavar="DIR", help=f"the folder of golden runs ({FOLDER})")
