@@ -13,7 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from retrospan.exporter.replay.session import Replay
-    from retrospan.schemas.bundle.form import Bundle
+    from retrospan.schemas.bundle.form import Bundle, RunRecord
     from retrospan.schemas.bundle.golden import Golden
 
 #: The folder of golden runs, as a key of pytest's configuration and as a flag.
@@ -33,6 +33,8 @@ class Replayed:
         self.run = run
         self.question = run.question
         self._golden, self._bundle, self._replay, self._folder = golden, bundle, replay, folder
+        # Here, not in the cage: the engine is a process.
+        self._unmet = [] if is_update else _unmet(golden, run)
         self.is_update, self.name = is_update, golden.name
 
     @property
@@ -46,7 +48,7 @@ class Replayed:
         if self.is_update:
             return report.lines() if report.missed or report.refused else []
         is_same = report.verdict == "identical"
-        return [*([] if is_same else report.lines()), *self._golden.unmet(self.run)]
+        return [*([] if is_same else report.lines()), *self._unmet]
 
     def update(self) -> tuple[list[str], list[str]]:
         """Put what the agent did now in the place of the golden run; return what changed, and why nothing could be put there."""
@@ -55,14 +57,21 @@ class Replayed:
         from retrospan.schemas.bundle.golden import write_golden
 
         now = self._replay.new_run()
+        self._replay.end()
         told, updated = changes(self.run, now), self._golden.updated(now.run_id)
-        unmet = updated.unmet(now)
+        unmet = _unmet(updated, now)
         if not now.calls:
             unmet.append("the agent made no call")
         if told and not unmet:
             made = Bundle(made_by=self._bundle.made_by, rules=self._bundle.rules, runs=(now,))
             write_golden(self._folder, updated, made)
         return told, [f"the golden run {self._golden.name} is not updated: {why}" for why in unmet]
+
+
+def _unmet(golden: Golden, run: RunRecord) -> list[str]:
+    from retrospan.schemas.bundle.sql_expectation import unmet_offline
+
+    return [*golden.unmet(run), *unmet_offline([(run, golden.expect_sql)])[0]]
 
 
 _REPLAYED = pytest.StashKey[Replayed]()
@@ -113,17 +122,20 @@ def replayed(request: pytest.FixtureRequest) -> Generator[Replayed]:
         golden, bundle = read_golden(folder, marker.args[0])
     except RetrospanError as error:
         pytest.fail(str(error), pytrace=False)
-    option = request.config.getoption
-    is_update = bool(option(_UPDATE))
-    session = replay(
-        bundle,
-        run=golden.run_id,
-        tools=golden.tools,
-        mode="update" if is_update else "strict",
-        hosts=option(_HOST) if is_update else (),
-        live_tools=option(_RUN_TOOL) if is_update else (),
-    )
-    given = Replayed(golden, bundle, session, folder, is_update)
+    try:
+        option = request.config.getoption
+        is_update = bool(option(_UPDATE))
+        session = replay(
+            bundle,
+            run=golden.run_id,
+            tools=golden.tools,
+            mode="update" if is_update else "strict",
+            hosts=option(_HOST) if is_update else (),
+            live_tools=option(_RUN_TOOL) if is_update else (),
+        )
+        given = Replayed(golden, bundle, session, folder, is_update)
+    except RetrospanError as error:
+        pytest.fail(str(error), pytrace=False)
     request.node.stash[_REPLAYED] = given
     try:
         with session:

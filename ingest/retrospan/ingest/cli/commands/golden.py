@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +36,7 @@ from retrospan.schemas.bundle.golden import (
     read_golden,
     write_golden,
 )
+from retrospan.schemas.bundle.sql_expectation import check_sql, unmet_by, unmet_offline
 from retrospan.schemas.errors import NotFound, PermanentError
 
 if TYPE_CHECKING:
@@ -51,8 +55,10 @@ HELP = Help(
     more="add RUN NAME writes the folder; list; run [NAME …]; update NAME RUN puts another run in its place, if that meets what is\n"
     "expected; update NAME -- COMMAND makes that run: what is on record is answered from it, the rest is really asked.\n"
     "An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
-    "NAME.ARGUMENT = JSON, or answer ~ WORDS. In pytest: the marker golden and the fixture replayed (docs/golden.md).",
+    "NAME.ARGUMENT = JSON, or answer ~ WORDS; in SQL: SELECT … FROM a view … WHERE run_id = {run:String}.\n"
+    "In pytest: the marker golden and the fixture replayed (docs/golden.md).",
 )
+_ROWS = "JSONCompactEachRow"
 _COLUMNS = (
     Column("NAME", style="cyan"),
     Column("RUN", priority=2),
@@ -80,6 +86,13 @@ def add_arguments(parser: Parser) -> None:
         default=[],
         metavar="TEXT",
         help="add: what it is held to; may be given again",
+    )
+    add(
+        "--expect-sql",
+        action="append",
+        default=[],
+        metavar="SQL",
+        help="add: the same as a statement that gives one true value, of the run {run:String}",
     )
     add(
         "--command",
@@ -110,8 +123,8 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     arguments.utc = True
-    if arguments.action != "add" and (arguments.expect or arguments.description):
-        raise UsageError("--expect and --description are for golden add.", "golden")
+    if arguments.action != "add" and (arguments.expect or arguments.expect_sql or arguments.description):
+        raise UsageError("--expect, --expect-sql and --description are for golden add.", "golden")
     if arguments.hold and arguments.action not in ("add", "update"):
         raise UsageError("--hold is for golden add and golden update.", "golden")
     if arguments.command and arguments.action != "update":
@@ -133,11 +146,15 @@ def _add(arguments: argparse.Namespace) -> int:
     check_name(name)
     if name in names_in(arguments.dir):
         raise UsageError(f"there is a golden run '{name}' already: golden update {name} {typed}.", "golden")
-    for text in arguments.expect:
-        try:
-            check_expectation(text)
-        except ValueError as error:
-            raise UsageError(f"--expect: {error}.", "golden") from error
+    for flag, texts, check in (
+        ("--expect", arguments.expect, check_expectation),
+        ("--expect-sql", arguments.expect_sql, check_sql),
+    ):
+        for text in texts:
+            try:
+                check(text)
+            except ValueError as error:
+                raise UsageError(f"{flag}: {error}.", "golden") from error
     session = Session.open(arguments)
     found, bundle = _read(session, typed)
     golden = Golden(
@@ -145,10 +162,11 @@ def _add(arguments: argparse.Namespace) -> int:
         run_id=found.run_id,
         description=arguments.description,
         expect=tuple(arguments.expect),
+        expect_sql=tuple(arguments.expect_sql),
         command=tuple(shlex.split(arguments.start)),
         tools=tuple(arguments.tool),
     )
-    _require(golden, found)
+    _require(golden, found, session)
     _hold(arguments, session, golden)
     write_golden(arguments.dir, golden, bundle)
     session.screen.line(f"golden run {name}: {arguments.dir / name}.bundle and .toml")
@@ -169,16 +187,32 @@ def _hold(arguments: argparse.Namespace, session: Session, golden: Golden) -> No
         session.screen.note(f"run {golden.run_id} is held until that is lifted")
 
 
-def _require(golden: Golden, found: RunRecord) -> None:
-    """Refuse a run that cannot be replayed whole, or that does not meet what is expected."""
+def _require(golden: Golden, found: RunRecord, session: Session | None = None) -> None:
+    """Refuse a run that cannot be replayed whole, or that does not meet what is expected; `session` is of the warehouse that it is from."""
     missing = [call for call in found.calls if not call.replayable]
     if missing:
         raise PermanentError(
             f"run {found.run_id} cannot be replayed whole: {missing[0].reason}. "
             f"`retrospan bundle {found.run_id} --check` lists what is missing."
         )
-    if unmet := golden.unmet(found):
+    unmet = golden.unmet(found)
+    if session is not None:
+        for text in golden.expect_sql:
+            why = unmet_by(_rows(session, text, found.run_id))
+            unmet += [f"{text}: {why}"] if why is not None else []
+    if session is None or find_spec("chdb") is not None:
+        # Here as well: golden run will ask what the files hold.
+        (offline,) = unmet_offline([(found, golden.expect_sql)])
+        unmet += [each for each in offline if each not in unmet]
+    if unmet:
         raise PermanentError(f"run {found.run_id} does not meet what is expected: {'; '.join(unmet)}.")
+
+
+def _rows(session: Session, statement: str, run_id: str) -> list[list[object]]:
+    body, form = session.warehouse.fetch(statement, _ROWS, {"run": run_id})
+    if form != _ROWS:
+        raise PermanentError(f"{statement}: leave out FORMAT {form}.")
+    return [json.loads(line) for line in body.splitlines()]
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -189,10 +223,19 @@ def _list(arguments: argparse.Namespace) -> int:
         calls = sum(len(each.calls) for each in bundle.runs)
         if arguments.json:
             told = {"name": name, "run_id": golden.run_id, "calls": calls, "expect": list(golden.expect)}
+            told["expect_sql"] = list(golden.expect_sql)
             screen.data(
                 dump({**told, "description": golden.description, "command": list(golden.command)}) + "\n"
             )
-        rows.append([name, golden.run_id, str(calls), str(len(golden.expect)), golden.description])
+        rows.append(
+            [
+                name,
+                golden.run_id,
+                str(calls),
+                str(len(golden.expect) + len(golden.expect_sql)),
+                golden.description,
+            ]
+        )
     if not arguments.json and rows:
         show_table(screen, _COLUMNS, rows)
     if not arguments.json:
@@ -211,10 +254,12 @@ def _run(arguments: argparse.Namespace) -> int:
     screen = Screen.open(arguments.color, wide=arguments.wide)
     red = 0
     replays = [partial(_replay, arguments, name) for name in names]
+    in_sql = dict(zip(names, _unmet_in_sql(arguments, names), strict=True))
     with closing(several(replays, arguments.jobs)) as found:
         for golden, verdict, unmet in found:
             if verdict.kind == "trouble":
                 raise PermanentError(f"golden run {golden.name}: {' '.join(verdict.lines)}")
+            unmet += in_sql[golden.name]
             is_red = verdict.kind == "changed" or bool(unmet)
             red += is_red
             if arguments.json:
@@ -232,6 +277,17 @@ def _run(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         screen.line(f"{len(names) - red} of {counted(len(names), 'golden run')} done again as on record")
     return 1 if red else 0
+
+
+def _unmet_in_sql(arguments: argparse.Namespace, names: Sequence[str]) -> list[list[str]]:
+    """Return which expectations in SQL each golden run does not meet. One process answers for all."""
+    asked = list[tuple[RunRecord, Sequence[str]]]()
+    for name in names:
+        golden, bundle = read_golden(arguments.dir, name)
+        found = bundle.run(golden.run_id)
+        assert found is not None
+        asked.append((found, golden.expect_sql))
+    return unmet_offline(asked)
 
 
 def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, list[str]]:
@@ -267,7 +323,7 @@ def _update(arguments: argparse.Namespace) -> int:
         command=tuple(shlex.split(arguments.start)) or golden.command,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
     )
-    _require(updated, found)
+    _require(updated, found, session)
     _hold(arguments, session, updated)
     write_golden(arguments.dir, updated, fresh)
     session.screen.line(f"golden run {name}: {compare(before, found).told()}")
