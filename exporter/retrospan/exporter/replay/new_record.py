@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import cast
@@ -36,6 +36,7 @@ class NewRecord:
         self._now = now
         self._calls = list[Call]()
         self._failed = dict[str, int]()
+        self.draws = list[Mapping[str, Json]]()
         self._lock = Lock()
 
     def model(self, key: str, request: Asked, outcome: ModelCall | Answered | CallError) -> None:
@@ -146,6 +147,7 @@ class NewRecord:
             question=before.question,
             answer=_text(models[-1].answer) if models else None,
             calls=with_keys(_asked_by(calls)),
+            draws=tuple(self.draws),
         )
 
 

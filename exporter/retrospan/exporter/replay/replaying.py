@@ -84,6 +84,7 @@ class Replaying:
         every = [call for run in runs for call in run.calls if isinstance(call, ToolCall)]
         #: By tool: what it does to the world, as recorded.
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
+        self._draws = [draws for run in runs for draws in run.draws]
         self._seen: set[str] = set()
         self._lock = Lock()
         self._miss: ReplayMiss | None = None
@@ -215,6 +216,18 @@ class Replaying:
             assert edits.answer is not None
             return reply_of(form, answer_of_text(edits.answer, request, "edited"), request)
         return Live(rewritten(form, asked.body, edits) if edits.there else None)
+
+    def next_draws(self) -> Mapping[str, Json]:
+        """Return what the next block under `deterministic()` drew when the run was recorded; nothing where there was none."""
+        with self._lock:
+            return self._draws.pop(0) if self._draws else {}
+
+    def drew(self, told: Mapping[str, Any]) -> None:
+        """Note what a block drew now."""
+        with self._lock:
+            self.report.edges += told["edges"]
+        if self._updating is not None:
+            self._updating.record.draws.append(told)
 
     def new_run(self, before: RunRecord) -> RunRecord:
         """Return the record of what the agent did now. Only in the mode update."""

@@ -35,7 +35,7 @@ _HEAD, _DIGESTS = "bundle.json", "digests.json"
 _LOCAL_HEADER = Struct("<26xHH")
 _ENCRYPTED = 1
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_LISTS = ("calls", "states", "checkpoints")
+_LISTS = ("calls", "states", "checkpoints", "draws")
 
 
 def write_bundle(path: str | os.PathLike[str], bundle: Bundle) -> None:
@@ -94,6 +94,8 @@ def _contents(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
             yield f"{folder}/states.jsonl", b"".join(line_of(state_line(each, bodies)) for each in run.states)
         if run.checkpoints:
             yield f"{folder}/checkpoints.jsonl", b"".join(line_of(asdict(each)) for each in run.checkpoints)
+        if run.draws:
+            yield f"{folder}/draws.jsonl", b"".join(line_of(each) for each in run.draws)
     for name in sorted(bodies.texts):
         yield member_of(name), bodies.texts[name]
 
@@ -289,6 +291,7 @@ class _Opened:
             calls=calls,
             states=states,
             checkpoints=checkpoints,
+            draws=tuple(each.values for each in self._lines(f"{folder}/draws.jsonl")),
         )
 
     def _lines(self, name: str) -> Iterator[Fields]:
