@@ -47,7 +47,26 @@ def test_every_question_is_by_the_key_of_the_run(told: EmbeddedStore) -> None:
 def test_draws_are_read_in_their_order_and_what_is_not_an_object_is_left_out() -> None:
     told = ['{"seed": 1}', "[]", "no JSON", '{"seed": 2, "values": {"a time.time": [1.5]}}']
     about = dict.fromkeys(
-        ["run_id", "service_name", "service_version", "agent_name", "agent_version", "conversation_id", "run_kind", "started_ns", "ended_ns", "outcome", "incomplete_because", "parent_run_id", "parent_link", "fork_step", "patch", "input", "output", "dialects"]
+        [
+            "run_id",
+            "service_name",
+            "service_version",
+            "agent_name",
+            "agent_version",
+            "conversation_id",
+            "run_kind",
+            "started_ns",
+            "ended_ns",
+            "outcome",
+            "incomplete_because",
+            "parent_run_id",
+            "parent_link",
+            "fork_step",
+            "patch",
+            "input",
+            "output",
+            "dialects",
+        ]
     )
     rows = BundleRows(run={**about, "run_id": "r", "dialects": []}, draws=[{"draws": each} for each in told])
     assert record_of(rows, str).draws == ({"seed": 1}, {"seed": 2, "values": {"a time.time": [1.5]}})

@@ -109,9 +109,10 @@ def test_a_command_without_a_python_is_told(agent: Path) -> None:
 
 
 def test_an_agent_is_not_let_loose_where_the_replay_cannot_begin(agent: Path) -> None:
-    for how, why in (({"mode": "edit"}, "wants until="), ({"tools": ["no-colon"]}, "names no function")):
+    for tools, why in (("tools:get_weather", "wants until="), ("no-colon", "names no function")):
+        mode = "edit" if tools != "no-colon" else "strict"
         with pytest.raises(PermanentError, match=why):
-            ran([sys.executable, "agent.py"], **how)
+            ran([sys.executable, "agent.py"], mode=mode, tools=[tools])
         assert (agent / "output").read_text() == ""
     assert not (agent / "ran").exists()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -125,13 +125,16 @@ def replayed(request: pytest.FixtureRequest) -> Generator[Replayed]:
     try:
         option = request.config.getoption
         is_update = bool(option(_UPDATE))
+        hosts, live_tools = (
+            cast("list[str]", option(flag)) if is_update else [] for flag in (_HOST, _RUN_TOOL)
+        )
         session = replay(
             bundle,
             run=golden.run_id,
             tools=golden.tools,
             mode="update" if is_update else "strict",
-            hosts=option(_HOST) if is_update else (),
-            live_tools=option(_RUN_TOOL) if is_update else (),
+            hosts=hosts,
+            live_tools=live_tools,
         )
         given = Replayed(golden, bundle, session, folder, is_update)
     except RetrospanError as error:

@@ -150,7 +150,9 @@ class _KnownTools:
         name = id(tools), aspects
         found = self._reduced.get(name)
         if found is None:
-            found = [{key: tool[key] for key in tool if key in aspects} for tool in tools]
+            found = list[Mapping[str, Json]](
+                {key: tool[key] for key in tool if key in aspects} for tool in tools
+            )
             if id(tools) in self._texts and len(self._reduced) < _MOST_TOOLS:
                 self._texts[id(found)] = found, canonical_json(found)
                 self._reduced[name] = found

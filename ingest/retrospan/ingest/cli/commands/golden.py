@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +19,7 @@ from retrospan.ingest.cli.terminal.table import Column, show_table
 from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.terminal.values import dump
 from retrospan.ingest.cli.views.bundle_rows import read_run
+from retrospan.ingest.cli.views.golden_checks import require_met, unmet_in_sql
 from retrospan.ingest.cli.views.marking import mark_run
 from retrospan.schemas.bundle.changes import changes
 from retrospan.schemas.bundle.comparison import compare
@@ -36,7 +34,7 @@ from retrospan.schemas.bundle.golden import (
     read_golden,
     write_golden,
 )
-from retrospan.schemas.bundle.sql_expectation import check_sql, unmet_by, unmet_offline
+from retrospan.schemas.bundle.sql_expectation import check_sql
 from retrospan.schemas.errors import NotFound, PermanentError
 
 if TYPE_CHECKING:
@@ -55,10 +53,9 @@ HELP = Help(
     more="add RUN NAME writes the folder; list; run [NAME …]; update NAME RUN puts another run in its place, if that meets what is\n"
     "expected; update NAME -- COMMAND makes that run: what is on record is answered from it, the rest is really asked.\n"
     "An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
-    "NAME.ARGUMENT = JSON, or answer ~ WORDS; in SQL: SELECT … FROM a view … WHERE run_id = {run:String}.\n"
+    "NAME.ARGUMENT = JSON, or answer ~ WORDS; in SQL: SELECT … FROM tool_calls WHERE run_id = {run:String}.\n"
     "In pytest: the marker golden and the fixture replayed (docs/golden.md).",
 )
-_ROWS = "JSONCompactEachRow"
 _COLUMNS = (
     Column("NAME", style="cyan"),
     Column("RUN", priority=2),
@@ -166,7 +163,7 @@ def _add(arguments: argparse.Namespace) -> int:
         command=tuple(shlex.split(arguments.start)),
         tools=tuple(arguments.tool),
     )
-    _require(golden, found, session)
+    require_met(golden, found, session)
     _hold(arguments, session, golden)
     write_golden(arguments.dir, golden, bundle)
     session.screen.line(f"golden run {name}: {arguments.dir / name}.bundle and .toml")
@@ -185,34 +182,6 @@ def _hold(arguments: argparse.Namespace, session: Session, golden: Golden) -> No
     if arguments.hold:
         mark_run(session.warehouse, "hold", golden.run_id, f"golden run {golden.name}", {"until": 0})
         session.screen.note(f"run {golden.run_id} is held until that is lifted")
-
-
-def _require(golden: Golden, found: RunRecord, session: Session | None = None) -> None:
-    """Refuse a run that cannot be replayed whole, or that does not meet what is expected; `session` is of the warehouse that it is from."""
-    missing = [call for call in found.calls if not call.replayable]
-    if missing:
-        raise PermanentError(
-            f"run {found.run_id} cannot be replayed whole: {missing[0].reason}. "
-            f"`retrospan bundle {found.run_id} --check` lists what is missing."
-        )
-    unmet = golden.unmet(found)
-    if session is not None:
-        for text in golden.expect_sql:
-            why = unmet_by(_rows(session, text, found.run_id))
-            unmet += [f"{text}: {why}"] if why is not None else []
-    if session is None or find_spec("chdb") is not None:
-        # Here as well: golden run will ask what the files hold.
-        (offline,) = unmet_offline([(found, golden.expect_sql)])
-        unmet += [each for each in offline if each not in unmet]
-    if unmet:
-        raise PermanentError(f"run {found.run_id} does not meet what is expected: {'; '.join(unmet)}.")
-
-
-def _rows(session: Session, statement: str, run_id: str) -> list[list[object]]:
-    body, form = session.warehouse.fetch(statement, _ROWS, {"run": run_id})
-    if form != _ROWS:
-        raise PermanentError(f"{statement}: leave out FORMAT {form}.")
-    return [json.loads(line) for line in body.splitlines()]
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -254,7 +223,7 @@ def _run(arguments: argparse.Namespace) -> int:
     screen = Screen.open(arguments.color, wide=arguments.wide)
     red = 0
     replays = [partial(_replay, arguments, name) for name in names]
-    in_sql = dict(zip(names, _unmet_in_sql(arguments, names), strict=True))
+    in_sql = dict(zip(names, unmet_in_sql(arguments.dir, names), strict=True))
     with closing(several(replays, arguments.jobs)) as found:
         for golden, verdict, unmet in found:
             if verdict.kind == "trouble":
@@ -277,17 +246,6 @@ def _run(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         screen.line(f"{len(names) - red} of {counted(len(names), 'golden run')} done again as on record")
     return 1 if red else 0
-
-
-def _unmet_in_sql(arguments: argparse.Namespace, names: Sequence[str]) -> list[list[str]]:
-    """Return which expectations in SQL each golden run does not meet. One process answers for all."""
-    asked = list[tuple[RunRecord, Sequence[str]]]()
-    for name in names:
-        golden, bundle = read_golden(arguments.dir, name)
-        found = bundle.run(golden.run_id)
-        assert found is not None
-        asked.append((found, golden.expect_sql))
-    return unmet_offline(asked)
 
 
 def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, list[str]]:
@@ -323,7 +281,7 @@ def _update(arguments: argparse.Namespace) -> int:
         command=tuple(shlex.split(arguments.start)) or golden.command,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
     )
-    _require(updated, found, session)
+    require_met(updated, found, session)
     _hold(arguments, session, updated)
     write_golden(arguments.dir, updated, fresh)
     session.screen.line(f"golden run {name}: {compare(before, found).told()}")
@@ -360,7 +318,7 @@ def _update_by_command(arguments: argparse.Namespace) -> int:
         command=tuple(arguments.command),
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
     )
-    _require(updated, made.run)
+    require_met(updated, made.run)
     write_golden(arguments.dir, updated, Bundle(made_by=bundle.made_by, rules=bundle.rules, runs=(made.run,)))
     screen.line(f"golden run {name} is another one now:")
     for line in told:
