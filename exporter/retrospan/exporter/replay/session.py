@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
@@ -37,8 +36,6 @@ class Replay:
             transports.install()
             tools.install()
             functions.install(self._named_tools)
-            # It asks a program of the system, once: clients tell their provider where they run.
-            platform.platform()
             self.guard.begin()
         except BaseException:
             current.end()

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from retrospan.exporter.replay.conditions import Edits
 from retrospan.exporter.replay.descent import Descent, mark_runs
-from retrospan.schemas.bundle.container import write_bundle
-from retrospan.schemas.bundle.form import Bundle
 from retrospan.schemas.errors import PermanentError, RetrospanError
 
 if TYPE_CHECKING:
@@ -94,6 +92,9 @@ def begin(folder: str) -> None:
 
 def _end(session: Replay, report: Path, record_to: str | None) -> None:
     if record_to is not None:
+        from retrospan.schemas.bundle.container import write_bundle
+        from retrospan.schemas.bundle.form import Bundle
+
         write_bundle(record_to, Bundle(made_by="", rules=None, runs=(session.new_run(),)))
     _write(session, report)
     session.end()
