@@ -162,6 +162,7 @@ RUNS = st.builds(
     calls=st.lists(MODEL_CALLS | TOOL_CALLS, max_size=5).map(tuple),
     states=st.lists(STATES, max_size=2).map(tuple),
     checkpoints=st.lists(CHECKPOINTS, max_size=2).map(tuple),
+    draws=st.lists(OBJECTS, max_size=2).map(tuple),
 )
 BUNDLES = st.builds(
     Bundle,

@@ -78,7 +78,7 @@ def test_golden_runs_are_done_again(ask: Ask, folder: Path, monkeypatch: pytest.
         (("add", REFUND), "golden add RUN NAME: give both"),
         (("add", REFUND, "../x"), "cannot name a golden run"),
         (("update", "x", REFUND), "there is no golden run 'x' in golden"),
-        (("list", "--expect", "answer ~ x"), "--expect and --description are for golden add"),
+        (("list", "--expect", "answer ~ x"), "--expect, --expect-sql and --description are for golden add"),
         (("run", "--hold"), "--hold is for golden add and golden update"),
         (("run", "--jobs", "0"), "--jobs"),
         (("forget",), "'forget' is not one of add, list, run, update"),

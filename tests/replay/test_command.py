@@ -109,11 +109,12 @@ def test_a_command_without_a_python_is_told(agent: Path) -> None:
 
 
 def test_an_agent_is_not_let_loose_where_the_replay_cannot_begin(agent: Path) -> None:
-    with pytest.raises(PermanentError, match="exit code 2"):
-        ran([sys.executable, "agent.py"], mode="edit")
-    assert "wants until=" in (agent / "output").read_text()
-    with pytest.raises(PermanentError, match="exit code 2"):
-        ran([sys.executable, "agent.py"], tools=["no-colon"])
+    for tools, why in (("tools:get_weather", "wants until="), ("no-colon", "names no function")):
+        mode = "edit" if tools != "no-colon" else "strict"
+        with pytest.raises(PermanentError, match=why):
+            ran([sys.executable, "agent.py"], mode=mode, tools=[tools])
+        assert (agent / "output").read_text() == ""
+    assert not (agent / "ran").exists()
 
 
 def test_a_tool_that_is_named_wrongly_stops_the_agent(agent: Path) -> None:

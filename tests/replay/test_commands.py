@@ -13,6 +13,7 @@ from replay.recorded import ANSWER, weather_bundle
 from replay.test_command import AGENT, TOOLS
 
 from retrospan.schemas.bundle.container import write_bundle
+from retrospan.schemas.bundle.form import Bundle
 
 
 @pytest.fixture
@@ -99,9 +100,19 @@ def test_a_model_whose_host_is_named_is_asked_from_the_step_on_only(agent: Path,
         (("fork", "run.bundle", "--step", "2", "--set", "request.", "--", "true"), "request.FIELD"),
         (("fork", "run.bundle", "--step", "2", "--prompt", "none.txt", "--", "true"), "none.txt"),
         (("replay", "run.bundle", "--", "true"), "no Python in it began the replay"),
+        (("replay", "empty.bundle", "--", "true"), "empty.bundle holds no run"),
+        (("replay", "cut.bundle", "--", "true"), "cut.bundle is cut or damaged"),
+        (("replay", "spoilt.bundle", *AS_IT_IS), "spoilt.bundle is cut or damaged: "),
     ],
 )
 def test_wrong_use_is_told(agent: Path, words: tuple[str, ...], said: str) -> None:
+    whole = (agent / "run.bundle").read_bytes()
+    (agent / "cut.bundle").write_bytes(whole[:500])
+    # What is asked of it before the agent starts, its head, is as it was.
+    body = whole.index(b"bodies/") + 80
+    (agent / "spoilt.bundle").write_bytes(whole[:body] + b"~" + whole[body + 1 :])
+    write_bundle(agent / "empty.bundle", Bundle(made_by="a test", rules=None, runs=()))
     done = retrospan(agent, *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert said in done.stderr and done.stderr.count("error: ") == 1
+    assert not (agent / "ran").exists()

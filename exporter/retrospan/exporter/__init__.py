@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from retrospan.exporter.recording import correct as correct
     from retrospan.exporter.recording import decide as decide
     from retrospan.exporter.recording import derive as derive
+    from retrospan.exporter.recording import deterministic as deterministic
     from retrospan.exporter.recording import effect as effect
     from retrospan.exporter.recording import observe as observe
     from retrospan.exporter.recording import output as output
@@ -31,6 +32,7 @@ _RECORDING = (
     "step",
     "state",
     "decide",
+    "deterministic",
     "observe",
     "correct",
     "use",

@@ -28,6 +28,9 @@ STATE_AFTER = "retrospan.state.after"
 STATE_PATCH = "retrospan.state.patch"
 STATE_SCHEMA = "retrospan.state.schema"
 
+#: On spans: what a block of code drew from outside, as JSON
+DRAWS = "retrospan.draws"
+
 #: On spans: what it does to the world, and what it made
 EFFECT = "retrospan.effect"
 EFFECT_STATUS = "retrospan.effect.status"

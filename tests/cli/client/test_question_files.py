@@ -121,6 +121,7 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
     answer = warehouse.ask(sql, given)
     assert answer.rows or name in (
         "bundle_checkpoints",
+        "bundle_draws",
         "bundle_problems",
         "bundle_spans",
         "checkpoint_contents",

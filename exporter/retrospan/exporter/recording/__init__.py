@@ -5,6 +5,7 @@ functions. The others add to the current span, whoever opened it. Without an Ope
 nothing, at little cost. None raises into the agent.
 """
 
+from retrospan.exporter.recording.determinism import deterministic
 from retrospan.exporter.recording.effects import Effect, effect, idempotency_key
 from retrospan.exporter.recording.encoding import json_text, limit_values
 from retrospan.exporter.recording.events import (
@@ -37,6 +38,7 @@ __all__ = [
     "current_run",
     "decide",
     "derive",
+    "deterministic",
     "effect",
     "idempotency_key",
     "joined",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
+from functools import cache
 from pathlib import Path
 
-_STANDARD = (sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"])
 _OURS = str(Path(__file__).parent)
 #: Packages that only carry a request for somebody else.
 _CARRIERS = frozenset(
@@ -40,13 +39,22 @@ def caller() -> str:
             )
             last = last or where
             package = _package_of(file)
-            if package not in _CARRIERS and (package or not file.startswith(_STANDARD)) and file[:1] != "<":
+            if package not in _CARRIERS and (package or not file.startswith(_standard())) and file[:1] != "<":
                 return where
         back = frame.f_back
         if back is None:
             break
         frame = back
     return last or "nobody known"
+
+
+@cache
+def _standard() -> tuple[str, ...]:
+    # Here: most replays refuse nothing.
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    return paths["stdlib"], paths["platstdlib"]
 
 
 def _package_of(file: str) -> str:

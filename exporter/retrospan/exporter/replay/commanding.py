@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from retrospan.exporter.replay.descent import Descent
 from retrospan.exporter.replay.starting import read_report, variables
-from retrospan.schemas.bundle.container import write_bundle
-from retrospan.schemas.bundle.form import Bundle
 from retrospan.schemas.errors import PermanentError
+
+if TYPE_CHECKING:
+    from retrospan.schemas.bundle.form import Bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +35,26 @@ class Ran:
 
 def run_command(
     command: Sequence[str],
-    bundle: Bundle,
+    source: Bundle | Path,
     how: Mapping[str, object],
     descent: Descent | None = None,
     environ: Mapping[str, str] | None = None,
     output: int | IO[bytes] | None = None,
 ) -> Ran:
-    """Run a command with a bundle in its interpreter. `how` holds arguments of `replay`; `output` is where the command prints.
+    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`; `output` is where the command prints.
 
-    Raises PermanentError if it cannot be started, or if no interpreter began the replay.
+    Raises PermanentError if it cannot be started, if no interpreter began the replay, or if the bundle is damaged.
     """
     given = os.environ if environ is None else environ
     with TemporaryDirectory(prefix="retrospan-replay-") as place:
         file, report = Path(place) / "run.bundle", Path(place) / "report.json"
-        write_bundle(file, bundle)
+        if isinstance(source, Path):
+            file = source.absolute()
+        else:
+            # Here: a file is read by the agent's process alone.
+            from retrospan.schemas.bundle.container import write_bundle
+
+            write_bundle(file, source)
         told = {**given, **variables(given, {**how, "source": str(file)}, report, descent)}
         try:
             with subprocess.Popen(command, env=told, stdout=output, stderr=output) as process:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from retrospan.schemas.errors import ConfigError
 
-Mode = Literal["strict", "until", "shadow", "edit"]
-MODES: tuple[Mode, ...] = ("strict", "until", "shadow", "edit")
+Mode = Literal["strict", "until", "shadow", "edit", "update"]
+MODES: tuple[Mode, ...] = ("strict", "until", "shadow", "edit", "update")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Conditions:
             raise ConfigError(
                 f"mode {self.mode!r} wants until=, the first step that is not answered from the record."
             )
-        if self.mode in ("strict", "shadow") and self.until is not None:
+        if self.mode in ("strict", "shadow", "update") and self.until is not None:
             raise ConfigError(
                 f"mode {self.mode!r} does not go with until=; choose the mode 'until' or 'edit'."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from retrospan.schemas.errors import ConfigError
 if TYPE_CHECKING:
     from retrospan.exporter.replay.guard import Guard
     from retrospan.exporter.replay.replaying import Replaying
+
+#: Whether a question is asked that the replay itself asks.
+ASKING: ContextVar[bool] = ContextVar("retrospan-replay-asking", default=False)
 
 
 class _Current:

@@ -7,8 +7,6 @@ import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from retrospan.exporter.hooks.watch import when_imported
-from retrospan.exporter.replay.patches import patch
 from retrospan.schemas.attributes import FORK_PATCH, FORK_STEP
 
 _SDK = "opentelemetry.sdk.trace"
@@ -32,6 +30,9 @@ def mark_runs(descent: Descent) -> None:
     if _SDK in sys.modules:
         _mark(descent)
     else:
+        # Here: whoever only says of which descent a run is needs no hooks.
+        from retrospan.exporter.hooks.watch import when_imported
+
         when_imported(_SDK, lambda: _mark(descent))
 
 
@@ -41,6 +42,8 @@ def _mark(descent: Descent) -> None:
         if getattr(span, "parent", None) is None and span.is_recording():
             _say(span, descent)
         return span
+
+    from retrospan.exporter.replay.patches import patch
 
     patch(sys.modules[_SDK].Tracer, "start_span", start)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from retrospan.schemas.bundle.canonical import CanonicalRequest, Held, canonical_of, key_of, tool_key
+from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest, Held, key_of, tool_key
 from retrospan.schemas.bundle.difference import first_difference_of_arguments, nearest
 from retrospan.schemas.bundle.form import Call, Json, ModelCall, ToolCall
 
@@ -34,9 +34,9 @@ def ordered_steps(calls: Sequence[Call]) -> list[int]:
 class ModelRecord:
     """The calls of models."""
 
-    def __init__(self, calls: Sequence[ModelCall]) -> None:
+    def __init__(self, calls: Sequence[ModelCall], canonicalizer: Canonicalizer) -> None:
         self.calls = calls
-        self._requests = [canonical_of(call) for call in calls]
+        self._requests = [canonicalizer.call(call) for call in calls]
         self._by_held: dict[Held, dict[str, list[int]]] = {}
         for place, request in enumerate(self._requests):
             by_key = self._by_held.setdefault(request.held(), {})

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from retrospan.exporter.replay.answers import Broken, Unknown, answer_of_text, outcome_of
 from retrospan.exporter.replay.callers import caller
@@ -22,9 +22,12 @@ from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.rewriting import rewritten
 from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
 from retrospan.exporter.replay.wire.forms import form_of, read_request, refusal_reply, reply_of
-from retrospan.schemas.bundle.canonical import CanonicalRequest, canonical_request
+from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest
 from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord, ToolCall
 from retrospan.schemas.errors import ReplayMiss, ReplayRefused
+
+if TYPE_CHECKING:
+    from retrospan.exporter.replay.updating import Updating
 
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
 _MISS_STATUS = 422
@@ -76,10 +79,12 @@ class Replaying:
                     models.append(call)
                 elif call.executed is not False:
                     tools.append(call)
-        self._models, self._tools = ModelRecord(models), ToolRecord(tools)
+        self._canonicalizer = Canonicalizer()
+        self._models, self._tools = ModelRecord(models, self._canonicalizer), ToolRecord(tools)
         every = [call for run in runs for call in run.calls if isinstance(call, ToolCall)]
         #: By tool: what it does to the world, as recorded.
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
+        self._draws = [draws for run in runs for draws in run.draws]
         self._seen: set[str] = set()
         self._lock = Lock()
         self._miss: ReplayMiss | None = None
@@ -87,6 +92,12 @@ class Replaying:
         self._form = ""
         self.on_miss: Callable[[], object] = lambda: None
         self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
+        self._updating: Updating | None = None
+        if conditions.mode == "update":
+            # Here: no other mode makes a new record.
+            from retrospan.exporter.replay.updating import Updating
+
+            self._updating = Updating(self.report)
 
     @property
     def miss(self) -> ReplayMiss | None:
@@ -102,7 +113,7 @@ class Replaying:
         """
         form = form_of(asked.host, asked.path) if asked.method == "POST" else None
         may_reach = self._may_reach(asked)
-        if may_reach and (form is None or self.conditions.until is None):
+        if may_reach and (form is None or not self._answers_named_hosts):
             return Live()
         if asked.is_telemetry and not may_reach:
             with self._lock:
@@ -132,7 +143,11 @@ class Replaying:
 
     def lets_through(self, host: str, port: int | None) -> bool:
         """Tell whether everything may pass to a host unseen; up to a step a model that is named is answered as well."""
-        return self.conditions.until is None and self.may_connect(host, port)
+        return not self._answers_named_hosts and self.may_connect(host, port)
+
+    @property
+    def _answers_named_hosts(self) -> bool:
+        return self.conditions.until is not None or self._updating is not None
 
     def _may_reach(self, asked: Exchange) -> bool:
         return asked.host in self.conditions.hosts or asked.authority in self.conditions.hosts
@@ -145,6 +160,8 @@ class Replaying:
         place = self._models.take(canonical, again=_is_again(asked.headers))
         if self.conditions.mode == "shadow":
             return self._shadowed(canonical, place, request)
+        if place is None and self._updating is not None:
+            return self._updating.ask(form, request, asked, canonical.key())
         if place is None:
             if self._is_over():
                 return self._live(form, request, asked)
@@ -160,6 +177,8 @@ class Replaying:
         with self._lock:
             if call.n not in self.report.answered:
                 self.report.answered.append(call.n)
+        if self._updating is not None:
+            self._updating.record.model(canonical.key(), request, call)
         if isinstance(outcome, Broken):
             raise TransportFailed(outcome.kind, outcome.message)
         if isinstance(outcome, Refusal):
@@ -175,7 +194,7 @@ class Replaying:
         }
         if self._redact is not None:
             said = cast("dict[str, Any]", json.loads(self._redact(json.dumps(said, ensure_ascii=False))))
-        return canonical_request(
+        return self._canonicalizer.request(
             model=request.model,
             parameters=request.parameters,
             system=[{"role": "system", "parts": said["system"]}] if said["system"] else None,
@@ -197,6 +216,23 @@ class Replaying:
             assert edits.answer is not None
             return reply_of(form, answer_of_text(edits.answer, request, "edited"), request)
         return Live(rewritten(form, asked.body, edits) if edits.there else None)
+
+    def next_draws(self) -> Mapping[str, Json]:
+        """Return what the next block under `deterministic()` drew when the run was recorded; nothing where there was none."""
+        with self._lock:
+            return self._draws.pop(0) if self._draws else {}
+
+    def drew(self, told: Mapping[str, Any]) -> None:
+        """Note what a block drew now."""
+        with self._lock:
+            self.report.edges += told["edges"]
+        if self._updating is not None:
+            self._updating.record.draws.append(told)
+
+    def new_run(self, before: RunRecord) -> RunRecord:
+        """Return the record of what the agent did now. Only in the mode update."""
+        assert self._updating is not None
+        return self._updating.record.run(before)
 
     def _shadowed(self, canonical: CanonicalRequest, place: int | None, request: Asked) -> Live:
         with self._lock:
@@ -256,6 +292,8 @@ class Replaying:
                 raise self.fail(Explanation(why, call.step), f"a call of {wanted.name}")
             with self._lock:
                 self.report.results.append(call.n)
+            if self._updating is not None:
+                self._updating.record.tool(wanted.name, wanted.arguments, wanted.call_id, call)
             return self._returned(call)
         if not self._runs_live():
             raise self.fail(
@@ -282,6 +320,8 @@ class Replaying:
             )
         with self._lock:
             self.report.live.append(f"tool {wanted.name}")
+        if self._updating is not None:
+            self._updating.record.runs(wanted.name, wanted.arguments, wanted.call_id, effect)
         return None
 
     def _returned(self, call: ToolCall) -> ToolCall:
@@ -302,7 +342,7 @@ class Replaying:
             return first
 
     def _runs_live(self) -> bool:
-        return self.conditions.mode == "shadow" or self._is_over()
+        return self.conditions.mode in ("shadow", "update") or self._is_over()
 
     def settle(self) -> None:
         """Bring the report up to date with what is left."""

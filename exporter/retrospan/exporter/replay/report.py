@@ -49,6 +49,8 @@ class Report:
     """Recorded model calls that were not asked."""
     left_of_tools: int = 0
     """Recorded calls of tools that came to the boundary before, and did not come again."""
+    edges: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    """Of each place that drew from outside under `deterministic()`: how what it drew is known, and why not."""
     settle: Callable[[], None] = lambda: None
     """Brings what is left up to date; what is told of the whole calls it."""
 
@@ -91,6 +93,8 @@ class Report:
         if self.unseen:
             found.append(f"  not at the boundary of tools: {', '.join(sorted(self.unseen))}")
         found += [f"  refused: {refused.what}, wanted by {refused.caller}" for refused in self.refused]
+        if self.edges:
+            found.append(f"  drawn from outside: {self._edges()}")
         if self.kept_back:
             found.append(f"  not sent: {counted(self.kept_back, 'request')} with telemetry")
         return found
@@ -99,6 +103,12 @@ class Report:
         if self.verdict == "parts":
             return "parts" + (f" at step {self.step}" if self.step is not None else "")
         return self.verdict
+
+    def _edges(self) -> str:
+        kinds = [each["how"] for each in self.edges]
+        counts = [f"{kinds.count(how)} {how}" for how in dict.fromkeys(kinds)]
+        unknown = [f"{each['edge']} ({each['why']})" for each in self.edges if each["how"] == "unknown"]
+        return ", ".join(counts) + (f": {'; '.join(unknown)}" if unknown else "")
 
     def as_json(self) -> dict[str, object]:
         """Return the report for programs."""
@@ -115,6 +125,7 @@ class Report:
             "differences": list(self.differences),
             "answers_not_compared": self.not_compared,
             "refused": [{"what": each.what, "caller": each.caller} for each in self.refused],
+            "edges": list(self.edges),
             "telemetry_kept_back": self.kept_back,
             "miss": self.missed or None,
             "step": self.step,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
@@ -16,14 +15,14 @@ from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.tools import functions
 from retrospan.schemas.bundle.container import read_bundle
 from retrospan.schemas.bundle.form import Bundle, RunRecord
-from retrospan.schemas.errors import NotFound
+from retrospan.schemas.errors import ConfigError, NotFound
 
 
 class Replay:
     """A replay as a context manager; what `replay(...)` returns."""
 
-    def __init__(self, replaying: Replaying, named_tools: Sequence[str]) -> None:
-        self._replaying, self._named_tools = replaying, named_tools
+    def __init__(self, runs: Sequence[RunRecord], replaying: Replaying, named_tools: Sequence[str]) -> None:
+        self._runs, self._replaying, self._named_tools = runs, replaying, named_tools
         self.guard = Guard(replaying)
 
     @property
@@ -37,8 +36,6 @@ class Replay:
             transports.install()
             tools.install()
             functions.install(self._named_tools)
-            # It asks a program of the system, once: clients tell their provider where they run.
-            platform.platform()
             self.guard.begin()
         except BaseException:
             current.end()
@@ -59,6 +56,12 @@ class Replay:
         self._replaying.settle()
         self.guard.end()
         current.end()
+
+    def new_run(self) -> RunRecord:
+        """Return the record of what the agent did now, in the mode update. Raises ConfigError in any other, and for several runs."""
+        if self._replaying.conditions.mode != "update" or len(self._runs) != 1:
+            raise ConfigError("a new record is made in the mode 'update', of one run.")
+        return self._replaying.new_run(self._runs[0])
 
     def when_missed(self, call: Callable[[], object]) -> None:
         """Call once when a miss ends the replay, before the agent gets to know."""
@@ -84,7 +87,8 @@ def replay(
         source: A bundle, or its file.
         run: Which run of the bundle; by default all of them, one after the other, as the turns of a conversation are.
         mode: `strict` answers everything from the record, and stops at the first call that it does not hold; `until` does so up to a step, after
-            which calls go out; `shadow` lets every model call out and compares; `edit` is `until` with `edits`.
+            which calls go out; `shadow` lets every model call out and compares; `edit` is `until` with `edits`; `update` asks really for what
+            the record does not hold, and makes a new record of all of it.
         until: The first step that is not answered from the record.
         edits: What is changed from there on.
         hosts: Hosts that may be reached whatever is recorded.
@@ -105,7 +109,8 @@ def replay(
         live_tools=frozenset(live_tools),
         redaction=redaction,
     )
-    return Replay(Replaying(_runs(bundle, run), conditions, _redactor(redaction)), tuple(tools))
+    runs = _runs(bundle, run)
+    return Replay(runs, Replaying(runs, conditions, _redactor(redaction)), tuple(tools))
 
 
 def _runs(bundle: Bundle, wanted: str | None) -> tuple[RunRecord, ...]:

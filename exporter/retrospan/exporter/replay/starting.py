@@ -7,15 +7,20 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from retrospan.exporter.replay.conditions import Edits
 from retrospan.exporter.replay.descent import Descent, mark_runs
-from retrospan.exporter.replay.session import Replay, replay
+from retrospan.schemas.errors import PermanentError, RetrospanError
+
+if TYPE_CHECKING:
+    from retrospan.exporter.replay.session import Replay
 
 #: JSON of how to replay; see `variables`.
 VARIABLE = "RETROSPAN_REPLAY"
 _PATH = "PYTHONPATH"
+#: The key of a report that says why no replay began.
+_TROUBLE = "trouble"
 _FOLDER = Path(__file__).parent / "at_start"
 
 
@@ -67,33 +72,50 @@ def begin(folder: str) -> None:
         return
     how = cast("dict[str, Any]", json.loads(told))
     report, descent = Path(how.pop("report")), how.pop("descent")
-    edits = how.pop("edits")
-    session = replay(how.pop("source"), edits=Edits(**edits) if edits else None, **how)
+    edits, record_to = how.pop("edits"), how.pop("record_to", None)
+    # Whoever starts the command needs nothing of it.
+    from retrospan.exporter.replay.session import replay
+
+    try:
+        session = replay(how.pop("source"), edits=Edits(**edits) if edits else None, **how)
+        session.__enter__()
+    except RetrospanError as error:
+        # The interpreter would go on, and let the agent loose.
+        _put(report, {_TROUBLE: str(error)})
+        os._exit(2)
     session.guard.variables = {VARIABLE: told, _PATH: before}
     if descent:
         mark_runs(Descent(**descent))
-    atexit.register(_end, session, report)
-    session.__enter__()
+    atexit.register(_end, session, report, record_to)
     session.when_missed(lambda: _write(session, report))
 
 
-def _end(session: Replay, report: Path) -> None:
+def _end(session: Replay, report: Path, record_to: str | None) -> None:
+    if record_to is not None:
+        from retrospan.schemas.bundle.container import write_bundle
+        from retrospan.schemas.bundle.form import Bundle
+
+        write_bundle(record_to, Bundle(made_by="", rules=None, runs=(session.new_run(),)))
     _write(session, report)
     session.end()
 
 
 def _write(session: Replay, report: Path) -> None:
+    _put(report, {**session.report.as_json(), "lines": session.report.lines()})
+
+
+def _put(report: Path, found: Mapping[str, object]) -> None:
     half = report.with_name(f"{report.name}.{os.getpid()}")
-    half.write_text(
-        json.dumps({**session.report.as_json(), "lines": session.report.lines()}), encoding="utf-8"
-    )
+    half.write_text(json.dumps(found), encoding="utf-8")
     os.replace(half, report)
 
 
 def read_report(report: Path) -> tuple[dict[str, object], Sequence[str]] | None:
-    """Return the report and its lines; None where no interpreter wrote one."""
+    """Return the report and its lines; None where no interpreter wrote one. Raises PermanentError where one could not begin the replay."""
     try:
         found = cast("dict[str, Any]", json.loads(report.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
+    if _TROUBLE in found:
+        raise PermanentError(found[_TROUBLE])
     return found, cast("list[str]", found.pop("lines"))

@@ -37,6 +37,7 @@ def record_of(rows: BundleRows, switch: Switch) -> RunRecord:
         calls=with_keys(_in_order(rows, switch)),
         states=tuple(_state(row) for row in rows.states if row["state_before"] or row["state_after"]),
         checkpoints=tuple(_checkpoint(row) for row in rows.checkpoints),
+        draws=tuple(each for row in rows.draws if (each := _object(json_of(row, "draws"))) is not None),
     )
 
 

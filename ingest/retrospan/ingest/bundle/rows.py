@@ -25,6 +25,7 @@ class BundleRows:
     states: Sequence[Row] = ()
     checkpoints: Sequence[Row] = ()
     problems: Sequence[Row] = field(default_factory=tuple[Row, ...])
+    draws: Sequence[Row] = ()
 
 
 def json_of(row: Row, name: str) -> object:

@@ -6,16 +6,17 @@ one holds.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import cast
 
+from retrospan.schemas.bundle.conversation import Conversation, Conversations
 from retrospan.schemas.bundle.form import Json, Message, ModelCall, ToolCall
 from retrospan.schemas.bundle.sameness import (
     USUAL,
     canonical_data,
-    canonical_messages,
     canonical_model,
     canonical_parameters,
     canonical_tools,
@@ -25,6 +26,8 @@ from retrospan.schemas.hashing import canonical_json
 
 #: What of a tool is compared beside its name, if the record holds it of any tool.
 _TOOL_ASPECTS = ("description", "parameters")
+#: So many lists of tools are known at most.
+_MOST_TOOLS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ class CanonicalRequest:
     system: Sequence[Json] | None
     messages: Sequence[Mapping[str, Json]] | None
     tools: Sequence[Mapping[str, Json]] | None
+    conversation: Conversation | None = field(default=None, compare=False, repr=False)
+    """What the messages are of, if that is known."""
+    known: _KnownTools = field(default_factory=lambda: _KnownTools(), compare=False, repr=False)
 
     def held(self) -> Held:
         """Return what this request holds, as a record."""
@@ -79,11 +85,11 @@ class CanonicalRequest:
 
     def reduced_to(self, held: Held) -> CanonicalRequest:
         """Return this live request with only what a record holds; what it did not send is empty."""
-        tools: list[Mapping[str, Json]] | None = None
+        tools: Sequence[Mapping[str, Json]] | None = None
         if held.tools is not None:
             # A record of no tools holds that there were none: tools that are there now are compared whole.
-            aspects = held.tools or {"name", *_TOOL_ASPECTS}
-            tools = [{key: tool[key] for key in tool if key in aspects} for tool in self.tools or ()]
+            aspects = held.tools or frozenset({"name", *_TOOL_ASPECTS})
+            tools = self.known.reduced(self.tools or (), aspects)
         sent = {**{name: USUAL[name] for name in USUAL if name in held.parameters}, **(self.parameters or {})}
         model = self.model or ""
         return CanonicalRequest(
@@ -92,21 +98,112 @@ class CanonicalRequest:
             system=self.system or [] if held.system else None,
             messages=self.messages or [] if held.messages else None,
             tools=tools,
+            conversation=self.conversation,
+            known=self.known,
         )
 
     def key(self) -> str:
-        """Return the SHA-256 of everything that this holds, as hex digits."""
-        return sha256(
-            canonical_json(
-                {
-                    "model": self.model,
-                    "parameters": dict(self.parameters or {}),
-                    "system": self.system,
-                    "messages": self.messages,
-                    "tools": self.tools,
-                }
+        """Return the SHA-256 of everything that this holds as canonical JSON, as hex digits."""
+        others = b"".join(
+            b',"%s":%s' % (name, self.known.text_of(value))
+            for name, value in (
+                (b"model", self.model),
+                (b"parameters", dict(self.parameters or {})),
+                (b"system", self.system),
+                (b"tools", self.tools),
             )
-        ).hexdigest()
+        )
+        if self.conversation is not None and self.messages is self.conversation.messages:
+            return self.conversation.key(others + b"}")
+        messages = b"null" if self.messages is None else canonical_json(self.messages)
+        return sha256(b'{"messages":%s%s}' % (messages, others)).hexdigest()
+
+
+class _KnownTools:
+    """Lists of tools in canonical form and as text: an agent offers the same ones with every request."""
+
+    def __init__(self) -> None:
+        self._tools = dict[bytes, list[dict[str, Json]]]()
+        self._reduced = dict[tuple[int, frozenset[str]], list[Mapping[str, Json]]]()
+        # The list is kept: another one could have its id.
+        self._texts = dict[int, tuple[Json, bytes]]()
+
+    def tools_of(self, tools: Iterable[Json]) -> list[dict[str, Json]]:
+        """Return what `canonical_tools` does."""
+        given = [*tools]
+        try:
+            mark = marshal.dumps(given, 2)
+        except ValueError:  # something that is not of the built-in types
+            return canonical_tools(given)
+        found = self._tools.get(mark)
+        if found is None:
+            found = canonical_tools(given)
+            if len(self._tools) < _MOST_TOOLS:
+                self._tools[mark] = found
+                self._texts[id(found)] = found, canonical_json(found)
+        return found
+
+    def reduced(
+        self, tools: Sequence[Mapping[str, Json]], aspects: frozenset[str]
+    ) -> Sequence[Mapping[str, Json]]:
+        """Return the tools with only these aspects."""
+        name = id(tools), aspects
+        found = self._reduced.get(name)
+        if found is None:
+            found = list[Mapping[str, Json]](
+                {key: tool[key] for key in tool if key in aspects} for tool in tools
+            )
+            if id(tools) in self._texts and len(self._reduced) < _MOST_TOOLS:
+                self._texts[id(found)] = found, canonical_json(found)
+                self._reduced[name] = found
+        return found
+
+    def text_of(self, value: Json) -> bytes:
+        """Return canonical JSON of a value."""
+        found = self._texts.get(id(value))
+        return canonical_json(value) if found is None else found[1]
+
+
+class Canonicalizer:
+    """Makes requests canonical, and knows what it made: much of a request was in the one before. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._conversations, self._known = Conversations(), _KnownTools()
+
+    def request(
+        self,
+        *,
+        model: str | None = None,
+        parameters: Mapping[str, Json] | None = None,
+        system: Iterable[Message] | None = None,
+        messages: Iterable[Message] | None = None,
+        tools: Iterable[Json] | None = None,
+    ) -> CanonicalRequest:
+        """Return a request without noise, live or recorded. Messages are in the parts format; system messages may be in both lists."""
+        conversation = None
+        if messages is not None or system is not None:
+            # Together: ids are named by their order, and texts beside each other are one.
+            conversation = self._conversations.of([*(system or ()), *(messages or ())])
+        has_system = conversation is not None and (bool(conversation.system) or system is not None)
+        return CanonicalRequest(
+            model=None if model is None else canonical_model(model),
+            parameters=None if parameters is None else canonical_parameters(parameters),
+            system=conversation.system if conversation is not None and has_system else None,
+            messages=conversation.messages if conversation is not None and messages is not None else None,
+            tools=None if tools is None else self._known.tools_of(tools),
+            conversation=conversation,
+            known=self._known,
+        )
+
+    def call(self, call: ModelCall) -> CanonicalRequest:
+        """Return the request of a recorded call without noise."""
+        return self.request(
+            model=call.model,
+            parameters=call.parameters,
+            system=call.system,
+            messages=call.messages,
+            tools=call.tools,
+        )
 
 
 def canonical_request(
@@ -117,31 +214,15 @@ def canonical_request(
     messages: Iterable[Message] | None = None,
     tools: Iterable[Json] | None = None,
 ) -> CanonicalRequest:
-    """Return a request without noise, live or recorded. Messages are in the parts format; system messages may be in both lists."""
-    head, rest = list[Json](), None
-    if messages is not None:
-        # Together: ids are named by their order, and texts beside each other are one.
-        head, rest = canonical_messages([*(system or ()), *messages])
-    elif system is not None:
-        head, _ = canonical_messages(system)
-    return CanonicalRequest(
-        model=None if model is None else canonical_model(model),
-        parameters=None if parameters is None else canonical_parameters(parameters),
-        system=head if head or system is not None else None,
-        messages=rest,
-        tools=None if tools is None else canonical_tools(tools),
+    """Return one request as a `Canonicalizer` does."""
+    return Canonicalizer().request(
+        model=model, parameters=parameters, system=system, messages=messages, tools=tools
     )
 
 
 def canonical_of(call: ModelCall) -> CanonicalRequest:
     """Return the request of a recorded call without noise."""
-    return canonical_request(
-        model=call.model,
-        parameters=call.parameters,
-        system=call.system,
-        messages=call.messages,
-        tools=call.tools,
-    )
+    return Canonicalizer().call(call)
 
 
 def key_of(asked: CanonicalRequest, held: Held) -> str:
@@ -157,8 +238,9 @@ def tool_key(name: str, arguments: Json, *, has_arguments: bool = True) -> str:
 
 def with_keys(calls: Iterable[ModelCall | ToolCall]) -> tuple[ModelCall | ToolCall, ...]:
     """Return the calls with the keys of what they asked."""
+    canonicalizer = Canonicalizer()
     return tuple(
-        replace(call, key=canonical_of(call).key())
+        replace(call, key=canonicalizer.call(call).key())
         if isinstance(call, ModelCall)
         else replace(call, key=tool_key(call.name, call.arguments, has_arguments=call.has_arguments))
         for call in calls

@@ -37,9 +37,9 @@ def compare(recorded: RunRecord, other: RunRecord) -> Comparison:
 
     Only the calls that were executed count; they are compared in the order of their steps.
     """
-    before, now = _executed(recorded), _executed(other)
+    before, now = executed(recorded), executed(other)
     for one, two in zip(before, now, strict=False):
-        if (found := _difference(one, two)) is not None:
+        if (found := difference_of(one, two)) is not None:
             return Comparison("parts", one.step, found)
     if len(before) == len(now):
         return Comparison("identical")
@@ -50,7 +50,8 @@ def compare(recorded: RunRecord, other: RunRecord) -> Comparison:
     return Comparison("prefix", first.step, gone if longer is before else added)
 
 
-def _executed(run: RunRecord) -> Sequence[Call]:
+def executed(run: RunRecord) -> Sequence[Call]:
+    """Return the calls that happened, as far as is known."""
     return [call for call in run.calls if isinstance(call, ModelCall) or call.executed is not False]
 
 
@@ -62,7 +63,8 @@ def _named(call: Call) -> str:
     )
 
 
-def _difference(recorded: Call, other: Call) -> Difference | None:
+def difference_of(recorded: Call, other: Call) -> Difference | None:
+    """Return the first field in which two calls differ: what they ask, then what came of it."""
     if isinstance(recorded, ModelCall) and isinstance(other, ModelCall):
         found = first_difference(canonical_of(recorded), canonical_of(other))
         if found is None and recorded.answer is not None and other.answer is not None:

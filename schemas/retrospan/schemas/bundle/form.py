@@ -136,6 +136,8 @@ class RunRecord:
     calls: tuple[Call, ...] = ()
     states: tuple[StateAt, ...] = ()
     checkpoints: tuple[CheckpointAt, ...] = ()
+    draws: tuple[Mapping[str, Json], ...] = ()
+    """What each block under `deterministic()` drew from outside: its seed, and values by place."""
 
     def model_calls(self) -> tuple[ModelCall, ...]:
         """Return the calls of models alone."""

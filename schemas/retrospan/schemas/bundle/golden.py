@@ -6,18 +6,19 @@ import json
 import os
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retrospan.schemas.bundle.container import read_bundle, write_bundle
 from retrospan.schemas.bundle.expectation import check_expectation, unmet
 from retrospan.schemas.bundle.form import Bundle, RunRecord
+from retrospan.schemas.bundle.sql_expectation import check_sql
 from retrospan.schemas.errors import ConfigError, NotFound, PermanentError
 
 #: The folder, where no other is named.
 FOLDER = "golden"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-_KEYS = ("description", "run_id", "expect", "command", "tools")
+_KEYS = ("description", "run_id", "expect", "expect_sql", "command", "tools")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +29,18 @@ class Golden:
     run_id: str
     description: str = ""
     expect: tuple[str, ...] = ()
+    expect_sql: tuple[str, ...] = ()
+    """The same as statements that give one true value."""
     command: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Plain functions that are tools, as `module:function`."""
 
+    def updated(self, run_id: str) -> Golden:
+        """Return it with another run in the place of its own."""
+        return replace(self, run_id=run_id)
+
     def unmet(self, run: RunRecord) -> list[str]:
-        """Return which expectations a run does not meet, each with what it does instead."""
+        """Return which expectations a run does not meet, each with what it does instead; those in SQL apart: `unmet_offline`."""
         found = [(text, unmet(text, run)) for text in self.expect]
         return [f"{text}: {why}" for text, why in found if why is not None]
 
@@ -44,6 +51,11 @@ def check_name(name: str) -> None:
         raise ConfigError(
             f"'{name}' cannot name a golden run: use letters, digits, '-', '_' and '.', 64 at most."
         )
+
+
+def bundle_file(folder: Path, name: str) -> Path:
+    """Return the file of a golden run's bundle."""
+    return folder / f"{name}.bundle"
 
 
 def names_in(folder: Path) -> list[str]:
@@ -63,7 +75,7 @@ def read_golden(folder: Path, name: str) -> tuple[Golden, Bundle]:
     except ValueError as error:
         raise ConfigError(f"{file} is not TOML: {error}.") from error
     golden = _golden(file, name, told)
-    bundle = read_bundle(folder / f"{name}.bundle")
+    bundle = read_bundle(bundle_file(folder, name))
     if bundle.run(golden.run_id) is None:
         raise ConfigError(f"{file} names the run {golden.run_id}, and {name}.bundle does not hold it.")
     return golden, bundle
@@ -85,16 +97,18 @@ def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
         value = told.get(key)
         return tuple(map(str, value)) if isinstance(value, list) else ()
 
-    for text in texts("expect"):
-        try:
-            check_expectation(text)
-        except ValueError as error:
-            raise ConfigError(f"{file}: expect: {error}.") from error
+    for key, check in (("expect", check_expectation), ("expect_sql", check_sql)):
+        for text in texts(key):
+            try:
+                check(text)
+            except ValueError as error:
+                raise ConfigError(f"{file}: {key}: {error}.") from error
     return Golden(
         name=name,
         run_id=str(told["run_id"]),
         description=str(told.get("description", "")),
         expect=texts("expect"),
+        expect_sql=texts("expect_sql"),
         command=texts("command"),
         tools=texts("tools"),
     )
@@ -106,13 +120,13 @@ def write_golden(folder: Path, golden: Golden, bundle: Bundle) -> None:
     lines = [
         f"description = {_text(golden.description)}",
         f"run_id = {_text(golden.run_id)}",
-        *(_list(key, getattr(golden, key)) for key in ("expect", "command", "tools") if getattr(golden, key)),
+        *(_list(key, getattr(golden, key)) for key in _KEYS[2:] if getattr(golden, key)),
     ]
     file = folder / f"{golden.name}.toml"
     half = folder / f".{golden.name}.toml.{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_bundle(folder / f"{golden.name}.bundle", bundle)
+        write_bundle(bundle_file(folder, golden.name), bundle)
         half.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
         os.replace(half, file)
     except OSError as error:

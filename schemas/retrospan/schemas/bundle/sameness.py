@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from retrospan.schemas.bundle.form import Json, Message
+from retrospan.schemas.bundle.form import Json
 
 #: Names of parameters that change what a model answers, by the names that providers and conventions give them.
 _PARAMETERS = {
@@ -53,15 +53,6 @@ _NAMES = {name: canonical for canonical, names in _PARAMETERS.items() for name i
 _SCHEMA_NOISE = frozenset({"$schema", "additionalProperties", "strict", "title"})
 #: Of schemas: keys whose value maps names to schemas, where a name may be any word.
 _NAMED_SCHEMAS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-_ROLES = {
-    "developer": "system",
-    "human": "user",
-    "ai": "assistant",
-    "model": "assistant",
-    "function": "tool",
-    "tool-call": "assistant",
-    "tool-response": "tool",
-}
 #: Values that are nested deeper cannot be meant as arguments or results: text that holds them stays text.
 MAX_DEPTH = 200
 #: The same with the lists and objects that a request has around them.
@@ -69,7 +60,7 @@ MAX_REQUEST_DEPTH = MAX_DEPTH + 50
 #: What the text of a JSON value begins with, after white space.
 _JSON_STARTS = frozenset('{["-0123456789tfn')
 #: The built-in type first: asking an abstract class costs ten times as much.
-_OBJECTS = (dict, Mapping)
+OBJECTS = (dict, Mapping)
 _CONTAINERS = (dict, list, tuple, Mapping)
 #: Larger whole numbers are not exact as floats.
 _EXACT = 1 << 53
@@ -79,7 +70,7 @@ def canonical_value(value: Json) -> Json:
     """Return the value with one spelling for each number: 1.0 is 1, and True stays what it is."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) <= _EXACT else value
-    if isinstance(value, _OBJECTS):
+    if isinstance(value, OBJECTS):
         return {str(key): canonical_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [canonical_value(each) for each in value]
@@ -136,8 +127,8 @@ def nests_deeper(value: Json, depth: int) -> bool:
         level = [
             each
             for container in level
-            for each in (container.values() if isinstance(container, _OBJECTS) else container)
-            if isinstance(each, _CONTAINERS)
+            for each in (container.values() if isinstance(container, OBJECTS) else container)
+            if type(each) is not str and isinstance(each, _CONTAINERS)
         ]
         if not level:
             return False
@@ -240,84 +231,3 @@ def _schema(schema: Json) -> Json:
         else:
             found[key] = _schema(value)
     return found
-
-
-class Ids:
-    """Names ids of calls by the order in which they first appear: id:1, id:2 and so on."""
-
-    def __init__(self) -> None:
-        self._names = dict[str, str]()
-
-    def name(self, call_id: Json) -> str | None:
-        """Return the name of an id, None if there is none."""
-        if not isinstance(call_id, str) or not call_id:
-            return None
-        return self._names.setdefault(call_id, f"id:{len(self._names) + 1}")
-
-
-def canonical_messages(messages: Iterable[Message]) -> tuple[list[Json], list[dict[str, Json]]]:
-    """Return the parts of the system messages at the head, and the messages after them.
-
-    Neighbours of one role are one message; each response of a tool is a message of its own; texts beside each other are one text.
-    """
-    system, rest, ids = list[Json](), list[dict[str, Json]](), Ids()
-    for message in messages:
-        for role, part in _parts(message, ids):
-            if role == "system" and not rest:
-                _append(system, part)
-            elif rest and rest[-1]["role"] == role and role != "tool":
-                parts = rest[-1]["parts"]
-                assert isinstance(parts, list)
-                _append(parts, part)
-            else:
-                parts = list[Json]()
-                _append(parts, part)
-                rest.append({"role": role, "parts": parts})
-    return system, rest
-
-
-def _append(parts: list[Json], part: dict[str, Json]) -> None:
-    before = parts[-1] if parts else None
-    if part["type"] == "text" and isinstance(before, dict) and before["type"] == "text":
-        before["content"] = f"{before['content']}\n{part['content']}"
-    else:
-        parts.append(part)
-
-
-def _parts(message: Message, ids: Ids) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield the parts that are compared, each with its role."""
-    named = str(message.get("role") or "user").lower()
-    role = _ROLES.get(named, named)
-    parts = message.get("parts")
-    for part in parts if isinstance(parts, list | tuple) else ():
-        if not isinstance(part, _OBJECTS):
-            part = {"type": "text", "content": part}
-        kind = part.get("type")
-        if kind == "reasoning":
-            continue
-        if kind == "tool_call_response":
-            response = part.get("response", part.get("result"))
-            yield (
-                "tool",
-                {
-                    "type": kind,
-                    "id": ids.name(part.get("id")),
-                    "response": canonical_data(response),
-                },
-            )
-        elif kind == "tool_call":
-            yield (
-                role,
-                {
-                    "type": kind,
-                    "id": ids.name(part.get("id")),
-                    "name": part.get("name"),
-                    "arguments": canonical_data(part.get("arguments")),
-                },
-            )
-        elif kind == "text" and isinstance(part.get("content"), str):
-            if text := str(part["content"]).strip():
-                yield role, {"type": "text", "content": text}
-        else:
-            kept = {str(key): canonical_value(value) for key, value in part.items() if key != "id"}
-            yield role, {**kept, "type": str(kind)}

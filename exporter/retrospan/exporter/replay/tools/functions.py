@@ -52,8 +52,8 @@ def _marked(function: Function, *, name: str | None, effect: str | None) -> Func
             found = _answer(named, effect, signature, args, kwargs)
             if found is not None:
                 return value_of(found)
-            with inside():
-                return await function(*args, **kwargs)
+            with inside() as ran:
+                return ran(await function(*args, **kwargs))
 
         made: Any = call_async
     else:
@@ -63,8 +63,8 @@ def _marked(function: Function, *, name: str | None, effect: str | None) -> Func
             found = _answer(named, effect, signature, args, kwargs)
             if found is not None:
                 return value_of(found)
-            with inside():
-                return function(*args, **kwargs)
+            with inside() as ran:
+                return ran(function(*args, **kwargs))
 
         made = call
     setattr(made, _MARK, True)

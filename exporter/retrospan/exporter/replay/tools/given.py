@@ -5,16 +5,22 @@ from __future__ import annotations
 import builtins
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, is_dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from retrospan.schemas.bundle.form import CallError, Json, ToolCall
 
 #: Whether a tool that was let run is running: what it calls in turn is its own.
 _RUNNING: ContextVar[bool] = ContextVar("retrospan-replay-tool", default=False)
+#: Takes what came of the tool that this context is about to run: its result, or its error.
+CAME: ContextVar[Callable[[Json, BaseException | None], None] | None] = ContextVar(
+    "retrospan-replay-came", default=None
+)
+_SAME = object()
+Value = TypeVar("Value")
 
 
 class RecordedError(Exception):
@@ -97,11 +103,32 @@ def is_inside() -> bool:
     return _RUNNING.get()
 
 
+class _Inside:
+    """A tool that runs; called with what it returned, which is taken down where a new record is made."""
+
+    def __init__(self) -> None:
+        self._came = CAME.get()
+        CAME.set(None)
+
+    def __call__(self, value: Value, result: object = _SAME) -> Value:
+        """Return the value; `result` is what the model is told of it, where that is something else."""
+        if self._came is not None:
+            self._came(as_json(value if result is _SAME else result), None)
+        return value
+
+    def failed(self, error: Exception) -> None:
+        if self._came is not None:
+            self._came(None, error)
+
+
 @contextmanager
-def inside() -> Iterator[None]:
+def inside() -> Iterator[_Inside]:
     """Let what a tool calls in turn run as well."""
-    token = _RUNNING.set(True)
+    token, running = _RUNNING.set(True), _Inside()
     try:
-        yield
+        yield running
+    except Exception as error:
+        running.failed(error)
+        raise
     finally:
         _RUNNING.reset(token)

@@ -82,17 +82,25 @@ def _shaped(tool: Any, call: ToolCall) -> Any:
     return (found, None) if tool.response_format == "content_and_artifact" else found
 
 
+def _told(tool: Any, value: Any) -> Any:
+    """Return of what a tool returned that which the model is told."""
+    has_artifact = tool.response_format == "content_and_artifact" and isinstance(value, tuple)
+    return value[0] if has_artifact else value
+
+
 def _inner(original: Any, tool: Any, *args: Any, **named: Any) -> Any:
     call = _answer(tool, named)
     if call is not None:
         return _shaped(tool, call)
-    with inside():
-        return original(tool, *args, **named)
+    with inside() as ran:
+        value = original(tool, *args, **named)
+        return ran(value, _told(tool, value))
 
 
 async def _inner_async(original: Any, tool: Any, *args: Any, **named: Any) -> Any:
     call = _answer(tool, named)
     if call is not None:
         return _shaped(tool, call)
-    with inside():
-        return await original(tool, *args, **named)
+    with inside() as ran:
+        value = await original(tool, *args, **named)
+        return ran(value, _told(tool, value))

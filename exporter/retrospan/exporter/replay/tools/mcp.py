@@ -11,7 +11,7 @@ from mcp.types import CallToolResult, TextContent
 from retrospan.exporter.replay.current import current
 from retrospan.exporter.replay.patches import patch_async
 from retrospan.exporter.replay.replaying import Wanted
-from retrospan.exporter.replay.tools.given import as_json, is_inside
+from retrospan.exporter.replay.tools.given import as_json, inside, is_inside
 from retrospan.schemas.bundle.form import ToolCall
 
 
@@ -28,7 +28,8 @@ async def _call(
         return await original(session, name, arguments, *args, **named)
     call = replaying.tool(Wanted(name, as_json(arguments or {})))
     if call is None:
-        return await original(session, name, arguments, *args, **named)
+        with inside() as ran:
+            return ran(await original(session, name, arguments, *args, **named))
     return _result(call)
 
 

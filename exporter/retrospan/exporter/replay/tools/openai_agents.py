@@ -51,8 +51,9 @@ async def _invoke(original: Any, *, function_tool: Any, context: Any, arguments:
         return value_of(call, result_first=True)
     if getattr(function_tool, "_is_agent_tool", False):
         return await original(function_tool=function_tool, context=context, arguments=arguments)
-    with inside():
-        return await original(function_tool=function_tool, context=context, arguments=arguments)
+    with inside() as ran:
+        value = await original(function_tool=function_tool, context=context, arguments=arguments)
+        return ran(value, getattr(value, "output", value))
 
 
 async def _invoke_with_metadata(original: Any, **named: Any) -> Any:
@@ -60,6 +61,7 @@ async def _invoke_with_metadata(original: Any, **named: Any) -> Any:
 
     async def run(**inner: Any) -> Any:
         found.append(await original(**inner))
+        return found[-1]
 
     value = await _invoke(run, **named)
     return found[0] if found else tools._FunctionToolInvocationResult(value)

@@ -29,8 +29,8 @@ async def _call(
         return await original(toolset, name, tool_args, ctx, tool, *rest, **named)
     call = replaying.tool(Wanted(name, as_json(tool_args), (), getattr(ctx, "tool_call_id", None)))
     if call is None:
-        with inside():
-            return await original(toolset, name, tool_args, ctx, tool, *rest, **named)
+        with inside() as ran:
+            return ran(await original(toolset, name, tool_args, ctx, tool, *rest, **named))
     if call.error is not None and (call.error.type or "").rpartition(".")[2] in _RETRIES:
         raise ModelRetry(call.error.message or "")
     return value_of(call)

@@ -6,7 +6,7 @@ from http import client
 from io import BytesIO
 from typing import Any
 
-from retrospan.exporter.replay.current import admit, current
+from retrospan.exporter.replay.current import ASKING, admit, current
 from retrospan.exporter.replay.exchange import TransportFailed
 from retrospan.exporter.replay.patches import patch
 from retrospan.exporter.replay.transports.plain import read_request, response_bytes, with_body
@@ -22,7 +22,7 @@ def install(name: str) -> None:
 def _connect(original: Any, connection: Any) -> None:
     replaying = current()
     is_own = isinstance(connection, client.HTTPConnection) and not hasattr(connection, "is_verified")
-    if replaying is None or not is_own or isinstance(connection.sock, _Line):
+    if replaying is None or ASKING.get() or not is_own or isinstance(connection.sock, _Line):
         original(connection)
         return
     if replaying.lets_through(connection.host, connection.port):

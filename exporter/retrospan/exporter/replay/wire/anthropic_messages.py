@@ -22,6 +22,7 @@ from retrospan.exporter.replay.wire.form import (
     split,
     text_part,
 )
+from retrospan.exporter.replay.wire.remembering import remembered
 
 _PARAMETERS = {
     "temperature": "temperature",
@@ -66,19 +67,19 @@ def _read(path: str, body: JSON) -> Asked:
     )
 
 
-def _messages(each: JSON) -> Iterator[JSON]:
+@remembered
+def _messages(each: JSON) -> list[JSON]:
     """Return one message, or two where results of tools stand beside what the user says."""
     role, content = str(each.get("role")), each.get("content")
     if isinstance(content, str):
-        yield message(role, [text_part(content)])
-        return
+        return [message(role, [text_part(content)])]
     parts = [_part(block) for block in dicts(content)]
     results = [part for part in parts if part["type"] == "tool_call_response"]
     others = [part for part in parts if part["type"] != "tool_call_response"]
-    if results:
-        yield message("tool", results)
+    found = [message("tool", results)] if results else []
     if others or not results:
-        yield message(role, others)
+        found.append(message(role, others))
+    return found
 
 
 def _part(block: JSON) -> JSON:

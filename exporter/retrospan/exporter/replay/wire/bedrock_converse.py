@@ -25,6 +25,7 @@ from retrospan.exporter.replay.wire.form import (
     split,
     text_part,
 )
+from retrospan.exporter.replay.wire.remembering import remembered
 
 _PARAMETERS = {
     "temperature": "temperature",
@@ -58,14 +59,15 @@ def _read(path: str, body: JSON) -> Asked:
     )
 
 
-def _messages(each: JSON) -> Iterator[JSON]:
+@remembered
+def _messages(each: JSON) -> list[JSON]:
     parts = [_part(block) for block in dicts(each.get("content"))]
     results = [part for part in parts if part["type"] == "tool_call_response"]
     others = [part for part in parts if part["type"] != "tool_call_response"]
-    if results:
-        yield message("tool", results)
+    found = [message("tool", results)] if results else []
     if others or not results:
-        yield message(str(each.get("role")), others)
+        found.append(message(str(each.get("role")), others))
+    return found
 
 
 def _part(block: JSON) -> JSON:

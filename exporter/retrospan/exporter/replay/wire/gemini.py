@@ -21,6 +21,7 @@ from retrospan.exporter.replay.wire.form import (
     result_part,
     text_part,
 )
+from retrospan.exporter.replay.wire.remembering import remembered
 
 _PARAMETERS = {
     "temperature": "temperature",
@@ -75,15 +76,16 @@ def _read(path: str, body: JSON) -> Asked:
     )
 
 
-def _messages(each: JSON) -> Iterator[JSON]:
+@remembered
+def _messages(each: JSON) -> list[JSON]:
     role = "assistant" if each.get("role") == "model" else "user"
     parts = [_part(part) for part in dicts(each.get("parts"))]
     results = [part for part in parts if part["type"] == "tool_call_response"]
     others = [part for part in parts if part["type"] != "tool_call_response"]
-    if results:
-        yield message("tool", results)
+    found = [message("tool", results)] if results else []
     if others or not results:
-        yield message(role, others)
+        found.append(message(role, others))
+    return found
 
 
 def _part(part: JSON) -> JSON:

@@ -25,6 +25,7 @@ from retrospan.exporter.replay.wire.form import (
     text_part,
     without_head,
 )
+from retrospan.exporter.replay.wire.remembering import remembered
 
 _PARAMETERS = {
     "temperature": "temperature",
@@ -78,6 +79,7 @@ def _read(path: str, body: JSON) -> Asked:
     )
 
 
+@remembered
 def _message(each: JSON) -> JSON:
     role = str(each.get("role"))
     content = each.get("content")

@@ -21,6 +21,7 @@ from retrospan.exporter.replay.wire.form import (
     without_head,
 )
 from retrospan.exporter.replay.wire.openai_chat import contents, refuse
+from retrospan.exporter.replay.wire.remembering import remembered
 
 _PARAMETERS = {
     "temperature": "temperature",
@@ -48,7 +49,7 @@ def _read(path: str, body: JSON) -> Asked:
         if read["role"] == "system" and not messages:
             system += read["parts"]
         elif read["role"] == "assistant" and messages and messages[-1]["role"] == "assistant":
-            messages[-1]["parts"] += read["parts"]
+            messages[-1] = message("assistant", [*messages[-1]["parts"], *read["parts"]])
         else:
             messages.append(read)
     return Asked(
@@ -63,6 +64,7 @@ def _read(path: str, body: JSON) -> Asked:
     )
 
 
+@remembered
 def _item(item: JSON) -> JSON:
     kind = item.get("type", "message")
     if kind == "function_call":

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from retrospan.ingest.cli.commands.replay import add_cage_flags, bundle_of, caged, require_command, tell
+from retrospan.ingest.cli.commands.replay import add_cage_flags, caged, require_command, source_of, tell
 from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, UsageError, number
 from retrospan.ingest.cli.terminal.screen import Screen
 
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             if key.startswith("request.")
         },
     )
-    bundle = bundle_of(arguments)
+    source, parent = source_of(arguments)
     cage = caged(arguments)
     how = {
         **cage,
@@ -77,8 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         "until": arguments.step,
         "edits": edits,
     }
-    parent = bundle.runs[0].run_id
-    ran = run_command(arguments.command, bundle, how, Descent("forks", parent, arguments.step, edits.patch()))
+    ran = run_command(arguments.command, source, how, Descent("forks", parent, arguments.step, edits.patch()))
     tell(arguments, ran)
     if not arguments.json and not ran.report["miss"]:
         Screen.open(arguments.color).note(f"  compare: retrospan diff {parent} last")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +19,22 @@ from retrospan.ingest.cli.terminal.table import Column, show_table
 from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.terminal.values import dump
 from retrospan.ingest.cli.views.bundle_rows import read_run
+from retrospan.ingest.cli.views.golden_checks import require_met, unmet_in_sql
 from retrospan.ingest.cli.views.marking import mark_run
+from retrospan.schemas.bundle.changes import changes
 from retrospan.schemas.bundle.comparison import compare
 from retrospan.schemas.bundle.expectation import check_expectation
 from retrospan.schemas.bundle.form import Bundle, RunRecord
-from retrospan.schemas.bundle.golden import FOLDER, Golden, check_name, names_in, read_golden, write_golden
+from retrospan.schemas.bundle.golden import (
+    FOLDER,
+    Golden,
+    bundle_file,
+    check_name,
+    names_in,
+    read_golden,
+    write_golden,
+)
+from retrospan.schemas.bundle.sql_expectation import check_sql
 from retrospan.schemas.errors import NotFound, PermanentError
 
 if TYPE_CHECKING:
@@ -36,10 +48,13 @@ HELP = Help(
         "retrospan golden add 4bf92f35 refund --hold",
         "retrospan golden run",
         "retrospan golden update refund 7f3e91d0",
+        "retrospan golden update refund -- python my_agent.py {question}",
     ),
     more="add RUN NAME writes the folder; list; run [NAME …]; update NAME RUN puts another run in its place, if that meets what is\n"
-    "expected. An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
-    "NAME.ARGUMENT = JSON, or answer ~ WORDS. In pytest: the marker golden and the fixture replayed (docs/golden.md).",
+    "expected; update NAME -- COMMAND makes that run: what is on record is answered from it, the rest is really asked.\n"
+    "An expectation is tools = NAME, NAME (these, in this order), NAME <= NUMBER (so many calls at most),\n"
+    "NAME.ARGUMENT = JSON, or answer ~ WORDS; in SQL: SELECT … FROM tool_calls WHERE run_id = {run:String}.\n"
+    "In pytest: the marker golden and the fixture replayed (docs/golden.md).",
 )
 _COLUMNS = (
     Column("NAME", style="cyan"),
@@ -55,6 +70,10 @@ def add_arguments(parser: Parser) -> None:
         "action", choices=("add", "list", "run", "update"), metavar="ACTION", help="add, list, run or update"
     )
     parser.inputs.add_argument("words", metavar="[RUN|NAME …]", nargs="*", help="see below")
+    parser.runs_a_command = True
+    parser.inputs.add_argument(
+        "command", metavar="[-- COMMAND]", nargs="*", help="update: the changed agent, as it is started"
+    )
     add = parser.flags.add_argument
     add("--dir", type=Path, default=Path(FOLDER), metavar="DIR", help=f"the folder of golden runs ({FOLDER})")
     add("--description", default="", metavar="TEXT", help="add: what the run shows")
@@ -65,11 +84,32 @@ def add_arguments(parser: Parser) -> None:
         metavar="TEXT",
         help="add: what it is held to; may be given again",
     )
-    add("--command", default="", metavar="COMMAND", help="how the agent is started; add keeps it")
+    add(
+        "--expect-sql",
+        action="append",
+        default=[],
+        metavar="SQL",
+        help="add: the same as a statement that gives one true value, of the run {run:String}",
+    )
+    add(
+        "--command",
+        dest="start",
+        default="",
+        metavar="COMMAND",
+        help="how the agent is started; add keeps it",
+    )
     add(
         "--hold",
         action="store_true",
         help="add, update: forbid that the collector deletes the run, and what it depends on",
+    )
+    add("--host", action="append", default=[], metavar="HOST", help="update: a host that may be reached")
+    add(
+        "--run-tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="update: a tool that may run, whatever it does",
     )
     add_jobs_flag(parser)
     add_tool_flag(parser)
@@ -80,10 +120,14 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     arguments.utc = True
-    if arguments.action != "add" and (arguments.expect or arguments.description):
-        raise UsageError("--expect and --description are for golden add.", "golden")
+    if arguments.action != "add" and (arguments.expect or arguments.expect_sql or arguments.description):
+        raise UsageError("--expect, --expect-sql and --description are for golden add.", "golden")
     if arguments.hold and arguments.action not in ("add", "update"):
         raise UsageError("--hold is for golden add and golden update.", "golden")
+    if arguments.command and arguments.action != "update":
+        raise UsageError("-- COMMAND is for golden update; elsewhere --command 'COMMAND'.", "golden")
+    if (arguments.host or arguments.run_tool) and not arguments.command:
+        raise UsageError("--host and --run-tool are for golden update NAME -- COMMAND.", "golden")
     act = {"add": _add, "list": _list, "run": _run, "update": _update}[arguments.action]
     return act(arguments)
 
@@ -99,11 +143,15 @@ def _add(arguments: argparse.Namespace) -> int:
     check_name(name)
     if name in names_in(arguments.dir):
         raise UsageError(f"there is a golden run '{name}' already: golden update {name} {typed}.", "golden")
-    for text in arguments.expect:
-        try:
-            check_expectation(text)
-        except ValueError as error:
-            raise UsageError(f"--expect: {error}.", "golden") from error
+    for flag, texts, check in (
+        ("--expect", arguments.expect, check_expectation),
+        ("--expect-sql", arguments.expect_sql, check_sql),
+    ):
+        for text in texts:
+            try:
+                check(text)
+            except ValueError as error:
+                raise UsageError(f"{flag}: {error}.", "golden") from error
     session = Session.open(arguments)
     found, bundle = _read(session, typed)
     golden = Golden(
@@ -111,10 +159,11 @@ def _add(arguments: argparse.Namespace) -> int:
         run_id=found.run_id,
         description=arguments.description,
         expect=tuple(arguments.expect),
-        command=tuple(shlex.split(arguments.command)),
+        expect_sql=tuple(arguments.expect_sql),
+        command=tuple(shlex.split(arguments.start)),
         tools=tuple(arguments.tool),
     )
-    _require(golden, found)
+    require_met(golden, found, session)
     _hold(arguments, session, golden)
     write_golden(arguments.dir, golden, bundle)
     session.screen.line(f"golden run {name}: {arguments.dir / name}.bundle and .toml")
@@ -135,18 +184,6 @@ def _hold(arguments: argparse.Namespace, session: Session, golden: Golden) -> No
         session.screen.note(f"run {golden.run_id} is held until that is lifted")
 
 
-def _require(golden: Golden, found: RunRecord) -> None:
-    """Refuse a run that cannot be replayed whole, or that does not meet what is expected."""
-    missing = [call for call in found.calls if not call.replayable]
-    if missing:
-        raise PermanentError(
-            f"run {found.run_id} cannot be replayed whole: {missing[0].reason}. "
-            f"`retrospan bundle {found.run_id} --check` lists what is missing."
-        )
-    if unmet := golden.unmet(found):
-        raise PermanentError(f"run {found.run_id} does not meet what is expected: {'; '.join(unmet)}.")
-
-
 def _list(arguments: argparse.Namespace) -> int:
     screen = Screen.open(arguments.color, wide=arguments.wide)
     rows = list[list[str]]()
@@ -155,10 +192,19 @@ def _list(arguments: argparse.Namespace) -> int:
         calls = sum(len(each.calls) for each in bundle.runs)
         if arguments.json:
             told = {"name": name, "run_id": golden.run_id, "calls": calls, "expect": list(golden.expect)}
+            told["expect_sql"] = list(golden.expect_sql)
             screen.data(
                 dump({**told, "description": golden.description, "command": list(golden.command)}) + "\n"
             )
-        rows.append([name, golden.run_id, str(calls), str(len(golden.expect)), golden.description])
+        rows.append(
+            [
+                name,
+                golden.run_id,
+                str(calls),
+                str(len(golden.expect) + len(golden.expect_sql)),
+                golden.description,
+            ]
+        )
     if not arguments.json and rows:
         show_table(screen, _COLUMNS, rows)
     if not arguments.json:
@@ -177,10 +223,12 @@ def _run(arguments: argparse.Namespace) -> int:
     screen = Screen.open(arguments.color, wide=arguments.wide)
     red = 0
     replays = [partial(_replay, arguments, name) for name in names]
+    in_sql = dict(zip(names, unmet_in_sql(arguments.dir, names), strict=True))
     with closing(several(replays, arguments.jobs)) as found:
         for golden, verdict, unmet in found:
             if verdict.kind == "trouble":
                 raise PermanentError(f"golden run {golden.name}: {' '.join(verdict.lines)}")
+            unmet += in_sql[golden.name]
             is_red = verdict.kind == "changed" or bool(unmet)
             red += is_red
             if arguments.json:
@@ -205,7 +253,7 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
     from retrospan.exporter.replay.suite import replay_run
 
     golden, bundle = read_golden(arguments.dir, name)
-    command = shlex.split(arguments.command) or list(golden.command)
+    command = shlex.split(arguments.start) or list(golden.command)
     if not command:
         raise UsageError(
             f"say how the agent of '{name}' is started: --command 'python my_agent.py'.", "golden"
@@ -213,10 +261,12 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
     found = bundle.run(golden.run_id)
     assert found is not None
     how = {"tools": [*golden.tools, *arguments.tool]}
-    return golden, replay_run(found, bundle, command, how), golden.unmet(found)
+    return golden, replay_run(found, bundle_file(arguments.dir, name), command, how), golden.unmet(found)
 
 
 def _update(arguments: argparse.Namespace) -> int:
+    if arguments.command:
+        return _update_by_command(arguments)
     name, typed = _two(arguments, "NAME RUN")
     golden, bundle = read_golden(arguments.dir, name)
     before = bundle.run(golden.run_id)
@@ -228,11 +278,49 @@ def _update(arguments: argparse.Namespace) -> int:
         run_id=found.run_id,
         description=golden.description,
         expect=golden.expect,
-        command=tuple(shlex.split(arguments.command)) or golden.command,
+        command=tuple(shlex.split(arguments.start)) or golden.command,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
     )
-    _require(updated, found)
+    require_met(updated, found, session)
     _hold(arguments, session, updated)
     write_golden(arguments.dir, updated, fresh)
     session.screen.line(f"golden run {name}: {compare(before, found).told()}")
+    return 0
+
+
+def _update_by_command(arguments: argparse.Namespace) -> int:
+    """Run the changed agent; put the run that comes of it in the place of the golden one, and say what changed."""
+    from retrospan.exporter.replay.suite import update_run
+
+    if len(arguments.words) != 1:
+        raise UsageError("golden update NAME -- COMMAND: give one name, and no run.", "golden")
+    if arguments.hold:
+        raise UsageError("--hold is for a run of the collector: golden update NAME RUN --hold.", "golden")
+    (name,) = arguments.words
+    golden, bundle = read_golden(arguments.dir, name)
+    before = bundle.run(golden.run_id)
+    assert before is not None
+    how = {
+        "tools": [*golden.tools, *arguments.tool],
+        "hosts": list(arguments.host),
+        "live_tools": list(arguments.run_tool),
+    }
+    made = update_run(before, bundle_file(arguments.dir, name), arguments.command, how)
+    screen = Screen.open(arguments.color, wide=arguments.wide)
+    for line in made.lines:
+        screen.note(line)
+    told = changes(before, made.run)
+    if not told:
+        screen.line(f"golden run {name}: nothing changed")
+        return 0
+    updated = replace(
+        golden.updated(made.run.run_id),
+        command=tuple(arguments.command),
+        tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
+    )
+    require_met(updated, made.run)
+    write_golden(arguments.dir, updated, Bundle(made_by=bundle.made_by, rules=bundle.rules, runs=(made.run,)))
+    screen.line(f"golden run {name} is another one now:")
+    for line in told:
+        screen.line(f"  {line}")
     return 0

@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrospan.ingest.cli.client.references import find_run
-from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, UsageError, add_color_flag, number
 from retrospan.ingest.cli.terminal.screen import Screen
-from retrospan.ingest.cli.views.bundle_rows import read_run
-from retrospan.schemas.bundle.container import read_bundle
+from retrospan.schemas.bundle.container import run_ids_in
 from retrospan.schemas.bundle.form import Bundle
+from retrospan.schemas.errors import PermanentError
 
 if TYPE_CHECKING:
     from retrospan.exporter.replay.commanding import Ran
@@ -94,10 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     from retrospan.exporter.replay.commanding import run_command
     from retrospan.exporter.replay.descent import Descent
 
-    bundle = bundle_of(arguments)
+    source, parent = source_of(arguments)
     mode = "shadow" if arguments.shadow else "until" if arguments.until else "strict"
     how = {**caged(arguments), "mode": mode, "until": arguments.until}
-    ran = run_command(arguments.command, bundle, how, Descent("replays", bundle.runs[0].run_id))
+    ran = run_command(arguments.command, source, how, Descent("replays", parent))
     tell(arguments, ran)
     return 0 if ran.is_identical or (mode != "strict" and ran.report["verdict"] == "live") else 1
 
@@ -108,15 +106,23 @@ def require_command(arguments: argparse.Namespace, name: str) -> None:
         raise UsageError(f"say how the agent is started: retrospan {name} {arguments.run} -- COMMAND.", name)
 
 
-def bundle_of(arguments: argparse.Namespace) -> Bundle:
-    """Return the bundle of a file, or one of a run in the warehouse."""
+def source_of(arguments: argparse.Namespace) -> tuple[Bundle | Path, str]:
+    """Return the file of a bundle, or a bundle of a run in the warehouse; and the id of the first run."""
     if arguments.run.endswith(".bundle") or Path(arguments.run).is_file():
-        return read_bundle(arguments.run)
+        # The agent's process reads the rest.
+        run_ids = run_ids_in(arguments.run)
+        if not run_ids:
+            raise PermanentError(f"{arguments.run} holds no run.")
+        return Path(arguments.run), run_ids[0]
+    # Here: a file needs no collector, and nothing that asks one.
+    from retrospan.ingest.cli.client.references import find_run
+    from retrospan.ingest.cli.client.session import Session
     from retrospan.ingest.cli.main import version
+    from retrospan.ingest.cli.views.bundle_rows import read_run
 
     session = Session.open(argparse.Namespace(**vars(arguments), wide=False, utc=False))
     found, rules = read_run(session, find_run(session, arguments.run))
-    return Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,))
+    return Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,)), found.run_id
 
 
 def caged(arguments: argparse.Namespace) -> dict[str, object]:

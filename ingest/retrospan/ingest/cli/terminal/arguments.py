@@ -120,7 +120,7 @@ class Parser(argparse.ArgumentParser):
         text = self._text
         inputs = [str(action.metavar) for action in self.inputs._group_actions]
         # What is run by a command stands behind its flags.
-        at = next((place for place, name in enumerate(inputs) if name.startswith("--")), len(inputs))
+        at = next((place for place, name in enumerate(inputs) if name.startswith(("--", "[--"))), len(inputs))
         parts = [text.job, "", " ".join(["usage:", self.prog, *inputs[:at], "[FLAGS]", *inputs[at:]]), ""]
         parts += [layout.format_help().rstrip(), ""]
         if text.more:

@@ -32,6 +32,7 @@ def questions_of(run_id: str, trace_ids: Sequence[str]) -> list[Asked]:
         ("bundle_states", {"run_id": run_id}),
         ("bundle_checkpoints", {"run_id": run_id}),
         ("bundle_problems", {"run_id": run_id, "rows": _PROBLEMS}),
+        ("bundle_draws", {"run_id": run_id, "trace_ids": trace_ids}),
     ]
 
 
@@ -42,7 +43,7 @@ def read_run(session: Session, run_id: str) -> tuple[RunRecord, str]:
         raise _not_there(run_id)
     _, _, *rest = questions_of(run_id, texts_of(about, "trace_ids")[:_MOST_TRACES])
     models = _model_calls(session, run_id, whole(about, "model_calls") or 0)
-    tools, spans, states, checkpoints, problems = (
+    tools, spans, states, checkpoints, problems, draws = (
         session.ask(question, **parameters) for question, parameters in rest
     )
     if (len(models), len(tools)) != (about["model_calls"], about["tool_calls"]):
@@ -55,6 +56,7 @@ def read_run(session: Session, run_id: str) -> tuple[RunRecord, str]:
         states=states,
         checkpoints=checkpoints,
         problems=problems,
+        draws=draws,
     )
     return record_of(rows, _switch(texts_of(about, "dialects"))), str(about["interpreted_by"])
 

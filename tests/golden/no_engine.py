@@ -1,0 +1,5 @@
+"""Stands for the process of an engine that is not installed."""
+
+import sys
+
+sys.exit(3)
