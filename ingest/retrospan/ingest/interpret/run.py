@@ -56,7 +56,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.references import message_ref
 
 #: Changes whenever the same spans may give other rows: rows say which version read them.
-VERSION = "20"
+VERSION = "21"
 
 
 def version_with(rules: Ruleset) -> str:
