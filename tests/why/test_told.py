@@ -67,10 +67,11 @@ def test_the_document_with_the_wrong_address_is_named_by_one_command(
     ]
     assert found["document"] == [f"This document holds what the argument has: “{wrong}”, at “{place}”."]
     ask = asking(recorded.url, monkeypatch, capsys)
-    lines = ask("trace", f"{MISSENT}/3", "--depth", "1").lines
-    assert [line.strip("├└─ ") for line in lines if "document:" in line] == [
+    lines = ask("trace", f"{MISSENT}/3").lines
+    assert [line.strip("│├└─ ") for line in lines if f"used {wrong}" in line][:1] == [
         f"used {wrong}  (argument to at {place}; inferred)"
     ]
+    assert not any("argument" in line for line in lines if "document:contacts/acme" not in line)
     # What else came of it: by its version, in its store, and by its id alone, as before there were versions.
     for reference in (wrong, "document:contacts/acme", "document:acme"):
         down = ask("trace", reference, "--down", "--agent", "biller", "--service", "billing")

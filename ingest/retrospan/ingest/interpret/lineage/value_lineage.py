@@ -48,11 +48,9 @@ def borrowed_edges(run_id: str, steps: list[RunStep], values: Values, known: lis
             borrowing.hear(step)
             borrowing.answer(step)
         elif step.tool is not None:
-            asked = step.tool.asked
-            by_id = asked is not None and step.tool.matched_by_id
-            borrowing.call(
-                step, min(asking.get(asked.by, step.number), step.number) if by_id else step.number
-            )
+            asked = step.tool.asked if step.tool.matched_by_id else None
+            decided = step.number if asked is None else asking.get(asked.by, step.number)
+            borrowing.call(step, min(decided, step.number))
         borrowing.retrieve(step)
     return list(borrowing.edges)
 
