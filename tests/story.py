@@ -129,6 +129,12 @@ class Story:
             self.history.append(gives(result, call_id))
         return self._act(f"execute_tool {name}", "execute_tool", {**said, **(more or {})}, error)
 
+    def retrieval(self, store: str, documents: Mapping[str, str]) -> Span:
+        """Add a retrieval that returned documents, by their ids."""
+        found = [{"id": name, "content": content} for name, content in documents.items()]
+        said = {semconv.DATA_SOURCE_ID: store, "gen_ai.retrieval.documents": found}
+        return self._act(f"retrieval {store}", "retrieval", said, None)
+
     def state(self, step: int, **state: object) -> None:
         """Say in which state the step began."""
         self._put(step, attributes.STATE_BEFORE, state)

@@ -15,9 +15,22 @@ MARKUP = (
     "[click](javascript:alert(1)) ![i](http://evil.example/x.png) `tick` ```\n# heading\n</q></small>&lt;b&gt; "
 )
 LONG = "word " * 200_000
-BROKE, STALE, FIRST, SECOND_ONE, HARMFUL, SILENT, RUNNING, GONE, ALONE, LOOPING, MANY = (
+BROKE, STALE, FIRST, SECOND_ONE, HARMFUL, SILENT, RUNNING, GONE, ALONE, LOOPING, MANY, MISSENT = (
     f"{name}{'0' * (32 - len(name))}"
-    for name in ("b20e", "57a1e", "f125", "5ec0", "bad1", "511e27", "2b221", "60e", "a10e", "100b", "3a27")
+    for name in (
+        "b20e",
+        "57a1e",
+        "f125",
+        "5ec0",
+        "bad1",
+        "511e27",
+        "2b221",
+        "60e",
+        "a10e",
+        "100b",
+        "3a27",
+        "3155e27",
+    )
 )
 
 
@@ -138,7 +151,34 @@ def many() -> Scene:
     return scene
 
 
+#: Five documents of addresses, in the one of Acme a wrong one.
+CONTACTS = {
+    name: f"{name.title()}: invoices go to billing@{name}.{domain}, attention of the treasurer."
+    for name, domain in (
+        ("acme", "exmaple"),
+        ("bolt", "example"),
+        ("coda", "example"),
+        ("dune", "example"),
+        ("echo", "example"),
+    )
+}
+
+
+def missent() -> Scene:
+    """A run that sends an invoice to an address which one of five documents has wrong."""
+    scene = Scene(MISSENT, begin=START, agent="biller", asked="Send Acme its invoice.")
+    scene.resource["service.name"] = "billing"
+    scene.retrieval("contacts", CONTACTS)
+    to = "billing@acme.exmaple"
+    scene.says(calls("send_email", "c1", to=to, body="Dear treasurer, here is your invoice."))
+    arguments = {"to": to, "body": "Dear treasurer, here is your invoice."}
+    scene.tool("send_email", arguments, None, error=f"Refused: {to} has no mail server", call_id="c1")
+    scene.says(text("assistant", "The invoice could not be sent."))
+    scene.root.status = "error"
+    return scene
+
+
 def why_scenes() -> list[Story]:
     """Return every run."""
     limits = [limit(FIRST, "first-limit", 10, 0), limit(SECOND_ONE, "second-limit", 20, 5)]
-    return [broke(), *limits, stale(), harmful(), silent(), running(), alone(), looping(), many()]
+    return [broke(), *limits, stale(), harmful(), silent(), running(), alone(), looping(), many(), missent()]

@@ -29,7 +29,13 @@ RECORDINGS = ("langgraph-openinference/multiturn", "pydantic-ai/normal")
 NEWER = 100
 #: What the interpreter of this release writes and that one did not have: tables, and columns of tables.
 _TABLES = {130: "canon_loops", 132: "canon_habits", 180: "canon_costs", 200: "canon_findings"}
-_COLUMNS = {181: "canon_model_calls", 182: "canon_steps", 183: "canon_agents", 184: "canon_runs"}
+_COLUMNS = {
+    181: "canon_model_calls",
+    182: "canon_steps",
+    183: "canon_agents",
+    184: "canon_runs",
+    280: "canon_edges",
+}
 _ADDED = re.compile(r"ADD COLUMN IF NOT EXISTS (\w+)")
 _ANEW = re.compile(r"^CREATE OR REPLACE TABLE (\w+)", re.MULTILINE)
 

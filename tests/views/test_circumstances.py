@@ -9,6 +9,7 @@ from populations import START, made, write
 from story import SECOND, Ask, Story, tell, text
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.schemas.hashing import hash_of
 
 _ASK = (
     "SELECT * FROM circumstances(baseline_from = '', baseline_to = '', baseline_version = 'a', candidate_from = '', "
@@ -67,6 +68,30 @@ def test_each_part_that_was_changed_is_found(views: EmbeddedStore, ask: Ask) -> 
     assert (row["found_in"], row["found_call"]) == ("b-0000", 1) and row["p_value"] < 1e-9
     assert rows["document", "document:kb/a%2Fb", "v2"]["candidate_runs"] == 30
     assert rows["tool", "", "look"]["p_value"] == 1
+
+
+def test_contents_of_a_document_are_versions_unless_one_run_read_several(
+    views: EmbeddedStore, ask: Ask
+) -> None:
+    stories = [*runs("a", 12), *runs("b", 12)]
+    for number, story in enumerate(stories):
+        name = "old" if number < 12 else "new"
+        whole, chunks = hash_of(name), [hash_of(f"{name} {part}") for part in range(2)]
+        for reference in (
+            *(f"document:store/whole@{whole}", "document:store/whole", "document:whole"),
+            *(f"document:store/chunked@{chunk}" for chunk in chunks[: 1 + number % 2]),
+        ):
+            story.edge(f"step:{story.run_id}/2", "used", reference, step=2)
+    tell(views, *stories)
+    rows = told(ask)
+    assert {(name, row["changed"]) for (part, name, _), row in rows.items() if part == "document"} == {
+        ("", False),
+        ("document:kb/a%2Fb", False),
+        ("document:store/whole", True),
+    }
+    assert {value for part, name, value in rows if part == "document" and not name} == {
+        "document:store/whole"
+    }
 
 
 def test_equal_sides_and_chance_change_nothing(views: EmbeddedStore, ask: Ask) -> None:

@@ -85,6 +85,20 @@ def test_a_sequence_is_odd_after_a_hundred_runs_without_a_new_one(views: Embedde
     )
 
 
+def test_a_sequence_is_judged_by_a_thousand_runs_before_it(views: EmbeddedStore, ask: Ask) -> None:
+    usual, odd, other = ["find", "read"], ["read", "find"], ["find"]
+    habits(views, "long", [odd, *[usual] * 1_000, odd, *[usual] * 400, other, odd])
+    habits(views, "aged", [*[usual] * 150, odd, *[usual] * 1_000])
+    (found,) = ask("SELECT run_id, explanation FROM findings")
+    assert found["run_id"] == "long-1001", (
+        "what was done 1,001 runs before is odd again; what 1,000 runs have followed is not told any more"
+    )
+    assert found["explanation"] == (
+        "None of the 1,000 runs of this agent before it had called (start) > read (and 1 more), and the last 999 of them did "
+        "nothing new."
+    )
+
+
 def test_odd_runs_are_rare_where_nothing_changes(views: EmbeddedStore, ask: Ask) -> None:
     """Agents whose runs vary by chance: no more than one run in a hundred is said to be odd."""
     for seed in range(5):

@@ -226,6 +226,8 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_runs_local",
         "canon_runs",
         "canon_values_local",
+        "canon_edges_local",
+        "canon_edges",
         "canon_values_local",
         "canon_values_local",
         "canon_values_local",

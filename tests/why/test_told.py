@@ -12,9 +12,11 @@ from fix_why import Recorded, session_of, stands
 from why_scenes import (
     ALONE,
     BROKE,
+    CONTACTS,
     HARMFUL,
     LOOPING,
     MANY,
+    MISSENT,
     RUNNING,
     SECOND_ONE,
     SILENT,
@@ -23,6 +25,8 @@ from why_scenes import (
 
 from retrospan.ingest.cli.views.why_rows import Gathering
 from retrospan.ingest.why.report import report_of
+from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.references import document_ref
 
 
 @pytest.fixture
@@ -49,6 +53,33 @@ def test_what_is_to_be_undone_is_told_with_its_key(why: Ask) -> None:
     )
     assert "effects_not_stated" not in found
     assert [text[:6] for text in found["failure"]] == ["Step 4", "Step 5"]
+
+
+def test_the_document_with_the_wrong_address_is_named_by_one_command(
+    why: Ask, recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = document_ref("acme", "contacts", hash_of(CONTACTS["acme"]))
+    begin = CONTACTS["acme"].index("billing@")
+    place = f"[{begin}:{begin + 20}]"
+    found = _kinds(why, MISSENT)
+    assert found["value"] == [
+        "It is about “billing@acme.exmaple” (“to”) in the arguments of step 3: the error names it."
+    ]
+    assert found["document"] == [f"This document holds what the argument has: “{wrong}”, at “{place}”."]
+    ask = asking(recorded.url, monkeypatch, capsys)
+    lines = ask("trace", f"{MISSENT}/3").lines
+    assert [line.strip("│├└─ ") for line in lines if f"used {wrong}" in line][:1] == [
+        f"used {wrong}  (argument to at {place}; inferred)"
+    ]
+    assert not any("argument" in line for line in lines if "document:contacts/acme" not in line)
+    # What else came of it: by its version, in its store, and by its id alone, as before there were versions.
+    for reference in (wrong, "document:contacts/acme", "document:acme"):
+        down = ask("trace", reference, "--down", "--agent", "biller", "--service", "billing")
+        assert down.lines[0].startswith("reached 1 run") and "agent biller" in down.lines[1], reference
+        assert any("send_email" in line for line in down.lines), reference
+        assert ask("trace", reference, "--down", "--service", "shop").lines[0] == "reached 0 runs"
+    other = document_ref("bolt", "contacts", hash_of(CONTACTS["bolt"]))
+    assert not any("send_email" in line for line in ask("trace", other, "--down", "--depth", "1").lines)
 
 
 def test_a_loop_that_ends_in_a_timeout_is_a_loop(why: Ask) -> None:
@@ -189,7 +220,7 @@ def test_the_questions_are_printed_on_demand(why: Ask) -> None:
     assert said.count(BROKE) >= 6 and "FROM failures" in said
 
 
-@pytest.mark.parametrize("run_id", [ALONE, BROKE, LOOPING, MANY, RUNNING, SILENT, STALE])
+@pytest.mark.parametrize("run_id", [ALONE, BROKE, LOOPING, MANY, MISSENT, RUNNING, SILENT, STALE])
 def test_every_sentence_of_a_told_run_has_its_rows(recorded: Recorded, run_id: str) -> None:
     session = session_of(recorded.url)
     report = report_of(Gathering(session, run_id).rows())

@@ -227,6 +227,7 @@ class EdgeRow:
     evidence: str  # stated | matched | inferred
     step: int | None
     at: int
+    place: str | None = None  # where in the object
 
 
 @dataclass(slots=True, kw_only=True)

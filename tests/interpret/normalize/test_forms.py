@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
 
+from retrospan.ingest.interpret.lineage.provenance import VERSION_OF
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
@@ -17,6 +18,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import MAX_CHARS, read_repr
 from retrospan.ingest.interpret.spans.unflatten import leaves_of, missing_indexes, unflatten
 from retrospan.ingest.json_text import Unreadable
+from retrospan.schemas.hashing import hash_of
 
 
 @pytest.mark.parametrize(
@@ -153,8 +155,9 @@ def test_text_stands_before_the_calls_of_one_message() -> None:
 
 
 def documents(span: Any) -> list[str]:
+    """Return the documents that a span used, without the hashes of what it was returned of them."""
     return [
-        edge.object
+        edge.object.partition("@")[0]
         for edge in rows(agent(), span).edges
         if edge.relation == "used" and edge.role == "document"
     ]
@@ -181,9 +184,31 @@ def test_a_document_needs_an_id_or_a_text() -> None:
     assert documents(retrieval(output__value=json.dumps([{"metadata": {"source": "s"}, "text": "T"}]))) == [
         "document:s"
     ]
+    assert (
+        documents(retrieval(output__value=json.dumps([{"id": 7, "text": "T"}, {"id": 7, "text": "U"}])))
+        == ["document:7"] * 2
+    ), "two texts of one id are two"
     assert documents(
-        retrieval(output__value=json.dumps([{"id": 7, "text": "T"}, {"id": 7, "text": "U"}]))
+        retrieval(output__value=json.dumps([{"id": 7, "text": "T"}, {"id": 7, "text": "T"}]))
     ) == ["document:7"]
+
+
+def test_a_document_is_known_by_its_store_its_id_and_the_hash_of_its_content() -> None:
+    found = json.dumps([{"id": "a/b@c", "content": "A"}, {"id": "d"}, {"content": "E"}])
+    edges = rows(agent(), retrieval(output__value=found, gen_ai__data_source__id="kb")).edges
+    named = {edge.object for edge in edges if edge.role == "document"}
+    exact = f"document:kb/a%2Fb%40c@{hash_of('A')}"
+    assert named == {exact, "document:kb/d", f"document:{hash_of('E')}"}
+    less = {(edge.subject, edge.relation, edge.object) for edge in edges if edge.role == VERSION_OF}
+    assert less == {
+        (exact, "wasDerivedFrom", "document:kb/a%2Fb%40c"),
+        (exact, "wasDerivedFrom", "document:a%2Fb@c"),
+        ("document:kb/d", "wasDerivedFrom", "document:d"),
+    }
+    crossings = {(row.reference, row.side) for row in rows(agent(), retrieval(output__value=found)).crossings}
+    assert (f"document:a%2Fb%40c@{hash_of('A')}", "object") in crossings
+    assert ("document:a%2Fb@c", "object") in crossings, "whoever knows the id alone finds the run"
+    assert not any(side == "subject" for reference, side in crossings if reference.startswith("document:"))
 
 
 def test_what_a_tool_returned_is_a_document_only_where_it_is_called_one() -> None:

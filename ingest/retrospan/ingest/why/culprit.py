@@ -30,6 +30,11 @@ class Culprit:
     how: str
 
     @property
+    def role(self) -> str | None:
+        """Return the part that an earlier thing with it played, if the value is an argument as a whole."""
+        return f"argument {self.path}" if self.path and not set(self.path) & set(".[") else None
+
+    @property
     def written(self) -> str:
         """Return it as it stands in a message, which is JSON."""
         return json.dumps(self.value, ensure_ascii=False)[1:-1]
@@ -89,6 +94,27 @@ def origin(rows: RunRows, culprit: Culprit | None, problems: Sequence[Problem]) 
         yield Sentence("origin_unknown", said, [none], None, rows.run_id)
         return
     yield _origin(rows, culprit)
+    yield from _documents(rows, culprit)
+
+
+def _documents(rows: RunRows, culprit: Culprit) -> Iterator[Sentence]:
+    """Yield the documents that hold what the argument has."""
+    for row in rows.documents:
+        reference, place, role = str(row["object"]), str(row["place"]), str(row["role"])
+        which = "This document holds" if role == culprit.role else "One of several things that hold"
+        key: dict[str, Value] = {
+            "run_id": rows.run_id,
+            "step": culprit.step,
+            "object": reference,
+            "place": place,
+        }
+        yield Sentence(
+            "document",
+            [f"{which} what the argument has: ", Quote(reference), ", at ", Quote(place), "."],
+            [Basis("provenance_edges", key)],
+            culprit.step,
+            rows.run_id,
+        )
 
 
 def _origin(rows: RunRows, culprit: Culprit) -> Sentence:

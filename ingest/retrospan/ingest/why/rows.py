@@ -40,6 +40,7 @@ class RunRows:
     signs: Sequence[Row] = ()
     divergence: Row | None = None
     origin: Row | None = None
+    documents: Sequence[Row] = ()
     baseline: Baseline | None = None
     places: dict[int, int] = field(default_factory=dict)
     """Which step a model call is, of those whose place matters."""

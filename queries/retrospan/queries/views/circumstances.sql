@@ -154,20 +154,51 @@ WITH
         ARRAY JOIN facts_of_call AS fact
         GROUP BY tenant, run_id, generation, part, name, value
         UNION ALL
-        SELECT
-            tenant,
-            run_id,
-            generation,
-            'document' AS part,
-            -- A document that has no version is one of those that were used; a version is one of its document.
-            if(position(reference, '@') = 0, '', substring(reference, 1, length(reference) - position(reverse(reference), '@'))) AS name,
-            if(position(reference, '@') = 0, reference, substring(reference, length(reference) - position(reverse(reference), '@') + 2)) AS value,
-            0 AS call
-        FROM canon_crossings
-        WHERE reference >= 'document:'
-            AND reference < 'document;'
-            AND side = 'object'
-            AND (tenant, run_id, generation) IN (SELECT tenant, run_id, generation FROM looked_at)
+        SELECT tenant, run_id, generation, 'document' AS part, name, value, 0 AS call
+        FROM
+        (
+            SELECT *, max(versions) OVER (PARTITION BY tenant, name) AS most
+            FROM
+            (
+                SELECT
+                    tenant,
+                    run_id,
+                    generation,
+                    document.1 AS name,
+                    document.2 AS value,
+                    if(match(value, '^[0-9a-f]{32}$'), arrayCount(d -> d.1 = name, documents), 1) AS versions
+                FROM
+                (
+                    SELECT
+                        tenant,
+                        run_id,
+                        generation,
+                        groupUniqArray(reference) AS named,
+                        -- A document that has no version is one of those that were used; a version is one of its document.
+                        -- One that is named with its store counts once.
+                        arrayMap(
+                            (r, at) -> if(at = 0, ('', r), (substring(r, 1, length(r) - at), substring(r, length(r) - at + 2))),
+                            arrayFilter(
+                                r -> NOT arrayExists(
+                                    o -> position(o, '@') = 0 AND endsWith(o, concat('/', substring(r, 10))),
+                                    named
+                                ),
+                                named
+                            ) AS kept,
+                            arrayMap(r -> position(reverse(r), '@'), kept)
+                        ) AS documents
+                    FROM canon_crossings
+                    WHERE reference >= 'document:'
+                        AND reference < 'document;'
+                        AND side = 'object'
+                        AND (tenant, run_id, generation) IN (SELECT tenant, run_id, generation FROM looked_at)
+                    GROUP BY tenant, run_id, generation
+                )
+                ARRAY JOIN documents AS document
+            )
+        )
+        -- Hashes of several contents in one run are of parts of the document, not of its versions.
+        WHERE name = '' OR most = 1
     ),
     -- An empty value stands for any: how many are known to have had one.
     counted AS

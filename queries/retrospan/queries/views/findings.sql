@@ -12,7 +12,7 @@
 --   explanation String: what is wrong, in one sentence that quotes the run
 --   at DateTime64(9, 'UTC'): when the last of it began, by the producer's clock
 -- note: The documentation has a page on what each rule finds, and what it does not. What is not on record is not judged: no row does not mean that nothing is wrong.
--- note: odd_sequence: the first run of an agent in which one tool follows another, after 100 runs and more without any new sequence. Only runs of production count.
+-- note: odd_sequence: a run of an agent in which one tool follows another as in none of the 1,000 runs before it, after 100 runs and more without any new sequence. Only runs of production that call tools count, and of each agent the newest 1,000 are judged.
 -- note: unconfirmed_effect leaves out runs in progress, and effects whose key was executed or skipped in another run.
 -- example: SELECT rule, severity, step, explanation FROM findings WHERE run_id = {run_id:String} ORDER BY at
 -- example: SELECT rule, count() AS times, uniqExact(run_id) AS runs FROM findings GROUP BY rule ORDER BY runs DESC
@@ -75,29 +75,27 @@ SELECT
     CAST(NULL, 'LowCardinality(Nullable(String))') AS tool_name,
     [retrospan_reference('run', n.run_id)] AS evidence,
     concat(
-        'No run of this agent that is on record had called ',
+        if(
+            n.place > 1000,
+            'None of the 1,000 runs of this agent before it had called ',
+            'No run of this agent that is on record had called '
+        ),
         n.pairs[1],
         if(length(n.pairs) > 1, concat(' (and ', toString(length(n.pairs) - 1), ' more)'), ''),
-        ' before, in ',
-        toString(n.place - 1),
-        ' runs, and the last ',
-        toString(n.place - n.before - 1),
+        if(n.place > 1000, '', concat(' before, in ', toString(n.place - 1), ' runs')),
+        ', and the last ',
+        toString(least(n.place - n.before - 1, 1000)),
         ' of them did nothing new.'
     ) AS explanation,
     n.started_at AS at
 FROM
 (
     SELECT
-        w.tenant AS tenant,
-        w.agent_name AS agent_name,
-        w.run_id AS run_id,
-        w.started_at AS started_at,
-        w.pairs AS pairs,
-        w.place AS place,
+        *,
         -- The last run before it that did something new.
-        lagInFrame(w.place, 1, toUInt64(0)) OVER (
-            PARTITION BY w.tenant, w.agent_name
-            ORDER BY w.place ASC
+        lagInFrame(place, 1, toUInt64(0)) OVER (
+            PARTITION BY tenant, agent_name
+            ORDER BY place ASC
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS before
     FROM
@@ -105,16 +103,23 @@ FROM
         SELECT
             tenant,
             agent_name,
-            first.1 AS started_at,
-            first.2 AS run_id,
-            first.3 AS place,
+            run_id,
+            started_at,
+            place,
+            total,
             arraySort(groupArray(pair)) AS pairs
         FROM
         (
-            SELECT tenant, agent_name, pair, min((started_at, run_id, place)) AS first
+            SELECT
+                *,
+                lagInFrame(place, 1, toUInt64(0)) OVER (
+                    PARTITION BY tenant, agent_name, pair
+                    ORDER BY place ASC
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+                ) AS seen
             FROM
             (
-                SELECT tenant, agent_name, run_id, started_at, place, arrayJoin(pairs) AS pair
+                SELECT tenant, agent_name, run_id, started_at, place, total, arrayJoin(pairs) AS pair
                 FROM
                 (
                     SELECT
@@ -126,25 +131,36 @@ FROM
                             PARTITION BY r.tenant, r.agent_name
                             ORDER BY r.started_at ASC, r.run_id ASC
                         ) AS place,
+                        count() OVER (PARTITION BY r.tenant, r.agent_name) AS total,
                         arrayDistinct(
                             arrayMap(
                                 (tool, next) -> concat(tool, ' > ', next),
-                                arrayPushFront(arrayPopBack(h.tools), '(start)'),
+                                arrayPopBack(arrayPushFront(h.tools, '(start)')),
                                 h.tools
                             )
                         ) AS pairs
-                    FROM canon_habits AS h
-                    INNER JOIN
+                    FROM
                     (
+                        -- 1,000 that are judged, as many before the first of these, and a hundred before it of which it
+                        -- matters whether they did something new.
                         SELECT tenant, run_id, generation, agent_name, started_at
                         FROM canon_runs FINAL
-                        WHERE NOT deleted AND run_kind = 'production' AND isNotNull(agent_name)
-                    ) AS r USING (tenant, run_id, generation)
+                        WHERE NOT deleted
+                            AND run_kind = 'production'
+                            AND isNotNull(agent_name)
+                            AND (tenant, run_id, generation) IN (SELECT tenant, run_id, generation FROM canon_habits)
+                        ORDER BY
+                            started_at DESC,
+                            run_id DESC
+                        LIMIT 2100 BY tenant, agent_name
+                    ) AS r
+                    LEFT ANY JOIN canon_habits AS h
+                        ON h.tenant = r.tenant AND h.run_id = r.run_id AND h.generation = r.generation
                 )
             )
-            GROUP BY tenant, agent_name, pair
         )
-        GROUP BY tenant, agent_name, first
-    ) AS w
+        WHERE seen = 0 OR place - seen > 1000
+        GROUP BY tenant, agent_name, run_id, started_at, place, total
+    )
 ) AS n
-WHERE n.place > 100 AND n.place - n.before > 100
+WHERE n.place > 100 AND n.place - n.before > 100 AND n.total - n.place < 1000

@@ -12,6 +12,7 @@
 --   label String: the thing reached, in a few words: object when walking up, subject when walking down
 --   truncated Bool: the walk stopped here, at the given depth, at 10,000 rows or at 1,000 runs, but could continue
 --   role LowCardinality(Nullable(String)): part the object played; for a used message, its role
+--   place Nullable(String): where in the object stands what was taken, as in provenance_edges
 -- note: `ref` is any reference; `run:R` starts at the answer of run R, `message:H` in every run that holds it.
 -- note: `direction` is up or down. Outputs, observations, entities, documents, spans, runs and steps are shared by all runs, so a walk goes from run to run through them; a message belongs to its run.
 -- note: a message without a producer leads to its latest producer in an earlier run of the conversation. A use of an entity that names no observation counts for those that held then; an entity leads to its observations only if the walk starts from it.
@@ -220,14 +221,22 @@ WITH RECURSIVE
     ) AS of_entities,
     said AS
     (
-        SELECT subject, relation, object, role, evidence, run_id, step, at
+        SELECT subject, relation, object, role, evidence, run_id, step, at, place
         FROM provenance_edges
         WHERE
             has(scope, run_id)
             AND NOT (startsWith(subject, 'entity:') AND startsWith(object, 'observation:') AND subject != {ref:String})
         UNION ALL
         SELECT
-            edge.subject, edge.relation, edge.object, edge.role, edge.evidence, edge.run_id, edge.step, edge.at
+            edge.subject,
+            edge.relation,
+            edge.object,
+            edge.role,
+            edge.evidence,
+            edge.run_id,
+            edge.step,
+            edge.at,
+            CAST(NULL, 'Nullable(String)') AS place
         FROM (SELECT arrayJoin(of_entities) AS edge)
     ),
     edges AS
@@ -242,7 +251,8 @@ WITH RECURSIVE
             evidence,
             run_id,
             step,
-            at
+            at,
+            place
         FROM said
         UNION ALL
         -- Said in one run, produced in an earlier run of the conversation: the latest producer counts.
@@ -256,7 +266,8 @@ WITH RECURSIVE
             CAST('inferred', 'LowCardinality(String)') AS evidence,
             latest.2 AS run_id,
             argMax(e.step, (e.at, e.object)) AS step,
-            max(e.at) AS at
+            max(e.at) AS at,
+            CAST(NULL, 'Nullable(String)') AS place
         FROM
         (
             SELECT DISTINCT
@@ -300,7 +311,7 @@ WITH RECURSIVE
             * EXCEPT (subject_run, object_run)
         FROM edges
     ),
-    'Array(Tuple(origin Tuple(String, String), target Tuple(String, String), subject String, relation String, object String, role Nullable(String), evidence String, run_id String, step Nullable(UInt32), at Nullable(DateTime64(9, \'UTC\'))))' AS edges_type,
+    'Array(Tuple(origin Tuple(String, String), target Tuple(String, String), subject String, relation String, object String, role Nullable(String), evidence String, run_id String, step Nullable(UInt32), at Nullable(DateTime64(9, \'UTC\')), place Nullable(String)))' AS edges_type,
     -- One row for each level, its edges in an array. A path per row would double at every step.
     walk AS
     (
@@ -309,7 +320,7 @@ WITH RECURSIVE
             starts AS frontier,
             arrayMap(s -> cityHash64(s), starts) AS seen,
             CAST(
-                arrayMap(s -> (('', ''), s, {ref:String}, '', s.2, NULL, '', s.1, NULL, NULL), starts),
+                arrayMap(s -> (('', ''), s, {ref:String}, '', s.2, NULL, '', s.1, NULL, NULL, NULL), starts),
                 edges_type
             ) AS found
         UNION ALL
@@ -326,7 +337,19 @@ WITH RECURSIVE
                 arrayFilter(n -> NOT has(seen, cityHash64(n)), groupUniqArray(10000)(d.target)) AS fresh,
                 CAST(
                     groupUniqArray(10001)(
-                        (d.origin, d.target, d.subject, d.relation, d.object, d.role, d.evidence, d.run_id, d.step, d.at)
+                        (
+                            d.origin,
+                            d.target,
+                            d.subject,
+                            d.relation,
+                            d.object,
+                            d.role,
+                            d.evidence,
+                            d.run_id,
+                            d.step,
+                            d.at,
+                            d.place
+                        )
                     ),
                     edges_type
                 ) AS found
@@ -360,7 +383,8 @@ SELECT
             OR (length(reached) > 1000 AND f.edge.target.1 = ''),
         'Bool'
     ) AS truncated,
-    CAST(f.edge.role, 'LowCardinality(Nullable(String))') AS role
+    CAST(f.edge.role, 'LowCardinality(Nullable(String))') AS role,
+    f.edge.place AS place
 FROM
 (
     SELECT

@@ -5,11 +5,12 @@
 --   subject String: reference of the later thing
 --   relation LowCardinality(String): used, wasGeneratedBy, wasDerivedFrom, wasInformedBy, wasAttributedTo, actedOnBehalfOf, wasInvalidatedBy
 --   object String: reference of the earlier thing
---   role LowCardinality(Nullable(String)): part the object played; for a used message, its role
+--   role LowCardinality(Nullable(String)): part the object played; for a used message, its role; `argument to, one of 3` if three earlier things hold the value
 --   evidence LowCardinality(String): stated (event or link), matched (by id) or inferred (by content)
 --   run_id String: run that holds the edge
 --   step Nullable(UInt32): step of that run
 --   at DateTime64(9, 'UTC'): when, by the producer's clock
+--   place Nullable(String): where in the object stands what was taken: the way into it and characters, such as items[2].note[120:138]; NULL if it is all of it, or not known
 -- note: every model call used each message of its input; those edges are derived from the calls, the others are stored.
 -- example: SELECT subject, relation, object, evidence FROM provenance_edges WHERE run_id = {run_id:String} ORDER BY at, subject, object
 SELECT DISTINCT
@@ -21,7 +22,8 @@ SELECT DISTINCT
     e.evidence AS evidence,
     e.run_id AS run_id,
     e.step AS step,
-    e.at AS at
+    e.at AS at,
+    e.place AS place
 FROM canon_edges AS e
 INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
     USING (tenant, run_id, generation)
@@ -35,7 +37,8 @@ SELECT DISTINCT
     CAST('matched', 'LowCardinality(String)') AS evidence,
     c.run_id AS run_id,
     CAST(c.step, 'Nullable(UInt32)') AS step,
-    c.started_at AS at
+    c.started_at AS at,
+    CAST(NULL, 'Nullable(String)') AS place
 FROM
 (
     SELECT tenant, run_id, generation, step, started_at, arrayJoin(input_values) AS number

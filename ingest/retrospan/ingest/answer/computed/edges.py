@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote
 
 #: (run, reference). A message belongs to the run that holds the edge, a run and a step to the run they name; what all
@@ -30,10 +29,25 @@ class Edge(NamedTuple):
     run_id: str
     step: int | None
     at: str | None
+    place: str | None = None
 
 
-#: What runs say: an edge as it is stored, before it has a direction.
-Directed: TypeAlias = Callable[[str, str, str, "str | None", str, str, "int | None", "str | None"], Edge]
+class Directed(Protocol):
+    """Makes an edge of the walk of what a run says: of an edge as it is stored, which has no direction."""
+
+    def __call__(
+        self,
+        subject: str,
+        relation: str,
+        object_: str,
+        role: str | None,
+        evidence: str,
+        run_id: str,
+        step: int | None,
+        at: str | None,
+        place: str | None = None,
+        /,
+    ) -> Edge: ...
 
 
 def node_of(reference: str, run_id: str) -> Node:
@@ -65,16 +79,18 @@ def directed(*, down: bool) -> Directed:
         run_id: str,
         step: int | None,
         at: str | None,
+        place: str | None = None,
+        /,
     ) -> Edge:
         later, earlier = node_of(subject, run_id), node_of(object_, run_id)
         origin, target = (earlier, later) if down else (later, earlier)
-        return Edge(origin, target, subject, relation, object_, role, evidence, run_id, step, at)
+        return Edge(origin, target, subject, relation, object_, role, evidence, run_id, step, at, place)
 
     return edge
 
 
 def sort_key(edge: Edge) -> tuple[object, ...]:
     """Return by what the edges of a level are ordered; what is unknown comes last."""
-    unknown = [(value is None, "" if value is None else value) for value in (edge.role, edge.at)]
+    unknown = [(value is None, "" if value is None else value) for value in (edge.role, edge.at, edge.place)]
     step = (edge.step is None, edge.step or 0)
-    return (*edge[:5], unknown[0], edge.evidence, edge.run_id, step, unknown[1])
+    return (*edge[:5], unknown[0], edge.evidence, edge.run_id, step, *unknown[1:])

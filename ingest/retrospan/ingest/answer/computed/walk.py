@@ -68,6 +68,7 @@ class _Walk:
                 label,
                 truncated,
                 edge.role,
+                edge.place,
             )
 
     def _levels(self) -> list[list[Edge]]:

@@ -109,7 +109,7 @@ class WalkedRuns:
     def _read_edges(self, current: dict[_Key, WalkedRun], rows: Iterable[list[Any]]) -> bool:
         """Return whether entities are used by their names."""
         by_name = False
-        for tenant, run_id, generation, subject, relation, object_, role, evidence, step, at in rows:
+        for tenant, run_id, generation, subject, relation, object_, role, evidence, step, at, place in rows:
             run = current.get((tenant, run_id, generation))
             if run is None:
                 continue
@@ -118,7 +118,7 @@ class WalkedRuns:
             by_name = by_name or object_.startswith("entity:")
             tells = subject.startswith("entity:") and object_.startswith("observation:")
             if not tells or subject == self._start:
-                self._add(self._edge(subject, relation, object_, role, evidence, run_id, step, at))
+                self._add(self._edge(subject, relation, object_, role, evidence, run_id, step, at, place))
         return by_name
 
     def _read_uses(

@@ -26,10 +26,12 @@ HELP = Help(
     examples=(
         "retrospan trace last",
         "retrospan trace last/3 --depth 2",
-        "retrospan trace document:policy-7 --down --agent billing --since 7d",
+        "retrospan trace document:kb/policy-7 --down --agent billing --since 7d",
     ),
     sql="SELECT subject, relation, object, evidence FROM provenance(ref = 'step:…/3', depth = 6, direction = 'up')",
     more="stated: by the producer; matched: by id; inferred: from equal content.\n"
+    "argument to at items[2].note[120:138]: where the earlier thing holds what the argument has, by characters; one of 3:\n"
+    "three earlier things hold it. A document is document:STORE/ID@HASH; document:ID stands for all of its versions.\n"
     "--down begins with the runs that were reached, if there are several, by version of agent and service.",
 )
 #: The view cuts what was said to this many characters.
@@ -108,6 +110,14 @@ def shown(ref: str) -> str:
     if kind == "message":
         return f"message:{short(rest)}"
     return ref
+
+
+def _taken(row: Row) -> str:
+    """Return what was taken of the earlier thing, and where it stands there, if the edge says."""
+    role, place = text_of(row, "role"), text_of(row, "place")
+    if not place and role != "version of":
+        return ""
+    return f"{safe(role or '')}{' at ' if role and place else ''}{safe(place or '')}; "
 
 
 class ProvenanceTree:
@@ -194,7 +204,7 @@ class ProvenanceTree:
 
     def _line(self, row: Row, branch: str) -> None:
         far, evidence = str(row[self._far]), str(row["evidence"])
-        tail = f"  ({evidence})" + ("  … goes on" if row["truncated"] else "")
+        tail = f"  ({_taken(row)}{evidence})" + ("  … goes on" if row["truncated"] else "")
         taken = cells(safe(f"{branch}{row['relation']} {shown(far)}{tail}")) + 2
         self._session.screen.line(
             (branch, "dim"),

@@ -20,6 +20,8 @@ from retrospan.schemas.errors import NotFound
 
 #: Characters fetched of a long text, and rows of each kind.
 TEXT, ROWS = 4_000, 20
+#: Documents that are named for one value.
+DOCUMENTS = 5
 #: Characters of an input that tell how like it is to another; that it is equal its hash tells.
 COMPARED = 2_000
 
@@ -140,6 +142,13 @@ class Gathering:
                 {"run_id": self.run_id, "value": culprit.written, "expression": culprit.pattern},
             )
             rows.origin = found[0] if found else None
+            if culprit.step is not None and culprit.role is not None:
+                asked: dict[str, Parameter] = {
+                    "run_id": self.run_id,
+                    "step": culprit.step,
+                    "role": culprit.role,
+                }
+                rows.documents = self._ask("why_documents", {**asked, "rows": DOCUMENTS})
         first = next((each.failure for each in problems if each.failure is not None), None)
         if longest(rows) is not None or (first is not None and first.get("class") == "architectural"):
             last = whole(rows.run, "model_calls") or 0

@@ -14,6 +14,9 @@ from retrospan.schemas.attributes import OUTPUT_ID
 from retrospan.schemas.hashing import hash_of
 from retrospan.schemas.references import message_ref, output_ref, step_ref
 
+#: The role of a document without its version, or its store, in an edge from the one with them.
+VERSION_OF = "version of"
+
 
 class Edge(NamedTuple):
     """One edge of a run; equal ones are one."""
@@ -25,6 +28,12 @@ class Edge(NamedTuple):
     evidence: str  # stated | matched | inferred
     step: int | None
     at: int
+    place: str | None = None  # where in the object
+
+    @property
+    def is_version(self) -> bool:
+        """Tell whether it leads from a document to what the same is called without its version or its store."""
+        return self.role == VERSION_OF and self.evidence == "matched"
 
 
 def read_edges(run_id: str, steps: list[RunStep], values: Values) -> list[Edge]:

@@ -1,6 +1,7 @@
-"""What later acts took from earlier ones, found by content: repeated values of tool results, and documents.
+"""What later acts took from earlier ones, found by content: repeated values of results and of texts, and documents.
 
-Only content that is unlikely to repeat by chance counts, and only if a tool or a retrieval was the first to return it.
+Only content that is unlikely to repeat by chance counts. Of a value that stands in several earlier things it is said that
+it may be from any of them.
 """
 
 from __future__ import annotations
@@ -11,28 +12,32 @@ from itertools import islice
 
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
-from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.lineage.earlier_texts import EarlierText, EarlierTexts
+from retrospan.ingest.interpret.lineage.provenance import VERSION_OF, Edge
+from retrospan.ingest.interpret.lineage.telling_values import TellingValue, telling_values
 from retrospan.ingest.interpret.normalize.documents import documents_of
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.json_text import read_value, write_json
-from retrospan.schemas.references import document_ref, message_ref, step_ref
+from retrospan.schemas.references import document_ref, documents_named, message_ref, step_ref
 
 #: A value with a digit counts from the first length on, any other from the second; what is longer is a text.
 SHORTEST_NAME, SHORTEST_WORD, LONGEST_VALUE, LEAST_NUMBER = 4, 12, 300, 10_000
 #: A text counts as said again from this length on.
 SHORTEST_TEXT = 24
 #: Bounds for one run: what is beyond is not looked for.
-MOST_VALUES, MOST_TEXTS, MOST_SEARCHED = 5_000, 1_000, 200_000_000
+MOST_VALUES, MOST_TEXTS, MOST_SEARCHED, MOST_READ = 5_000, 1_000, 200_000_000, 200_000
 
 
 def borrowed_edges(run_id: str, steps: list[RunStep], values: Values, known: list[Edge]) -> list[Edge]:
     """Return the edges that equal content reveals; their evidence is `inferred`, except for documents with an id.
 
-    A retrieval used its documents. A tool call wasInformedBy the call that first returned a value of its arguments. A
+    A retrieval used its documents. A tool call wasInformedBy the call that first returned a value of its arguments, and
+    used the documents and the message that hold it. A
     message wasDerivedFrom a document whose text it holds; one that nothing of `known` has generated wasGeneratedBy the
     tool whose result it holds. An answer wasDerivedFrom the message that told of the result it repeats.
     """
     borrowing = _Borrowing(run_id, values)
+    asking = {step.model.ordinal: step.number for step in steps if step.model is not None}
     for edge in known:
         if edge.relation == "wasGeneratedBy":
             borrowing.generated.add(edge.subject)
@@ -43,7 +48,9 @@ def borrowed_edges(run_id: str, steps: list[RunStep], values: Values, known: lis
             borrowing.hear(step)
             borrowing.answer(step)
         elif step.tool is not None:
-            borrowing.call(step)
+            asked = step.tool.asked if step.tool.matched_by_id else None
+            decided = step.number if asked is None else asking.get(asked.by, step.number)
+            borrowing.call(step, min(decided, step.number))
         borrowing.retrieve(step)
     return list(borrowing.edges)
 
@@ -60,9 +67,15 @@ class _Borrowing:
     heard: set[int] = field(default_factory=set)  # numbers of the messages that were looked at
     values: dict[str, int] = field(default_factory=dict)  # value → the tool's step that said it first
     texts: dict[str, tuple[int, str]] = field(default_factory=dict)  # text → (step, reference of its source)
+    of_documents: dict[str, tuple[int, str]] = field(
+        default_factory=dict
+    )  # those of the texts that are documents
     others: dict[str, None] = field(default_factory=dict)  # what neither a tool nor a model said
     systems: dict[str, tuple[int, list[tuple[int, str]]]] = field(default_factory=dict)
     searched: int = 0
+    unread: int = MOST_READ
+    results: dict[int, EarlierText] = field(default_factory=dict)  # by the tool's step
+    earlier: EarlierTexts = field(default_factory=EarlierTexts)
 
     def hear(self, step: RunStep) -> None:
         """Take in the messages that a model call was given first, and its system instructions."""
@@ -73,32 +86,58 @@ class _Borrowing:
             if number in new and message["role"] != "assistant":
                 self._message(step, message, message_ref(self.messages.hash(number)))
             new.discard(number)
-        for text in (text for part in step.span.system for text in _texts_of(part)):
+        for text in (text for part in step.span.system for text in _texts_of(part).values()):
+            is_new = text not in self.systems
             done, found = self.systems.get(text, (0, []))
-            found = [*found, *self._held_by([text], step.number, done)]
+            found = [*found, *self._held_by(self.texts, [text], step.number, done)]
             self.systems[text] = (len(self.texts), found)
             for _, source in found:
                 how = "used" if source.startswith("document:") else "wasInformedBy"
                 self._add(step, step_ref(self.run_id, step.number), how, source, "content")
             self.others[text] = None
+            if is_new:
+                held = {source for _, source in found}
+                self.earlier.add(EarlierText("system", None, step.number, text, retells=held))
 
     def _message(self, step: RunStep, message: Message, reference: str) -> None:
-        texts = [text for part in message["parts"] for text in _texts_of(part)]
-        for number, source in self._held_by(texts, step.number, 0):
+        texts = {
+            f"parts[{place}].{name}": text
+            for place, part in enumerate(message["parts"])
+            for name, text in _texts_of(part).items()
+        }
+        held: set[str] = set()
+        # Of what is known to be a tool's answer only documents may be the source.
+        needles = self.of_documents if reference in self.generated else self.texts
+        for number, source in self._held_by(needles, [*texts.values()], step.number):
+            held.add(source)
             if source.startswith("document:"):
                 self._add(step, reference, "wasDerivedFrom", source, "content")
             elif reference not in self.generated:
                 self._add(step, reference, "wasGeneratedBy", source, "content")
                 self.told_in.setdefault(number, reference)
-        if reference not in self.generated and not parts_of(message, "tool_call_response"):
-            self.others |= dict.fromkeys(texts)
+        if reference in self.generated:
+            return
+        if not parts_of(message, "tool_call_response"):
+            self.others |= dict.fromkeys(texts.values())
+        for inside, text in texts.items():
+            self.earlier.add(EarlierText("message", reference, step.number, text, inside, retells=held))
 
     def answer(self, step: RunStep) -> None:
-        """Find what a model's answer repeats of results that it was given."""
+        """Find what a model's answer repeats of results that it was given, and of documents."""
         assert step.model is not None
         for message, number in zip(step.span.output, step.model.output_values, strict=True):
             self.heard.add(number)
             for text in (str(part.get("content") or "") for part in parts_of(message, "text")):
+                if self.earlier.holds_documents:
+                    said = message_ref(self.messages.hash(number))
+                    for value in self._telling(text):
+                        origins = self.earlier.origins(value, step.number, None)
+                        for origin in () if origins is None else origins.found:
+                            if origin.reference.startswith("document:"):
+                                role = origins.role("value") if origins is not None else "value"
+                                self._add(
+                                    step, said, "wasDerivedFrom", origin.reference, role, place=origin.place
+                                )
                 self.searched += len(self.values) * len(text)
                 if self.searched > MOST_SEARCHED:
                     return
@@ -107,46 +146,90 @@ class _Borrowing:
                         said = message_ref(self.messages.hash(number))
                         self._add(step, said, "wasDerivedFrom", self.told_in[source], "value")
 
-    def call(self, step: RunStep) -> None:
-        """Look where the arguments of a tool call come from, and remember what it was the first to return."""
+    def call(self, step: RunStep, before: int) -> None:
+        """Look where the arguments of a tool call come from, and remember what it was the first to return.
+
+        `before` is the step that decided on the call.
+        """
         tool = step.tool
         assert tool is not None
         named = tool.arguments.items() if isinstance(tool.arguments, dict) else [("", tool.arguments)]
         for name, argument in named:
-            sources = {self.values[value] for value in _values_in(argument) if value in self.values}
-            for source in sorted(sources):
-                role, earlier = f"argument {name}".rstrip(), step_ref(self.run_id, source)
-                self._add(step, step_ref(self.run_id, step.number), "wasInformedBy", earlier, role)
+            self._argument(step, f"argument {name}".rstrip(), argument, before)
         if tool.status != "ok" or tool.result_source is None:
             return
         own = set(_values_in(tool.arguments))
         size = sum(map(len, self.others))
-        for value in _values_in(read_value(tool.result)):
+        result = read_value(tool.result)
+        for value in _values_in(result):
             if value in self.values or value in own or len(self.values) >= MOST_VALUES:
                 continue
             self.searched += size
             if self.searched <= MOST_SEARCHED and not any(value in text for text in self.others):
                 self.values[value] = step.number
         told = tool.result if isinstance(tool.result, str) else self.messages.text(tool.result)
-        self._remember(told, step.number, step_ref(self.run_id, step.number))
+        here = step_ref(self.run_id, step.number)
+        self._remember(told, step.number, here)
+        self.results[step.number] = EarlierText(
+            "result", here, step.number, told, given=tool.arguments, value=result
+        )
+        self.earlier.add(self.results[step.number])
+
+    def _argument(self, step: RunStep, role: str, argument: object, before: int) -> None:
+        here = step_ref(self.run_id, step.number)
+        returned = {
+            value: self.values[value]
+            for value in _values_in(argument)
+            if self.values.get(value, before) < before
+        }
+        for value in self._telling(argument):
+            source = returned.get(value.text)
+            first = None if source is None else (source, step_ref(self.run_id, source))
+            origins = self.earlier.origins(value, before, first)
+            if origins is None:
+                continue
+            if first is not None:
+                place = self.results[first[0]].place(value)
+                self._add(step, here, "wasInformedBy", first[1], origins.role(role), place=place)
+                del returned[value.text]
+            for reference, place in origins.found:
+                how = "wasInformedBy" if reference.startswith("step:") else "used"
+                self._add(step, here, how, reference, origins.role(role), place=place)
+        for source in sorted({*returned.values()}):
+            self._add(step, here, "wasInformedBy", step_ref(self.run_id, source), role)
+
+    def _telling(self, said: object) -> list[TellingValue]:
+        values, read = telling_values(said, self.unread)
+        self.unread -= read
+        return values
 
     def retrieve(self, step: RunStep) -> None:
         """Take in the documents that a retrieval returned."""
+        given = step.span.query if step.tool is None else step.tool.arguments
         for document in documents_of(step.span):
-            reference = document_ref(document.document_id)
+            reference = document_ref(*document.name)
             evidence = "matched" if document.named else "inferred"
             self._add(step, step_ref(self.run_id, step.number), "used", reference, "document", evidence)
+            for less in documents_named(document.name):
+                self._add(step, reference, "wasDerivedFrom", less, VERSION_OF, "matched")
             self._remember(document.content, step.number, reference)
+            self.earlier.add(EarlierText("document", reference, step.number, document.content, given=given))
 
     def _remember(self, text: str, step: int, source: str) -> None:
         text = text.strip()
         if len(text) >= SHORTEST_TEXT and len(self.texts) < MOST_TEXTS:
-            self.texts.setdefault(text, (step, source))
+            known = self.texts.setdefault(text, (step, source))
+            if known[1].startswith("document:"):
+                self.of_documents[text] = known
 
-    def _held_by(self, texts: list[str], before: int, done: int) -> Iterator[tuple[int, str]]:
+    def _held_by(
+        self, needles: dict[str, tuple[int, str]], texts: list[str], before: int, done: int = 0
+    ) -> Iterator[tuple[int, str]]:
         """Yield the sources, from the given place on, whose whole text is in one of the texts."""
+        if not needles:
+            return
         size, joined = sum(map(len, texts)), "".join(texts)
-        for needle, (number, source) in islice(self.texts.items(), done, None) if size else ():
+        for needle, (number, source) in islice(needles.items(), done, None) if size else ():
             self.searched += size
             if self.searched > MOST_SEARCHED:
                 return
@@ -155,19 +238,26 @@ class _Borrowing:
                 yield number, source
 
     def _add(
-        self, step: RunStep, subject: str, relation: str, source: str, role: str, evidence: str = "inferred"
+        self,
+        step: RunStep,
+        subject: str,
+        relation: str,
+        source: str,
+        role: str,
+        evidence: str = "inferred",
+        place: str | None = None,
     ) -> None:
         at = step.span.sent.done_at
-        self.edges[Edge(subject, relation, source, role, evidence, step.number, at)] = None
+        self.edges[Edge(subject, relation, source, role, evidence, step.number, at, place)] = None
 
 
 def _text_of(value: object) -> str:
     return value if isinstance(value, str) else write_json(value)
 
 
-def _texts_of(part: Part) -> list[str]:
+def _texts_of(part: Part) -> dict[str, str]:
     """Return the texts of a message's part: its content, and its response as it is said."""
-    return [_text_of(said) for said in (part.get("content"), part.get("response")) if said]
+    return {name: _text_of(said) for name in ("content", "response") if (said := part.get(name))}
 
 
 def _values_in(value: object) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -11,6 +11,8 @@ from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.references import DocumentName
+from retrospan.schemas.semconv import DATA_SOURCE_ID
 
 #: Documents of one retrieval that are read.
 MOST_DOCUMENTS = 1_000
@@ -24,35 +26,51 @@ _CONTENTS = ("content", "page_content", "text", "document.content")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document as one retrieval returned it. `named` is false where its id is the hash of its content."""
+    """A document as one retrieval returned it. `named` is false where its id is the hash of its content.
+
+    `store` is where it was looked for. Its version is the hash of the content that was returned.
+    """
 
     document_id: str
     content: str
     named: bool
+    store: str | None = None
+
+    @property
+    def name(self) -> DocumentName:
+        """What it is known by, as far as that is said."""
+        if not self.named:
+            return DocumentName(self.document_id)
+        return DocumentName(self.document_id, self.store, hash_of(self.content) if self.content else None)
 
 
 def documents_of(span: NormalizedSpan) -> list[Document]:
-    """Return the documents that a retrieval, rerank or tool returned, each id once.
+    """Return the documents that a retrieval, rerank or tool returned, each content of an id once.
 
     What a tool returned counts as documents only where each is called one: by `doc_id` or `document_id`.
     """
-    found: dict[str, Document] = {}
+    found: dict[tuple[str, str], Document] = {}
     if span.operation == "tool":
         for element in _of_result(span.result)[:MOST_DOCUMENTS]:
             value = read_value(element)
             if isinstance(value, dict) and any(value.get(name) for name in _TOOL_IDS):
                 document = _document(value)
                 if document is not None:
-                    found.setdefault(document.document_id, document)
+                    found.setdefault((document.document_id, document.content), document)
     elif span.operation in ("retrieval", "rerank"):
         for listed in _lists(span):
             for element in listed[:MOST_DOCUMENTS]:
                 document = _document(element)
                 if document is not None:
-                    found.setdefault(document.document_id, document)
+                    found.setdefault((document.document_id, document.content), document)
             if found:
                 break
-    return list(found.values())
+    store = _store_of(span) if found else None
+    return [replace(each, store=store) for each in found.values()] if store else list(found.values())
+
+
+def _store_of(span: NormalizedSpan) -> str | None:
+    return span.data_source or span.fields.text(DATA_SOURCE_ID)
 
 
 def read_query(places: SpanFields) -> str | None:

@@ -36,7 +36,8 @@ def rows_of(
     _add_acts(out, key, run)
     out.state_changes = [_change(key, change) for change in run.changes]
     out.edges = [_edge(key, edge) for edge in run.edges]
-    ends = [(edge.subject, edge.object) for edge in run.edges]
+    # That a document is one of several versions ties no runs together: each run says so of what it used.
+    ends = [("" if edge.is_version else edge.subject, edge.object) for edge in run.edges]
     out.crossings = [
         rows.CrossingRow(**key, reference=shared, side=side)
         for shared, side in crossings_of(run.run_id, ends)
@@ -132,6 +133,7 @@ def _edge(key: Key, edge: Edge) -> rows.EdgeRow:
         evidence=edge.evidence,
         step=edge.step,
         at=edge.at,
+        place=edge.place,
     )
 
 
