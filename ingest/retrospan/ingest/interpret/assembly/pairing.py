@@ -196,9 +196,15 @@ def _match(
     span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool
 ) -> RequestedCall | None:
     """Take the first of the next few waiting calls that an execution fits: with its arguments, of several answers that ask
-    for the same, as one that tries again, the last that was there by then."""
+    for the same, as one that tries again, the last that was there by then. By its name alone it rather is one of which the
+    arguments are not known than one that asked with others."""
     found: int | None = None
-    for place, call in enumerate(waiting[:NEAR]):
+    near = waiting[:NEAR]
+    if not exactly and span.has_arguments and any(call.arguments is None for call in near):
+        unknown = [place for place, call in enumerate(near) if call.arguments is None]
+        found = next((at for at in unknown if ended[near[at].by] <= max(span.sent.begun_by, 1)), None)
+        near = near if found is None else []
+    for place, call in enumerate(near):
         in_time = ended[call.by] <= max(span.sent.begun_by, 1)
         fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
         if in_time and fits and (found is None or ended[waiting[found].by] < ended[call.by]):
