@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -93,10 +94,15 @@ def test_an_agent_that_hides_the_miss_is_red_all_the_same(project: Path) -> None
 
 
 @pytest.mark.long
+@pytest.mark.engine
 def test_an_expectation_that_is_not_met_is_red(project: Path) -> None:
-    write_golden(project / "golden", golden("get_weather <= 0"), suite("run-1"))
+    in_sql = "SELECT count() = 0 FROM tool_calls WHERE run_id = {run:String}"
+    write_golden(
+        project / "golden", replace(golden("get_weather <= 0"), expect_sql=(in_sql,)), suite("run-1")
+    )
     code, said = run_pytest(project)
     assert code == 1 and "get_weather <= 0: it called get_weather 1 times" in said
+    assert f"{in_sql}: it gives 0" in said
 
 
 @pytest.mark.long

@@ -18,13 +18,15 @@ from replay.conftest import Provider, said_by_chat
 from replay.recorded import ANSWER, QUESTION, asks, bundle, model_call, text, tool_call, weather_bundle
 
 from retrospan.exporter.replay import replay, tool
+from retrospan.exporter.replay.asking import whole
+from retrospan.exporter.replay.exchange import Exchange
 from retrospan.exporter.replay.wire.answered import answered
 from retrospan.exporter.replay.wire.form import Answer, Choice, Form
 from retrospan.exporter.replay.wire.forms import FORMS, read_request
 from retrospan.schemas.bundle.changes import changes
 from retrospan.schemas.bundle.form import Bundle, RunRecord
 from retrospan.schemas.bundle.golden import read_golden, write_golden
-from retrospan.schemas.errors import ReplayRefused
+from retrospan.schemas.errors import PermanentError, ReplayRefused
 
 MILD = "It is mild in Oslo."
 
@@ -281,3 +283,27 @@ def test_changes_are_told_once_each() -> None:
     assert told == ['- step 2: get_weather({"city":"Oslo"})', '+ step 2: ask({"q":"<b>"})']
     many = tuple(tool_call(n, f"t{n}", {}, 1) for n in range(99))
     assert len(changes(before, replace(before, calls=many))) == 41
+
+
+def test_a_streamed_question_to_bedrock_is_refused_and_noted_even_if_the_agent_hides_it() -> None:
+    url = "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream"
+    recorded = bundle(model_call(1, [text("user", QUESTION)], text("assistant", "Hi.")))
+    with (
+        httpx.Client() as client,
+        replay(recorded, mode="update") as session,
+        pytest.raises(PermanentError, match="a streamed answer of Bedrock cannot be recorded"),
+    ):
+        client.post(url, json={"messages": [{"role": "user", "content": [{"text": "Hi"}]}]})
+    (refused,) = session.report.refused
+    assert refused.what == "a streamed question to bedrock-runtime.eu-west-1.amazonaws.com"
+
+
+def test_gemini_is_asked_for_a_whole_answer_by_another_address() -> None:
+    form = next(each for each in FORMS if each.name == "gemini")
+    path = "/v1beta/models/gemini-3:streamGenerateContent"
+    asked = Exchange("POST", f"https://g.example{path}?alt=sse&key=k", {}, b'{"contents": []}')
+    request = read_request(form, path, asked.body)
+    assert request is not None and request.streamed
+    found = whole(form, asked, request)
+    assert found.url == "https://g.example/v1beta/models/gemini-3:generateContent?key=k"
+    assert found.body == asked.body

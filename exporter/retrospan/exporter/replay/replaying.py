@@ -146,8 +146,13 @@ class Replaying:
         return not self._answers_named_hosts and self.may_connect(host, port)
 
     @property
+    def makes_record(self) -> bool:
+        """Tell whether every model call is taken down, wherever it goes."""
+        return self._updating is not None
+
+    @property
     def _answers_named_hosts(self) -> bool:
-        return self.conditions.until is not None or self._updating is not None
+        return self.conditions.until is not None or self.makes_record
 
     def _may_reach(self, asked: Exchange) -> bool:
         return asked.host in self.conditions.hosts or asked.authority in self.conditions.hosts

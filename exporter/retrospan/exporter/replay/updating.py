@@ -7,6 +7,7 @@ from http import HTTPStatus
 from threading import Lock
 
 from retrospan.exporter.replay.asking import ask, whole
+from retrospan.exporter.replay.callers import caller
 from retrospan.exporter.replay.current import admit
 from retrospan.exporter.replay.exchange import Exchange, TransportFailed
 from retrospan.exporter.replay.new_record import NewRecord
@@ -15,6 +16,7 @@ from retrospan.exporter.replay.wire.answered import answered
 from retrospan.exporter.replay.wire.form import Asked, Form, Reply
 from retrospan.exporter.replay.wire.forms import reply_of
 from retrospan.schemas.bundle.form import CallError
+from retrospan.schemas.errors import PermanentError
 
 #: What of an error's headers tells a client whether and when to try again.
 _RETRIES = ("retry-after", "retry-after-ms", "x-should-retry")
@@ -31,7 +33,12 @@ class Updating:
         """Ask a model really, and return what it said. Raises TransportFailed where it says nothing."""
         with self._lock:
             self._report.live.append(f"{request.model or form.name} at {asked.authority}")
-        question = whole(form, asked, request)
+        try:
+            question = whole(form, asked, request)
+        except PermanentError:
+            # An agent may catch it, and would go on without the call in the record.
+            self._report.refuse(f"a streamed question to {asked.authority}", caller())
+            raise
         admit(asked.host)
         try:
             said = ask(question)

@@ -62,6 +62,8 @@ _JSON_STARTS = frozenset('{["-0123456789tfn')
 #: The built-in type first: asking an abstract class costs ten times as much.
 OBJECTS = (dict, Mapping)
 _CONTAINERS = (dict, list, tuple, Mapping)
+#: Told by their types, what is none of these costs a tenth: an abstract class is asked of everything else.
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 #: Larger whole numbers are not exact as floats.
 _EXACT = 1 << 53
 
@@ -127,8 +129,10 @@ def nests_deeper(value: Json, depth: int) -> bool:
         level = [
             each
             for container in level
-            for each in (container.values() if isinstance(container, OBJECTS) else container)
-            if type(each) is not str and isinstance(each, _CONTAINERS)
+            for each in (
+                container.values() if type(container) is dict or isinstance(container, OBJECTS) else container
+            )
+            if type(each) not in _SCALARS and isinstance(each, _CONTAINERS)
         ]
         if not level:
             return False

@@ -26,7 +26,7 @@ async def _connect(original: Any, connector: Any, request: Any, *args: Any, **na
     if replaying is None or replaying.lets_through(url.host or "", url.port):
         return await original(connector, request, *args, **named)
     body = _body_of(request)
-    if body is None and replaying.may_connect(url.host or "", url.port):
+    if body is None and not replaying.makes_record and replaying.may_connect(url.host or "", url.port):
         return await original(connector, request, *args, **named)
     found = None
     if body is not None:

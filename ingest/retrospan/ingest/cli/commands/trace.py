@@ -36,6 +36,8 @@ HELP = Help(
 )
 #: The view cuts what was said to this many characters.
 VIEW_CUTS_AT = 120
+#: The role of a document without its version, or its store.
+VERSION_OF = "version of"
 _EVIDENCE: dict[str, Style] = {"stated": "green", "matched": "green", "inferred": "yellow"}
 
 
@@ -115,7 +117,7 @@ def shown(ref: str) -> str:
 def _taken(row: Row) -> str:
     """Return what was taken of the earlier thing, and where it stands there, if the edge says."""
     role, place = text_of(row, "role"), text_of(row, "place")
-    if not place and role != "version of":
+    if not place and role != VERSION_OF:
         return ""
     return f"{safe(role or '')}{' at ' if role and place else ''}{safe(place or '')}; "
 
@@ -131,8 +133,11 @@ class ProvenanceTree:
         self._starts = [row for row in rows if row["depth"] == 0]
         near, self._far = ("object", "subject") if down else ("subject", "object")
         self._edges: dict[str, list[Row]] = {}
+        origins = {row[near] for row in rows if row["depth"] != 0}
         for row in rows:
-            if row["depth"] != 0:
+            # What a document is called without its version says nothing new, unless it leads on.
+            leads_on = down or row["truncated"] or row["role"] != VERSION_OF or row[self._far] in origins
+            if row["depth"] != 0 and leads_on:
                 self._edges.setdefault(str(row[near]), []).append(row)
         for edges in self._edges.values():
             edges.sort(key=lambda row: (self._made_in(str(row[self._far])), str(row[self._far])))
