@@ -62,7 +62,7 @@ def test_without_equal_arguments_the_name_and_the_order_decide() -> None:
 def test_a_call_of_unknown_arguments_goes_before_one_that_asked_with_others() -> None:
     asking = chat(1, [HI], asks("search", {"q": "a"}, "c1"), asks("search"))
     found = rows(agent(), asking, tool(5, arguments={"q": "b"})).tool_calls
-    assert [(call.call_id, call.arguments, call.status) for call in found] == [
+    assert [(call.tool_call_id, call.arguments, call.status) for call in found] == [
         ("c1", '{"q":"a"}', "unknown"),
         (None, '{"q":"b"}', "ok"),
     ]
