@@ -74,7 +74,7 @@ FOLDERS = {
     "answer/encodings": {"http", "receive"},
     "answer/jaeger": {"access", "answer", "answer/jaeger/sql", "http", "load"},
     "answer/jaeger/sql": set[str](),
-    "bundle": set[str](),
+    "bundle": {"answer", "warehouse"},
     "cli": {"cli/terminal"},
     "cli/client": {"cli/terminal"},
     "cli/commands": {

@@ -82,9 +82,32 @@ def test_they_are_answered_over_a_bundle() -> None:
     )
     assert [text.partition(": ")[0] for text in found] == [false, wrong, writes, formed]
     assert found[0] == f"{false}: it gives 0"
-    assert "cost" in found[1] and "docs/golden.md lists" in found[1] and "readonly" in found[2]
+    assert "cost" in found[1] and "docs/golden.md lists" in found[1]
+    assert "it cannot be answered" in found[2] and "leave out FORMAT" in found[3]
     assert second == []
     assert unmet_offline([(run, ())]) == [[]]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT count() > 0 FROM file('{here}', LineAsString) WHERE {run:String} != ''",
+        "SELECT file('{here}') != {run:String}",
+        "SELECT count() >= 0 FROM url('http://127.0.0.1:9/{here}', LineAsString) WHERE {run:String} != ''",
+        "SELECT {run:String} != '' INTO OUTFILE '{here}.out'",
+        "SELECT {run:String} != '' SETTINGS readonly = 0",
+        "SELECT sleepEachRow(3) = 0 WHERE {run:String} != ''",
+        "SELECT count() > 0 FROM `{here}` WHERE {run:String} != ''",
+        "SELECT 1 WHERE {run:String} != ''; DROP TABLE runs",
+        "CREATE TABLE t ENGINE = Memory AS SELECT {run:String}",
+    ],
+)
+def test_one_of_a_stranger_reads_no_file_and_leaves_nothing(tmp_path: Path, statement: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2\n")
+    (found,) = unmet_offline([(weather_run(), [statement.replace("{here}", str(secret)), ONCE])])
+    assert len(found) == 1 and "it cannot be answered" in found[0] and "hunter2" not in found[0]
+    assert [each.name for each in tmp_path.iterdir()] == ["secret"]
 
 
 def test_without_an_engine_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
