@@ -89,7 +89,7 @@ def add_arguments(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="SQL",
-        help="add: the same as a statement that gives one true value, of the run {run:String}",
+        help="add: the same in SQL, one true value about {run:String}",
     )
     add(
         "--command",
@@ -101,7 +101,7 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--hold",
         action="store_true",
-        help="add, update: forbid that the collector deletes the run, and what it depends on",
+        help="add, update: the collector keeps the run and what it rests on",
     )
     add("--host", action="append", default=[], metavar="HOST", help="update: a host that may be reached")
     add(
