@@ -58,14 +58,16 @@ def unmet_offline(asked: Sequence[tuple[RunRecord, Sequence[str]]]) -> list[list
             for run, statements in asked
         ],
     }
-    done = subprocess.run(
-        [sys.executable, "-m", _ENGINE], input=json.dumps(told), capture_output=True, text=True, check=False
-    )
-    if done.returncode == _NO_ENGINE:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-m", _ENGINE], stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    ) as process:
+        said, trouble = process.communicate(json.dumps(told))
+    if process.returncode == _NO_ENGINE:
         raise MissingExtra("embedded", module="chdb, which answers expectations in SQL,")
-    if done.returncode:
-        raise PermanentError(f"expectations in SQL were not answered: {done.stderr.strip()[-500:]}")
-    answers = json.loads(done.stdout)
+    if process.returncode:
+        raise PermanentError(f"expectations in SQL were not answered: {trouble.strip()[-500:]}")
+    answers = json.loads(said)
     return [
         [f"{text}: {why}" for text, answer in zip(statements, found, strict=True) if (why := _why(answer))]
         for (_, statements), found in zip(asked, answers, strict=True)
