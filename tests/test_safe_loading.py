@@ -22,6 +22,7 @@ ALLOWED = {
     ("ingest/retrospan/ingest/interpret/normalize/message_cache.py", "marshal"),
     ("exporter/retrospan/exporter/replay/wire/remembering.py", "marshal"),
     ("schemas/retrospan/schemas/bundle/canonical.py", "marshal"),
+    ("schemas/retrospan/schemas/bundle/conversation.py", "marshal"),
 }
 CALLS = {"eval", "exec", "compile", "__import__"}
 KEYWORDS = {"allow_pickle", "shell"}
