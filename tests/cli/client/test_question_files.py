@@ -147,6 +147,7 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
         "spans_of_traces",
         "tool_calls_for_rules",
         "why_context",
+        "why_documents",
         "why_effects",
         "why_failures",
         "why_peers",
