@@ -118,7 +118,7 @@ def check_everything_is_answered(collector: Served) -> None:
     for address in (collector.http, collector.sql):
         begun = time.monotonic()
         assert answer_of(address, "/health/live") == (200, b"live\n")
-        assert time.monotonic() - begun < 10.0, "a kubelet's patience is short"
+        assert time.monotonic() - begun < 60.0, "longer than any client is left to be silent"
     collector.send([make.traces(make.span()).SerializeToString()])
     collector.post("/v1/traces", make.traces(make.span()).SerializeToString(), "application/x-protobuf")
     # A client that is told to try again in a moment does so.
