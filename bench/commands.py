@@ -228,10 +228,10 @@ def _cell(took: Took | None) -> str:
 
 
 _HOW = """\
-A command is asked about something else each time. At the port counts the median, from the kernel's clocks of all processes
-of the collector, which tick every 10 ms, before and after; from start to end the least. The exponent is that of a power law
-through the first and the last size: 0 stays, 1 grows as the warehouse does. What is about one run or thing must not grow:
-an exponent of at most 0.1."""
+A command is asked about something else each time. At the port counts the median, from the kernel's clocks of all
+processes of the collector, which tick every 10 ms, before and after; from start to end the least. The exponent is that
+of a power law through the first and the last size: 0 stays, 1 grows as the warehouse does. What is about one run or
+thing must not grow: an exponent of at most 0.1."""
 
 
 if __name__ == "__main__":
