@@ -96,7 +96,7 @@ def json_in_json() -> list[Span]:
 
 
 def objects_of_the_protocol() -> list[Span]:
-    """Lists and objects that are no text."""
+    """Lists and objects that are not text."""
     first, last = (
         make_span({"conversation": asked, "reply": said, "usage": usage, "model": "m-1"})
         for asked, said, usage in zip((ASKED, TOLD), (CALLED, SAID), USAGES, strict=True)

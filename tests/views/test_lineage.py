@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from story import SECOND, START, Ask, Story, tell, text
+from story import SECOND, START, Ask, Story, calls, tell, text
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.schemas import attributes
@@ -46,6 +46,26 @@ def _use(story: Story, *, minute: int) -> None:
     """Let step 1 of the run use the entity, without saying which observation."""
     said = {attributes.ENTITY_TYPE: "config", attributes.ENTITY_ID: "acme/eu"}
     story.event(attributes.USE, 1, said, at=START + minute * 60 * SECOND)
+
+
+def test_that_a_document_is_a_version_of_another_is_told_once_and_of_no_run(
+    views: EmbeddedStore, ask: Ask
+) -> None:
+    for name in ("one", "two"):
+        story = Story(name, conversation="c")
+        story.hear(text("user", "What does the policy say?"))
+        story.model(calls("read", doc="policy-7"))
+        story.tool(
+            "read", {"doc": "policy-7"}, [{"doc_id": "policy-7", "content": "Refunds take five days."}]
+        )
+        story.model(text("assistant", f"Five days, says {name}."))
+        story.tell(views)
+    down = _walk(ask, "document:policy-7", "down")
+    versions = [row for row in down if row["role"] == "version of"]
+    assert [(row["depth"], row["run_id"], row["step"], row["at"]) for row in versions] == [
+        (1, "", None, None)
+    ]
+    assert {row["run_id"] for row in down if row["depth"] == 2} == {"one", "two"}
 
 
 @pytest.mark.long

@@ -199,10 +199,11 @@ class Collector:
         self._receiving = receiving = Receiving(
             config, self._log, self._gate, self._supervisor, listener, redactor, loaded, self._log_event
         )
-        self._is_made.set()
-        self._growth.start()
         receiving.stand_in.start()
         stack.callback(receiving.stand_in.stop)
+        # After it stands in: from here on it is stopped as soon as the other process answers.
+        self._is_made.set()
+        self._growth.start()
         sql = Address(config.sql.host, listener.getsockname()[1])
         # Before what receives, which is to be the first that stops.
         self._export_metrics(stack, receiving)

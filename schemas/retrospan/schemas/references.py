@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import unquote
 
+#: The role of a document without its version, or its store, in an edge from the one with them.
+VERSION_OF = "version of"
+
 
 def _part(text: str) -> str:
     return text.replace("%", "%25").replace("/", "%2F")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
 
-from retrospan.ingest.interpret.lineage.provenance import VERSION_OF
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
@@ -19,6 +18,7 @@ from retrospan.ingest.interpret.spans.pyrepr import MAX_CHARS, read_repr
 from retrospan.ingest.interpret.spans.unflatten import leaves_of, missing_indexes, unflatten
 from retrospan.ingest.json_text import Unreadable
 from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.references import VERSION_OF
 
 
 @pytest.mark.parametrize(

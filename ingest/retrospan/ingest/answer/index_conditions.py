@@ -15,8 +15,8 @@ from retrospan.ingest.answer.lexer import Token
 #: What may stand after a condition.
 AFTER = word_set("and or group order limit offset settings format having union window qualify")
 _RUNS_OF_VALUES = f"SELECT run_id FROM {DATABASE}.canon_values"
-#: A word as the index `by_folded_word` has it, whole in a pattern: between ASCII that is no part of a word and no wildcard, for
-#: other letters belong to words. And what may be a part of one. Of either so many are looked for.
+#: A word as the index `by_folded_word` has it, whole in a pattern: between ASCII that is neither part of a word
+#: nor a wildcard, for other letters belong to words. And what may be a part of one. Of either so many are looked for.
 _BESIDE_WORDS = r"\x00-$&-/:-@\[-^`{-\x7f"
 _WHOLE_WORD = re.compile(rf"(?<=[{_BESIDE_WORDS}])[0-9A-Za-z]+(?=[{_BESIDE_WORDS}])")
 _PARTS_OF_WORDS, _MOST_PARTS, _MOST_WORDS = re.compile(r"[0-9A-Za-z]{3,}"), 2, 8

@@ -6,9 +6,9 @@
 --   relation LowCardinality(String): the PROV name; '' at depth 0
 --   object String: reference of the earlier thing; at depth 0 where the walk starts (a run's answer, a span's step)
 --   evidence LowCardinality(String): stated, matched or inferred; '' at depth 0
---   run_id String: run that holds the edge
+--   run_id String: run that holds the edge; '' where only the document's name does (role version of)
 --   step Nullable(UInt32): step of that run
---   at Nullable(DateTime64(9, 'UTC')): when, by the producer's clock; NULL at depth 0
+--   at Nullable(DateTime64(9, 'UTC')): when, by the producer's clock; NULL at depth 0 and where no run holds it
 --   label String: the thing reached, in a few words: object when walking up, subject when walking down
 --   truncated Bool: the walk stopped here, at the given depth, at 10,000 rows or at 1,000 runs, but could continue
 --   role LowCardinality(Nullable(String)): part the object played; for a used message, its role
@@ -221,10 +221,20 @@ WITH RECURSIVE
     ) AS of_entities,
     said AS
     (
-        SELECT subject, relation, object, role, evidence, run_id, step, at, place
-        FROM provenance_edges
+        SELECT
+            subject,
+            relation,
+            object,
+            role,
+            evidence,
+            -- That a document is a version of another its name says, and no run more than another that used it.
+            if(ifNull(e.role, '') = 'version of' AND e.evidence = 'matched', '', e.run_id) AS run_id,
+            if(ifNull(e.role, '') = 'version of' AND e.evidence = 'matched', NULL, e.step) AS step,
+            if(ifNull(e.role, '') = 'version of' AND e.evidence = 'matched', NULL, e.at) AS at,
+            place
+        FROM provenance_edges AS e
         WHERE
-            has(scope, run_id)
+            has(scope, e.run_id)
             AND NOT (startsWith(subject, 'entity:') AND startsWith(object, 'observation:') AND subject != {ref:String})
         UNION ALL
         SELECT

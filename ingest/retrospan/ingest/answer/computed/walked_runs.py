@@ -9,7 +9,7 @@ from typing import Any
 
 from retrospan.ingest.answer.computed.edges import Edge, Node, directed
 from retrospan.ingest.answer.computed.lookups import Lookups, TooMuch, of_runs
-from retrospan.schemas.references import message_ref, run_ref, step_ref
+from retrospan.schemas.references import VERSION_OF, message_ref, run_ref, step_ref
 
 #: A walk enters no more runs.
 MOST_RUNS = 1000
@@ -117,7 +117,10 @@ class WalkedRuns:
                 run.produced.add(subject)
             by_name = by_name or object_.startswith("entity:")
             tells = subject.startswith("entity:") and object_.startswith("observation:")
-            if not tells or subject == self._start:
+            if role == VERSION_OF and evidence == "matched":
+                # The document's name says so, and no run more than another that used it.
+                self._add(self._edge(subject, relation, object_, role, evidence, "", None, None, place))
+            elif not tells or subject == self._start:
                 self._add(self._edge(subject, relation, object_, role, evidence, run_id, step, at, place))
         return by_name
 

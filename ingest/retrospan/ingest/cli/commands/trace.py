@@ -19,6 +19,7 @@ from retrospan.ingest.cli.views.reached import (
     leading_to,
     show_reached,
 )
+from retrospan.schemas.references import VERSION_OF
 
 HELP = Help(
     job="Show where an answer, a step or a value came from; with --down, what it led to.",
@@ -36,8 +37,6 @@ HELP = Help(
 )
 #: The view cuts what was said to this many characters.
 VIEW_CUTS_AT = 120
-#: The role of a document without its version, or its store.
-VERSION_OF = "version of"
 _EVIDENCE: dict[str, Style] = {"stated": "green", "matched": "green", "inferred": "yellow"}
 
 

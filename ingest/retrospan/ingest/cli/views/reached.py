@@ -31,7 +31,7 @@ def chooses(arguments: argparse.Namespace) -> bool:
 def groups_reached(session: Session, rows: list[Row]) -> list[Row]:
     """Return the runs of a walk's edges that are asked for, by agent and service with their versions."""
     arguments = session.arguments
-    run_ids = sorted({str(row["run_id"]) for row in rows if row["depth"] != 0})
+    run_ids = sorted({str(row["run_id"]) for row in rows if row["depth"] != 0} - {""})
     if not run_ids:
         return []
     return session.ask(

@@ -12,10 +12,7 @@ from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.schemas.attributes import OUTPUT_ID
 from retrospan.schemas.hashing import hash_of
-from retrospan.schemas.references import message_ref, output_ref, step_ref
-
-#: The role of a document without its version, or its store, in an edge from the one with them.
-VERSION_OF = "version of"
+from retrospan.schemas.references import VERSION_OF, message_ref, output_ref, step_ref
 
 
 class Edge(NamedTuple):

@@ -13,12 +13,12 @@ from itertools import islice
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.lineage.earlier_texts import EarlierText, EarlierTexts
-from retrospan.ingest.interpret.lineage.provenance import VERSION_OF, Edge
+from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.lineage.telling_values import TellingValue, telling_values
 from retrospan.ingest.interpret.normalize.documents import documents_of
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.json_text import read_value, write_json
-from retrospan.schemas.references import document_ref, documents_named, message_ref, step_ref
+from retrospan.schemas.references import VERSION_OF, document_ref, documents_named, message_ref, step_ref
 
 #: A value with a digit counts from the first length on, any other from the second; what is longer is a text.
 SHORTEST_NAME, SHORTEST_WORD, LONGEST_VALUE, LEAST_NUMBER = 4, 12, 300, 10_000
