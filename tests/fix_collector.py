@@ -17,7 +17,6 @@ from typing import Any, cast
 
 import grpc
 import pytest
-from prepared import prepare
 
 _METHODS = {
     "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
@@ -26,17 +25,12 @@ _METHODS = {
 
 
 class Served:
-    """A running `retrospan serve`. Ports are free ones; `data` survives restarts; `flags` are further ones.
-
-    Its tables were made before, if `data` is not there yet: tests of the first start make the directory themselves.
-    """
+    """A running `retrospan serve`. Ports are free ones; `data` survives restarts; `flags` are further ones."""
 
     prefix: Sequence[str] = ()
     """Words before the command, for a process that starts it otherwise."""
 
     def __init__(self, data: Path, log: Path, *flags: str) -> None:
-        if not data.exists() and "--warehouse" not in flags:
-            prepare(data / "warehouse")
         self.data = data
         self._log = log
         self._flags = flags

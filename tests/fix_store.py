@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.queries.catalogue import install
 from retrospan.schemas.migrate import DATABASE, Migrations
 
@@ -15,7 +16,9 @@ from retrospan.schemas.migrate import DATABASE, Migrations
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedWarehouse]:
     """The engine on disk. Tests that write use `warehouse` or `store`, which start from fresh tables."""
-    warehouse = EmbeddedWarehouse(tmp_path_factory.mktemp("engine") / "warehouse", memory_bytes=4 << 30)
+    place = tmp_path_factory.mktemp("engine") / "warehouse"
+    lay_out(place)
+    warehouse = EmbeddedWarehouse(place, memory_bytes=4 << 30)
     # The engine ends with its last connection and loads every table again for the next: this one stays.
     warehouse.connect()
     yield warehouse

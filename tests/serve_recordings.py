@@ -13,7 +13,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
-from prepared import prepare
 from spans import rows_of_recording
 from story import tell
 from why_scenes import why_scenes
@@ -25,6 +24,7 @@ from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 
 
 def everything() -> dict[str, Recording]:
@@ -49,7 +49,7 @@ def told(recordings: Iterable[Recording]) -> tuple[Rows, dict[str, list[str]]]:
 
 def main() -> None:
     place = Path(sys.argv[1]) / "warehouse"
-    prepare(place)
+    lay_out(place)
     warehouse = EmbeddedWarehouse(place)
     store = warehouse.connect()
     wanted = sys.argv[2:]

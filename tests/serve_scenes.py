@@ -13,7 +13,6 @@ from finding_scenes import runs_with_findings
 from fortnight import fortnight
 from pair_scenes import pairs_of_versions
 from populations import Kind, made, write
-from prepared import prepare
 from scenes import scenes
 from story import tell
 
@@ -22,12 +21,13 @@ from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Limits
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.schemas.errors import LogFailed
 
 
 def main() -> None:
     place = Path(sys.argv[1]) / "warehouse"
-    prepare(place)
+    lay_out(place)
     warehouse = EmbeddedWarehouse(place)
     store = warehouse.connect()
     if "--populations" in sys.argv:

@@ -18,12 +18,13 @@ from retrospan.ingest.load.identity import LogIdentity
 from retrospan.ingest.server_address import parse_server
 from retrospan.ingest.trusted_file import require_trusted
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.ingest.warehouse.server import ServerWarehouse
 from retrospan.ingest.warehouse.tenants import TenantReaders
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.engines import Form
-from retrospan.schemas.errors import RetrospanError
+from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 from retrospan.schemas.migrate import DATABASE, Migrations, shipped
 from retrospan.schemas.store import Settings, Store
 
@@ -122,14 +123,20 @@ class _Embedded:
         if self._is_ready:
             self._is_ready = False  # whoever asks again has a reason
             return
+        self._prepare()
+
+    def _prepare(self) -> None:
+        try:
+            lay_out(self._warehouse.path)
+        except OSError as cause:
+            raise WarehouseUnavailable(f"{self._warehouse.path} could not be laid out: {cause}") from cause
         # The engine ends with its last connection, and would load every table again for the next: this one stays.
         self._warehouse.connect()
         _prepare(self._warehouse)
 
     def _prepare_ahead(self) -> None:
         with suppress(RetrospanError):  # `prepare` tries again, and raises it
-            self._warehouse.connect()
-            _prepare(self._warehouse)
+            self._prepare()
             self._is_ready = True
 
     def _await_ahead(self) -> None:
