@@ -139,7 +139,7 @@ class Served:
             assert time.monotonic() < moved + 600.0, (
                 f"stands still before {left[0]} records and {left[1]} traces\n{self.stderr()[-2000:]}"
             )
-            time.sleep(0.05)
+            time.sleep(0.1)  # what is asked for costs the collector some milliseconds itself
 
     def _left(self) -> tuple[int, int]:
         health = self.health()

@@ -19,6 +19,7 @@ from bench.bomb_shapes import BOMBS, JSON, LARGE, PROTOBUF, Bomb, request
 from bench.processes import answer, child, first_line, pipe_of
 from fix_collector import Served
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from sampling import one_in
 
 from retrospan.ingest.config import Limits
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
@@ -85,14 +86,14 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     collector.kill()
 
 
-# One of each form; the long run has every eighth beside them, and one of soak has all.
+# One of each form; the long run has every sixteenth beside them, and one of soak has all.
 WORST = ("empty spans", "wire groups", "JSON: empty resources")
 
 
 def _marks(place: int, name: str) -> list[pytest.MarkDecorator]:
     if name in WORST:
         return []
-    return [pytest.mark.soak if place % 8 else pytest.mark.long]
+    return [pytest.mark.soak if place % 16 else pytest.mark.long]
 
 
 @pytest.mark.parametrize(
@@ -136,8 +137,7 @@ def test_groups_of_the_wire_format_are_refused_early(attacked: Served, name: str
         assert answer.status == 400
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", one_in(4, LARGE))
 def test_what_is_only_large_is_kept_and_costs_no_more(attacked: Served, name: str) -> None:
     bomb = LARGE[name]
     attacked.wait_idle()
@@ -148,9 +148,13 @@ def test_what_is_only_large_is_kept_and_costs_no_more(attacked: Served, name: st
     assert memory(attacked, "VmHWM") - before < 8 * MIB + 4 * SIZE + 4 * BESIDE
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
-    "unit", [b"\x4a\x00", b"\x5a\x00", b"\x6a\x00"], ids=["attributes", "events", "links"]
+    "unit",
+    [
+        pytest.param(b"\x4a\x00", id="attributes", marks=pytest.mark.long),
+        pytest.param(b"\x5a\x00", id="events", marks=pytest.mark.soak),
+        pytest.param(b"\x6a\x00", id="links", marks=pytest.mark.soak),
+    ],
 )
 def test_the_good_spans_beside_a_bomb_are_kept(attacked: Served, unit: bytes) -> None:
     good = [make.span(f"beside {number}").SerializeToString() for number in range(3)]
@@ -243,8 +247,13 @@ def test_what_the_budget_cannot_hold_is_told_to_come_back(tmp_path: Path) -> Non
         collector.kill()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("protocol", "name"), [("grpc", "empty spans"), ("http", "JSON: empty attributes")])
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [
+        pytest.param("grpc", "empty spans", marks=pytest.mark.long),
+        pytest.param("http", "JSON: empty attributes", marks=pytest.mark.soak),
+    ],
+)
 def test_sixteen_bombs_at_once_leave_memory_and_neighbours_alone(
     served: Served, tmp_path: Path, protocol: str, name: str
 ) -> None:

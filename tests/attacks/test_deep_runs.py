@@ -116,7 +116,7 @@ def test_text_nested_without_end_costs_its_run_nothing_else(served: Served, valu
     assert served.health()["interpretation_failures"] == 0
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_keys_nested_without_end_cost_their_run_nothing_else(served: Served) -> None:
     """An attribute per leaf: `llm.input_messages.0.a.a.a.…`."""
     run = DeepRun(1)

@@ -24,6 +24,7 @@ import pytest
 from attacks import hostile_collector as hostile
 from attacks.hostile_collector import Attack, HostileCollector, Wire
 from certificates import make_certificates
+from sampling import one_in
 
 from retrospan.exporter.delivery.answers import retry_after_seconds, retry_info_seconds
 from retrospan.schemas.wire import delimited, varint
@@ -189,7 +190,7 @@ SAID_YES = {
 
 @pytest.mark.parametrize(
     "attack",
-    [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.long) for name in HTTP_ATTACKS],
+    [*sorted(ALWAYS), *one_in(3, [name for name in HTTP_ATTACKS if name not in ALWAYS])],
 )
 def test_no_answer_over_http_costs_the_agent_memory_or_delivery(
     attack: str, honest_peaks: dict[str, int]
@@ -268,8 +269,7 @@ GRPC_ATTACKS: dict[str, Attack] = {
 }
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("attack", GRPC_ATTACKS)
+@pytest.mark.parametrize("attack", one_in(3, GRPC_ATTACKS))
 def test_no_answer_over_grpc_costs_the_agent_memory_or_delivery(
     attack: str, honest_peaks: dict[str, int]
 ) -> None:

@@ -105,7 +105,7 @@ def test_a_long_run_in_several_traces_is_one(served: Served, joined: bool) -> No
     assert served.rows("SELECT run_id, steps FROM runs") == [{"run_id": run_id, "steps": steps}]
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_run_that_takes_too_long_is_listed_and_counted(tmp_path: Path) -> None:
     served = Served(
         tmp_path / "data", tmp_path / "stderr.txt", "--config", _config(tmp_path, "run_seconds = 1")

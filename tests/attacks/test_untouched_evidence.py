@@ -63,7 +63,7 @@ def test_a_fresh_log_and_an_empty_one(keeper: Keeper) -> None:
     verified(keeper, derived=True)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_spans_that_were_sent_again_and_merged(keeper: Keeper) -> None:
     requests = [agent_run(f"run-{number}", "ok") for number in range(10)]
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_payloads_that_went(keeper: Keeper) -> None:
     verified(keeper)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_record_in_quarantine(keeper: Keeper) -> None:
     keeper.send([agent_run("before", "ok")])
     keeper.log.append(tenant="default", traces=unreadable(), items=1)

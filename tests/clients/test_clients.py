@@ -8,7 +8,7 @@ from clients.environments import told
 from clients.table import CLIENTS, Client
 
 #: Those that are built here in minutes, or that speak as another one does.
-RARE = ("Jaeger's `api_v3`", "clickhouse-jdbc")
+RARE = ("Jaeger's `api_v3`", "clickhouse-go", "clickhouse-jdbc")
 
 
 @pytest.mark.parametrize(

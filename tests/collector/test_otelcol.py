@@ -42,7 +42,7 @@ def ended(far: FarEnd, near: Otelcol) -> Iterator[None]:
         far.kill()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("way", ["grpc", "http"])
 def test_spans_arrive_whole_through_an_outage_a_kill_and_a_refusal(
     program: Path, tmp_path: Path, certificates: Certificates, way: str
@@ -85,7 +85,7 @@ def test_spans_arrive_whole_through_an_outage_a_kill_and_a_refusal(
     assert_whole(sent, far.kept())
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_on_one_machine_it_needs_neither_tls_nor_tokens(program: Path, tmp_path: Path) -> None:
     far = FarEnd(tmp_path)
     over_grpc, _, local = blocks()

@@ -12,6 +12,7 @@ from pathlib import Path
 import otlp_requests as make
 import pytest
 from fix_collector import Served
+from sampling import one_in
 
 KEYS = (
     "__proto__", "constructor.prototype", "constructor", "prototype", "toString", "hasOwnProperty", "a", "a.b", "a.b.c",
@@ -101,9 +102,9 @@ def files(top: Path) -> set[str]:
     return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
-    "form", ["TabSeparated", "JSONEachRow", "CSV", "Markdown", "XML", "Pretty", "Vertical", "Raw"]
+    "form",
+    one_in(4, ["TabSeparated", "JSONEachRow", "CSV", "Markdown", "XML", "Pretty", "Vertical", "Raw"]),
 )
 @pytest.mark.requirement("R42")
 def test_no_answer_is_a_page(collector: Served, form: str) -> None:

@@ -64,8 +64,10 @@ _USUAL = {
 @pytest.mark.parametrize(
     ("shape", "option"),
     [
-        pytest.param(*pair, marks=[] if pair in _USUAL else [pytest.mark.long])
-        for pair in product(sorted(SHAPES), sorted(OPTIONS))
+        pytest.param(
+            *pair, marks=[] if pair in _USUAL else [pytest.mark.soak if place % 4 else pytest.mark.long]
+        )
+        for place, pair in enumerate(product(sorted(SHAPES), sorted(OPTIONS)))
     ],
 )
 def test_a_run_twice_as_deep_takes_twice_the_work(shape: str, option: str) -> None:

@@ -41,8 +41,15 @@ def rows_at_the_end(data: Path) -> list[int]:
     return rows
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("point", ["torn", "noted", "inserted", "marked"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param("torn", marks=pytest.mark.long),
+        pytest.param("noted", marks=pytest.mark.soak),
+        pytest.param("inserted", marks=pytest.mark.long),
+        pytest.param("marked", marks=pytest.mark.soak),
+    ],
+)
 def test_every_span_is_there_once_after_a_kill(data_path: Path, point: str) -> None:
     write_log(data_path)
     assert run(data_path, point).returncode == -signal.SIGKILL

@@ -13,8 +13,14 @@ from keeping import Keeper, agent_run, trace_of
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("how", ["rebuild", "rebuild after a start", "ledger lost"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("rebuild", marks=pytest.mark.soak),
+        pytest.param("rebuild after a start", marks=pytest.mark.soak),
+        pytest.param("ledger lost", marks=pytest.mark.long),
+    ],
+)
 def test_spans_that_are_loaded_again_are_there_once(served: Served, how: str) -> None:
     spans = [make.span(f"chat {number}") for number in range(200)]
     served.send(traces=[make.traces(*spans).SerializeToString()])

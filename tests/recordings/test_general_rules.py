@@ -39,7 +39,7 @@ def shares() -> dict[str, list[float]]:
     return table(every_recording())
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_without_dialects_and_names_nine_in_ten_facts_are_read(shares: Mapping[str, list[float]]) -> None:
     assert len(shares) > 50
     _, without, renamed_share = zip(*shares.values(), strict=True)

@@ -45,7 +45,7 @@ def restored(served: Served, *words: str) -> list[dict[str, Any]]:
     return list(play(served, "restore", *words))
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_finished_thread_goes_on_from_each_of_its_steps(module_served: Served) -> None:
     original, (run,) = recorded(module_served, "fork")
     found = restored(module_served, "fork", run, "-1,0,1,2,3,last")

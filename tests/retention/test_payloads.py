@@ -146,7 +146,7 @@ def test_what_a_held_run_rests_on_keeps_its_payload(keeper: Keeper) -> None:
     assert keeper.apply(POLICY) == sorted(trace_of(name) for name in ("held", "source"))
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_late_spans_of_a_bare_run_lose_their_payload_at_their_own_age(keeper: Keeper) -> None:
     keeper.send([agent_run("ok-0", "ok")])
     keeper.settle()

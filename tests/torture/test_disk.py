@@ -25,11 +25,12 @@ def body(number: int) -> bytes:
 @pytest.mark.parametrize(
     ("small", "large"),
     [
-        pytest.param("size=24m", "size=1g", id="bytes"),
-        pytest.param("size=1g,nr_inodes=100000", "size=1g,nr_inodes=100000", id="inodes"),
+        pytest.param("size=24m", "size=1g", id="bytes", marks=pytest.mark.soak),
+        pytest.param(
+            "size=1g,nr_inodes=100000", "size=1g,nr_inodes=100000", id="inodes", marks=pytest.mark.long
+        ),
     ],
 )
-@pytest.mark.long
 @pytest.mark.requirement("R08")
 def test_a_disk_that_fills_under_the_tables_costs_no_span_and_mends_without_a_restart(
     tmp_path: Path, small: str, large: str

@@ -131,7 +131,7 @@ def test_an_interrupt_while_a_collector_is_being_started_leaves_none(
     assert [victim.ended for victim in started] == [True]
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.requirement("R01", "R02")
 def test_every_acknowledged_span_survives_kills_at_random_and_at_named_points(tmp_path: Path) -> None:
     lines: list[str] = []

@@ -58,7 +58,7 @@ def _computed(store: EmbeddedStore, sql: str, parameters: dict[str, Any]) -> lis
     ("query", "parameters"),
     [
         pytest.param(
-            f"SELECT * FROM run_diff(a = 'r', b = {ODD_LITERAL}) ORDER BY ALL", {}, marks=pytest.mark.long
+            f"SELECT * FROM run_diff(a = 'r', b = {ODD_LITERAL}) ORDER BY ALL", {}, marks=pytest.mark.soak
         ),
         # The SQL of these two is planned for seconds.
         pytest.param(
@@ -72,7 +72,7 @@ def _computed(store: EmbeddedStore, sql: str, parameters: dict[str, Any]) -> lis
             marks=pytest.mark.soak,
         ),
         pytest.param(
-            "SELECT * FROM run_divergence(a = {a:String}, b = 'r')", {"a": ODD}, marks=pytest.mark.long
+            "SELECT * FROM run_divergence(a = {a:String}, b = 'r')", {"a": ODD}, marks=pytest.mark.soak
         ),
         pytest.param(
             "SELECT count() FROM run_divergence(a = 'r', b = 'r') WHERE identical", {}, marks=pytest.mark.soak

@@ -71,7 +71,7 @@ def _both(store: EmbeddedStore, sql: str, given: dict[str, Any]) -> tuple[Any, A
     return computed, store.rows(inlined(sql), given)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_recorded_runs_are_answered_as_the_views_do(views: EmbeddedStore) -> None:
     dice = random.Random(16)
     names = [name for name in cases() if "~" not in name and "+" not in name]

@@ -45,7 +45,7 @@ def _rows(store: EmbeddedStore, sql: str) -> Sequence[object]:
             marks=pytest.mark.long,
         ),
         pytest.param(
-            "run_divergence", "SELECT * FROM run_divergence(b = 's\\'', a = 'r')", marks=pytest.mark.long
+            "run_divergence", "SELECT * FROM run_divergence(b = 's\\'', a = 'r')", marks=pytest.mark.soak
         ),
         (
             "provenance",

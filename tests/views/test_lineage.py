@@ -105,7 +105,7 @@ def test_from_an_output_over_runs_to_its_sources_and_down_from_a_document(
     assert [row for row in down if row["depth"] == 2 and row["truncated"]] == []
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_who_used_an_entity_used_what_held_then(views: EmbeddedStore, ask: Ask) -> None:
     for name, minute in (("early", 1), ("later", 5), ("too-late", 9)):
         story = _run(name, name, minute=minute)

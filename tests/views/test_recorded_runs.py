@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fix_recordings import load_recording, manifest
+from sampling import one_in
 from spans import rows_of_recording
 from story import Ask
 
@@ -20,8 +21,7 @@ def _tell(store: EmbeddedStore, name: str) -> str:
     return run.runs[0].run_id
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("family", PAIRS)
+@pytest.mark.parametrize("family", one_in(3, PAIRS))
 def test_each_recorded_pair_parts_at_the_third_decision_by_sampling(
     views: EmbeddedStore, ask: Ask, family: str
 ) -> None:
@@ -40,9 +40,9 @@ def test_a_pair_whose_history_tells_calls_as_text_parts_there_in_the_view_too(
     assert ask_both(asked, a=a, b=b) == [{"step_a": 5, "step_b": 5, "cause": "sampling"}]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
-    "family", ["langgraph-openinference", "genai-openai.span_and_event", "openai-v2.span_and_event"]
+    "family",
+    one_in(3, ["langgraph-openinference", "genai-openai.span_and_event", "openai-v2.span_and_event"]),
 )
 def test_the_answer_of_a_recorded_pair_leads_back_to_its_question(
     views: EmbeddedStore, ask: Ask, family: str

@@ -225,12 +225,15 @@ def _answer(store: EmbeddedStore, sql: str) -> str | None:
         return None
 
 
+def _marks(place: int, sql: str) -> list[pytest.MarkDecorator]:
+    if place % 4 == 0 and "run_di" not in sql:
+        return []
+    return [pytest.mark.soak if place % 3 else pytest.mark.long]
+
+
 @pytest.mark.parametrize(
     ("sql", "is_rewritten"),
-    [
-        pytest.param(*each, id=each[0], marks=[pytest.mark.long] if place % 4 or "run_di" in each[0] else [])
-        for place, each in enumerate(STATEMENTS)
-    ],
+    [pytest.param(*each, id=each[0], marks=_marks(place, each[0])) for place, each in enumerate(STATEMENTS)],
 )
 def test_what_the_port_writes_says_the_same(told: EmbeddedStore, sql: str, is_rewritten: bool) -> None:
     with_places, of_views = placed(lean(sql), COMPUTED)

@@ -61,8 +61,8 @@ def killed(directory: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         rmdir(path)
 
-    Files.rename = rename_or_die  # type: ignore[method-assign]
-    Path.rmdir = rmdir_or_die  # type: ignore[method-assign]
+    setattr(Files, "rename", rename_or_die)  # noqa: B010
+    setattr(Path, "rmdir", rmdir_or_die)  # noqa: B010
     lay_out(directory)
 
 

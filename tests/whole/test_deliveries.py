@@ -100,7 +100,7 @@ def _everything(served: Served) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "deliveries", [pytest.param(2, marks=pytest.mark.long), pytest.param(10, marks=pytest.mark.soak)]
+    "deliveries", [pytest.param(2, marks=pytest.mark.soak), pytest.param(10, marks=pytest.mark.soak)]
 )
 def test_any_delivery_of_each_dialect_gives_equal_rows(tmp_path: Path, deliveries: int) -> None:
     chance = random.Random(20260921)

@@ -78,7 +78,7 @@ def test_recordings_give_the_rows_of_the_pure_core(
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("genai-openai.responses/multiturn", marks=pytest.mark.long),
+        pytest.param("genai-openai.responses/multiturn", marks=pytest.mark.soak),
         pytest.param("langgraph-openinference/diverge_a", marks=pytest.mark.long),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_new_start_reads_what_the_last_process_left(
         interpreter.stop()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_more_traces_than_memory_is_meant_for_are_all_read(
     recordings: dict[str, Recording], warehouse: EmbeddedWarehouse, store: EmbeddedStore
 ) -> None:
