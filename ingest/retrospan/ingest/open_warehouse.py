@@ -32,7 +32,8 @@ from retrospan.schemas.store import Settings, Store
 PROBE_SECONDS = 2.0
 _CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
 _DROPPED = re.compile(r"^DROP TABLE IF EXISTS (\w+)", re.MULTILINE)
-_REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE|ADD COLUMN IF NOT EXISTS")
+_REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE")
+_ALTERED = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)
 _LAID_OUT_ANEW = re.compile(r"CREATE OR REPLACE TABLE (\w+)")
 
 
@@ -251,8 +252,17 @@ def _restore(store: Store, form: Form) -> None:
     }
     if wanted - there:
         for statement in statements:
-            anew = _LAID_OUT_ANEW.search(statement)
-            # A table that is there is laid out so already, and has gained columns since.
-            if _REPEATABLE.search(statement) and not (anew and anew[1] in there):
+            if _is_run_again(statement, there):
                 for shaped in form.shaped(statement):
                     store.command(shaped)
+
+
+def _is_run_again(statement: str, there: set[str]) -> bool:
+    """Whether a migration is run again where these tables were not dropped."""
+    # A table that is there is laid out so already, and has gained columns since.
+    if anew := _LAID_OUT_ANEW.search(statement):
+        return anew[1] not in there
+    # One that was dropped becomes in all what it was: indexes, compression, settings.
+    if altered := _ALTERED.search(statement):
+        return altered[1] not in there
+    return _REPEATABLE.search(statement) is not None
