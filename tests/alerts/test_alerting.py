@@ -157,6 +157,7 @@ def test_what_was_begun_and_not_ended_is_told_again_under_the_same_id(scene: Sce
     assert len({message.alert_id for _, message in scene.told}) == 1
 
 
+@pytest.mark.long
 def test_a_target_that_fails_is_tried_less_and_less_often_and_given_up(scene: Scene) -> None:
     scene.answers["one"] = Attempt("refused", "it answered 500")
     scene.start(replace(rule(to=("one", "two")), cooldown=7 * 86400.0))

@@ -93,6 +93,7 @@ def heard() -> Iterator[Heard]:
         yield found
 
 
+@pytest.mark.long
 def test_targets_are_told_once_of_a_run_and_a_restart_tells_nobody_again(
     tmp_path: Path, heard: Heard
 ) -> None:

@@ -408,6 +408,7 @@ def test_the_description_of_an_answer_is_a_short_line() -> None:
     assert "\x1b" not in told["said"] and max(map(len, told["said"].splitlines())) < 1_000
 
 
+@pytest.mark.long
 def test_a_numbered_answer_that_is_none_loses_nothing() -> None:
     for code in (199, 600, 999):
         with HostileCollector(lambda wire: wire.send(answer(f"{code} What"))) as collector:  # noqa: B023

@@ -269,6 +269,7 @@ def resident_bytes(process: int) -> int:
     return int(line.split()[1]) * 1024
 
 
+@pytest.mark.long
 @pytest.mark.requirement("R19")
 def test_a_hundred_megabytes_are_refused_and_not_kept_in_memory(wild: Wild) -> None:
     limit = 64 * 1024 * 1024

@@ -112,6 +112,7 @@ def test_resume(collector: Served, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_crash(collector: Served, tmp_path: Path) -> None:
     """The agent is killed while nobody listens; what it said is delivered afterwards."""
     spool = str(tmp_path / "spool")
@@ -182,6 +183,7 @@ def test_processes(collector: Served) -> None:
     assert len(services) == 2
 
 
+@pytest.mark.long
 def test_zero_code(collector: Served) -> None:
     said = play(
         collector,

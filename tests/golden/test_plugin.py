@@ -83,6 +83,7 @@ def test_an_agent_that_stops_before_the_end_is_red(project: Path) -> None:
     assert code == 1 and "prefix: 1 of 2 model calls and 0 of 1 tool calls were answered" in said
 
 
+@pytest.mark.long
 def test_an_agent_that_hides_the_miss_is_red_all_the_same(project: Path) -> None:
     write_agent(project, "You are Orla.", "You are Nora.")
     hiding = TESTS.replace(
@@ -120,8 +121,8 @@ def test_they_run_in_parallel(project: Path) -> None:
     ("marker", "reason"),
     [
         ('@pytest.mark.golden("none")', "there is no golden run 'none' in"),
-        ('@pytest.mark.golden("../weather")', "cannot name a golden run"),
-        ("", 'name the golden run: @pytest.mark.golden("NAME")'),
+        pytest.param('@pytest.mark.golden("../weather")', "cannot name a golden run", marks=pytest.mark.long),
+        pytest.param("", 'name the golden run: @pytest.mark.golden("NAME")', marks=pytest.mark.long),
     ],
 )
 def test_a_test_without_its_golden_run_is_told_so(project: Path, marker: str, reason: str) -> None:

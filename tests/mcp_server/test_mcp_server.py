@@ -72,6 +72,7 @@ def test_each_tool_says_what_its_command_says(collector: str) -> None:
         assert all(line.startswith(("| ", "|+ ", "|! ", "[lines ")) for line in text.split("\n")), text
 
 
+@pytest.mark.long
 def test_a_long_answer_is_cut_and_goes_on_where_it_says(collector: str) -> None:
     query = "SELECT number AS n, repeat('word ', 40) AS w FROM numbers(500)"
 
@@ -91,6 +92,7 @@ def test_a_long_answer_is_cut_and_goes_on_where_it_says(collector: str) -> None:
     assert [row["n"] for row in rows] == list(range(500))
 
 
+@pytest.mark.long
 def test_why_fits_into_one_answer(collector: str) -> None:
     async def ask(client: Client) -> list[str]:
         given = [{"run": run} for run in (REFUND, LOOP, HOSTILE)]

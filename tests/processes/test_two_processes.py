@@ -113,6 +113,7 @@ def test_a_warehouse_that_hangs_is_killed_and_started_again(
         assert "had not reported for" in collector._supervisor.last_end
 
 
+@pytest.mark.long
 def test_a_warehouse_that_takes_too_much_memory_is_killed_and_the_reason_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

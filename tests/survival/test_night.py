@@ -157,6 +157,7 @@ def test_the_command_line_tells_it(killed: Killed, collector: Served) -> None:
     assert f"{OBSERVATIONS - 1}" in collector.run("entity", "config/acme")
 
 
+@pytest.mark.long
 def test_a_resumed_run_settles_what_was_unknown(killed: Killed, collector: Served) -> None:
     subprocess.run(
         [sys.executable, str(AGENT), "resume", killed.reference, str(killed.spool)],

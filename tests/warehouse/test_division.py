@@ -105,6 +105,7 @@ def test_traces_of_one_run_are_read_together(
     assert all(interpreter.counters.runs for interpreter in interpreters), "both had something to read"
 
 
+@pytest.mark.long
 def test_a_run_named_by_spans_of_many_traces_is_one(
     warehouse: EmbeddedWarehouse, store: EmbeddedStore, interpreters: list[Interpreter]
 ) -> None:

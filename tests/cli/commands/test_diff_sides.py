@@ -31,6 +31,7 @@ def _told(ask: Ask, *words: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.long
 def test_what_differs_beyond_chance_is_told_apart_from_what_always_does(ask: Ask) -> None:
     told = _told(ask, *_SIDES)
     (sides,) = told["sides"]
@@ -70,6 +71,7 @@ def test_a_side_beside_its_like_differs_no_more_than_its_own_runs(ask: Ask) -> N
     assert (sides["verdict"], sides["compared"], sides["lacking_within"]) == ("inconclusive", 20, 12)
 
 
+@pytest.mark.long
 def test_too_few_pairs_give_no_verdict_and_say_how_many_are_lacking(ask: Ask) -> None:
     few = ("diff", "--baseline", "version=1", "--candidate", "version=3", "--exit-code")
     said = ask(*few)

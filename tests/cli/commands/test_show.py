@@ -45,6 +45,7 @@ def test_a_pipe_gets_whole_values_and_a_terminal_their_length(ask: Ask, terminal
     assert "chars]" not in terminal("show", REFUND, "--full", "--no-pager").out
 
 
+@pytest.mark.long
 def test_a_run_is_found_by_any_of_its_traces(module_served: Served) -> None:
     served = module_served
     served.send(traces=[agent_run("first", "ok"), linked_run("later", "first", "continues")])
