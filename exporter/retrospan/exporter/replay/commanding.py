@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,8 @@ def run_command(
     environ: Mapping[str, str] | None = None,
     output: int | IO[bytes] | None = None,
 ) -> Ran:
-    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`; `output` is where the command prints.
+    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`, and under `thread` what `threads`
+    reads; `output` is where the command prints.
 
     Raises PermanentError if it cannot be started, if no interpreter began the replay, or if the bundle is damaged.
     """
@@ -55,6 +57,10 @@ def run_command(
             from retrospan.schemas.bundle.container import write_bundle
 
             write_bundle(file, source)
+        if thread := how.get("thread"):
+            records = Path(place) / "thread.json"
+            records.write_text(json.dumps(thread), encoding="utf-8")
+            how = {**how, "thread": str(records)}
         told = {**given, **variables(given, {**how, "source": str(file)}, report, descent)}
         try:
             with subprocess.Popen(command, env=told, stdout=output, stderr=output) as process:

@@ -25,10 +25,17 @@ class Edits:
     has_result: bool = False
     request: Mapping[str, object] = field(default_factory=dict[str, object])
     """Fields of the request's body, by their paths: model, temperature, generationConfig.temperature …"""
+    state: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Values of the state that the agent begins with, by their paths: price, customer.name …"""
 
     @property
     def there(self) -> bool:
-        return bool(self.prompt is not None or self.answer is not None or self.has_result or self.request)
+        return bool(self.of_requests or self.answer is not None or self.has_result or self.state)
+
+    @property
+    def of_requests(self) -> bool:
+        """Tell whether requests to models are others than the agent's own."""
+        return bool(self.prompt is not None or self.request)
 
     def patch(self) -> dict[str, object]:
         """Return what was changed, as the new run records it."""
@@ -41,6 +48,8 @@ class Edits:
             found["result"] = self.result
         if self.request:
             found["request"] = dict(self.request)
+        if self.state:
+            found["state"] = dict(self.state)
         return found
 
 

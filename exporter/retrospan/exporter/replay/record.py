@@ -6,6 +6,7 @@ Safe for threads. What a record does not hold of a call is not compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from threading import Lock
 
@@ -71,6 +72,14 @@ class ModelRecord:
                 return place
             failed = [self._last[key] for key in keys if key in self._last]
             return next((place for place in failed if self.calls[place].error is not None), None)
+
+    def pass_over(self, numbers: AbstractSet[int]) -> None:
+        """Count calls as given out, by their numbers in the run."""
+        with self._lock:
+            self._taken.update(place for place, call in enumerate(self.calls) if call.n in numbers)
+            for by_key in self._free.values():
+                for free in by_key.values():
+                    free[:] = [place for place in free if place not in self._taken]
 
     @property
     def has_left(self) -> bool:
@@ -141,6 +150,11 @@ class ToolRecord:
             place = (named or free)[0]
             self._taken.add(place)
             return place
+
+    def pass_over(self, numbers: AbstractSet[int]) -> None:
+        """Count calls as given out, by their numbers in the run."""
+        with self._lock:
+            self._taken.update(place for place, call in enumerate(self.calls) if call.n in numbers)
 
     def left(self) -> list[int]:
         """Return the places of the calls that were not given out."""

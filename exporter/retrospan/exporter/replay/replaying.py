@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
@@ -27,6 +28,7 @@ from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord,
 from retrospan.schemas.errors import ReplayMiss, ReplayRefused
 
 if TYPE_CHECKING:
+    from retrospan.exporter.replay.beginning import Beginning
     from retrospan.exporter.replay.updating import Updating
 
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
@@ -69,12 +71,21 @@ class Replaying:
         self.conditions = conditions
         self._redact = redact
         until = conditions.until
+        self.beginning: Beginning | None = None
+        if conditions.edits.state and until is not None:
+            # Here: most replays set no state.
+            from retrospan.exporter.replay.beginning import beginning
+
+            self.beginning = beginning(runs, until, conditions.edits.state)
+        #: By number of the call: its step. Only runs that are alone are asked for it.
+        self._steps: dict[int, int] = {}
         models: list[ModelCall] = []
         tools: list[ToolCall] = []
         for run in sorted(runs, key=lambda run: run.started_at or 0):
             for call, step in zip(run.calls, ordered_steps(run.calls), strict=True):
                 if until is not None and step >= until:
                     continue
+                self._steps[call.n] = step
                 if isinstance(call, ModelCall):
                     models.append(call)
                 elif call.executed is not False:
@@ -92,12 +103,27 @@ class Replaying:
         self._form = ""
         self.on_miss: Callable[[], object] = lambda: None
         self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
+        self.report.state_keys = tuple(conditions.edits.state)
         self._updating: Updating | None = None
         if conditions.mode == "update":
             # Here: no other mode makes a new record.
             from retrospan.exporter.replay.updating import Updating
 
             self._updating = Updating(self.report)
+
+    def give_state(self, who: str, first: int) -> dict[str, Json]:
+        """Return the state that the agent begins with. What it did in the steps before `first` is not asked for again.
+
+        Whoever asks again gets the same; the first of them sets out.
+        """
+        assert self.beginning is not None
+        with self._lock:
+            if not self.report.state_to:
+                self.report.state_to, self.report.state_step = who, first
+                numbers = {n for n, step in self._steps.items() if step < first}
+                self._models.pass_over(numbers)
+                self._tools.pass_over(numbers)
+        return deepcopy(self.beginning.state)
 
     @property
     def miss(self) -> ReplayMiss | None:
@@ -220,7 +246,7 @@ class Replaying:
         if gives:
             assert edits.answer is not None
             return reply_of(form, answer_of_text(edits.answer, request, "edited"), request)
-        return Live(rewritten(form, asked.body, edits) if edits.there else None)
+        return Live(rewritten(form, asked.body, edits) if edits.of_requests else None)
 
     def next_draws(self) -> Mapping[str, Json]:
         """Return what the next block under `deterministic()` drew when the run was recorded; nothing where there was none."""
@@ -266,12 +292,18 @@ class Replaying:
 
     def fail(self, why: Explanation, what: str) -> ReplayMiss:
         """Note the miss that ends the replay, and return it; a later one is the first again."""
+        return self._stop(f"replay: {what} is not in the record: {why.text}.", why.step, why.field)
+
+    def stop(self, why: str) -> ReplayMiss:
+        """Note that the replay cannot go on, and return the error to raise; nothing gets out after it."""
+        return self._stop(f"replay: {why}", self.conditions.until)
+
+    def _stop(self, text: str, step: int | None, field: str | None = None) -> ReplayMiss:
         with self._lock:
             if self._miss is not None:
                 return self._miss
-            text = f"replay: {what} is not in the record: {why.text}."
-            self._miss = ReplayMiss(text, step=why.step, field=why.field)
-            self.report.missed, self.report.step, self.report.field_name = text, why.step, why.field
+            self._miss = ReplayMiss(text, step=step, field=field)
+            self.report.missed, self.report.step, self.report.field_name = text, step, field
         self.on_miss()
         return self._miss
 

@@ -22,16 +22,16 @@ class Replay:
     """A replay as a context manager; what `replay(...)` returns."""
 
     def __init__(self, runs: Sequence[RunRecord], replaying: Replaying, named_tools: Sequence[str]) -> None:
-        self._runs, self._replaying, self._named_tools = runs, replaying, named_tools
+        self._runs, self.replaying, self._named_tools = runs, replaying, named_tools
         self.guard = Guard(replaying)
 
     @property
     def report(self) -> Report:
         """What came of it so far."""
-        return self._replaying.report
+        return self.replaying.report
 
     def __enter__(self) -> Self:
-        current.begin(self._replaying, self.guard)
+        current.begin(self.replaying, self.guard)
         try:
             transports.install()
             tools.install()
@@ -47,25 +47,25 @@ class Replay:
     ) -> None:
         """End the replay. Raises the miss that stopped it, whatever became of it in the agent."""
         self.end()
-        miss = self._replaying.miss
+        miss = self.replaying.miss
         if miss is not None and error is not miss and (error is None or isinstance(error, Exception)):
             raise miss from error
 
     def end(self) -> None:
         """Let the process out again; what came of it stays in the report."""
-        self._replaying.settle()
+        self.replaying.settle()
         self.guard.end()
         current.end()
 
     def new_run(self) -> RunRecord:
         """Return the record of what the agent did now, in the mode update. Raises ConfigError in any other, and for several runs."""
-        if self._replaying.conditions.mode != "update" or len(self._runs) != 1:
+        if self.replaying.conditions.mode != "update" or len(self._runs) != 1:
             raise ConfigError("a new record is made in the mode 'update', of one run.")
-        return self._replaying.new_run(self._runs[0])
+        return self.replaying.new_run(self._runs[0])
 
     def when_missed(self, call: Callable[[], object]) -> None:
         """Call once when a miss ends the replay, before the agent gets to know."""
-        self._replaying.on_miss = call
+        self.replaying.on_miss = call
 
 
 def replay(

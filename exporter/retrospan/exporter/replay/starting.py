@@ -49,6 +49,7 @@ def _told(edits: Edits) -> dict[str, object]:
         "result": edits.result,
         "has_result": edits.has_result,
         "request": dict(edits.request),
+        "state": dict(edits.state),
     }
 
 
@@ -72,7 +73,7 @@ def begin(folder: str) -> None:
         return
     how = cast("dict[str, Any]", json.loads(told))
     report, descent = Path(how.pop("report")), how.pop("descent")
-    edits, record_to = how.pop("edits"), how.pop("record_to", None)
+    edits, record_to, thread = how.pop("edits"), how.pop("record_to", None), how.pop("thread", None)
     # Whoever starts the command needs nothing of it.
     from retrospan.exporter.replay.session import replay
 
@@ -86,6 +87,11 @@ def begin(folder: str) -> None:
     session.guard.variables = {VARIABLE: told, _PATH: before}
     if descent:
         mark_runs(Descent(**descent))
+    if thread is not None:
+        # Here: few forks change the state of a graph.
+        from retrospan.exporter.replay.threads import install
+
+        install(Path(thread), session.replaying)
     atexit.register(_end, session, report, record_to)
     session.when_missed(lambda: _write(session, report))
 
