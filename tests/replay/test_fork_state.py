@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,11 +29,8 @@ BEFORE = {"price": 12, "customer": {"name": "Ann", "tier": "gold"}, "log": ["ask
 AFTER = {**BEFORE, "log": ["asked", "looked up"], "order": "A-17"}
 
 
-def state_at(step: int, before: object = BEFORE, after: object = AFTER) -> StateAt:
-    def fields(value: Any) -> Mapping[str, object] | None:
-        return value
-
-    return StateAt(step=step, source="explicit", before=fields(before), after=fields(after))
+def state_at(step: int, before: Any = BEFORE, after: Any = AFTER) -> StateAt:
+    return StateAt(step=step, source="explicit", before=before, after=after)
 
 
 def run(*states: StateAt) -> RunRecord:
@@ -222,9 +218,9 @@ def test_a_graph_goes_on_from_the_step_with_the_change(module_served: Served, tm
     }
     program = ("--", sys.executable, str(PROGRAM), "record", "fork")
 
-    def forked(step: int, *changes: str) -> dict[str, Any]:
+    def forked(step: int, *changes: str, **environ: str) -> dict[str, Any]:
         words = [word for change in changes for word in ("--set", change)]
-        done = fork(tmp_path, parent, "--step", str(step), *words, *program, **there)
+        done = fork(tmp_path, parent, "--step", str(step), *words, *program, **there, **environ)
         assert done.returncode == 0, done.stderr
         assert "set in the state that the graph shop began with" in done.stderr
         return dict(json.loads(done.stdout))
@@ -242,9 +238,16 @@ def test_a_graph_goes_on_from_the_step_with_the_change(module_served: Served, tm
     assert (child["parent_link"], child["fork_step"]) == ("forks", 4)
     changed = {"price": 9, "messages.0.content": "Two cups", "seen": ["web"]}
     assert json.loads(child["patch"]) == {"state": changed}
+    asked = "SELECT step_a, step_b, change, detail FROM run_diff(a = {a:String}, b = {b:String}) ORDER BY position"
+    beside = module_served.rows(asked, a=parent, b=child["run_id"])
+    assert [(row["step_a"], row["step_b"], row["change"], row["detail"]) for row in beside] == [
+        *((step, None, "same", "inherited") for step in (1, 2, 3)),
+        (4, 1, "changed", "messages, price, seen"),
+    ]
     # A list under a reducer is replaced, not added to; both nodes of the superstep run again.
     found = forked(3, 'state.log=["anew"]')
     assert sorted(found["ran"]) == ["buy", "check", "reserve"]
     assert found["end"]["log"][0] == "anew" and "looked up" not in found["end"]["log"]
+    assert forked(4, "state.price=9", ASYNC="1")["end"]["log"][3].startswith("bought cup for 9")
     done = fork(tmp_path, parent, "--step", "4", "--set", "state.prize=9", *program, **there)
     assert (done.returncode, done.stdout) == (2, "") and "Did you mean state.price?" in done.stderr

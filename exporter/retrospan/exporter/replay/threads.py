@@ -7,8 +7,10 @@ saver of records is named by whoever starts the fork (`module:function`), since 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -16,7 +18,6 @@ from typing import Any, cast
 
 from retrospan.exporter.hooks.watch import when_imported
 from retrospan.exporter.replay.current import current
-from retrospan.exporter.replay.patches import patch
 from retrospan.exporter.replay.replaying import Replaying
 from retrospan.schemas.errors import PermanentError
 
@@ -47,9 +48,7 @@ def install(file: Path, replaying: Replaying) -> None:
 
     def wrap() -> None:
         # Here: it is loaded by now.
-        graphs = import_module(_GRAPHS).Pregel
-        patch(graphs, "stream", beginning.invoked)
-        patch(graphs, "astream", beginning.invoked)
+        beginning.wrap(import_module(_GRAPHS).Pregel)
 
     when_imported(_GRAPHS, wrap)
 
@@ -60,10 +59,27 @@ class _Beginning:
     def __init__(self, file: Path, replaying: Replaying) -> None:
         self._file, self._replaying, self._lock = file, replaying, Lock()
 
-    def invoked(self, original: Any, graph: Any, input: Any, config: Any = None, **named: Any) -> Any:
+    def wrap(self, graphs: Any) -> None:
+        """Be asked by every invocation. Both stay generator functions: others who wrap them look at that."""
+        stream, astream = graphs.stream, graphs.astream
+
+        @wraps(stream)
+        def begun(graph: Any, input: Any, config: Any = None, **named: Any) -> Iterator[Any]:
+            yield from stream(graph, *self._begin(graph, input, config), **named)
+
+        @wraps(astream)
+        async def abegun(graph: Any, input: Any, config: Any = None, **named: Any) -> AsyncIterator[Any]:
+            async with aclosing(astream(graph, *self._begin(graph, input, config), **named)) as each:
+                async for item in each:
+                    yield item
+
+        graphs.stream, graphs.astream = begun, abegun
+
+    def _begin(self, graph: Any, input: Any, config: Any) -> tuple[Any, Any]:
+        """Return the input and the configuration that an invocation begins with."""
         with self._lock:
             given = self._given(graph, config or {})
-        return original(graph, input if given is None else None, given or config, **named)
+        return (input, config) if given is None else (None, given)
 
     def _given(self, graph: Any, config: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the configuration to go on with; None for a graph that is not meant, or when the state was given already."""

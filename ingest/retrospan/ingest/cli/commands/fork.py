@@ -159,10 +159,9 @@ def _is_inner(row: Row) -> bool:
 
 
 def _without_states(run: RunRecord) -> str:
-    # Imported here: the dialects, with what they read; most forks set no state.
-    from retrospan.ingest.interpret.dialects.switches import switch_for
+    from retrospan.ingest.cli.views.bundle_rows import switch_of
 
-    how = switch_for("state", [(name, "") for name in run.dialects])
+    how = switch_of(run.dialects)("state")
     return f"run {run.run_id} has no states on record, so that none can be set. To record them: {how}."
 
 
