@@ -19,6 +19,7 @@ from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
 from retrospan.exporter.replay.exchange import Exchange, TransportFailed
 from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told
+from retrospan.exporter.replay.redacting import Redact, redacted
 from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.rewriting import rewritten
 from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
@@ -65,7 +66,7 @@ class Replaying:
     """The runs that are replayed, and how far the agent has come."""
 
     def __init__(
-        self, runs: Sequence[RunRecord], conditions: Conditions, redact: Callable[[str], str] | None = None
+        self, runs: Sequence[RunRecord], conditions: Conditions, redact: Redact | None = None
     ) -> None:
         conditions.check()
         self.conditions = conditions
@@ -224,7 +225,7 @@ class Replaying:
             "tools": request.tools,
         }
         if self._redact is not None:
-            said = cast("dict[str, Any]", json.loads(self._redact(json.dumps(said, ensure_ascii=False))))
+            said = redacted(said, self._redact)
         return self._canonicalizer.request(
             model=request.model,
             parameters=request.parameters,
@@ -263,7 +264,7 @@ class Replaying:
     def new_run(self, before: RunRecord) -> RunRecord:
         """Return the record of what the agent did now. Only in the mode update."""
         assert self._updating is not None
-        return self._updating.record.run(before)
+        return self._updating.record.run(before, self._redact)
 
     def _shadowed(self, canonical: CanonicalRequest, place: int | None, request: Asked) -> Live:
         with self._lock:
@@ -321,7 +322,10 @@ class Replaying:
         if wanted.name in self.conditions.live_tools and not self._runs_live():
             return None
         edits = self.conditions.edits
-        place = self._tools.take(wanted.name, (wanted.arguments, *wanted.others), wanted.call_id)
+        told_so = [wanted.arguments, *wanted.others]
+        if self._redact is not None:
+            told_so = [redacted(each, self._redact) for each in told_so]
+        place = self._tools.take(wanted.name, told_so, wanted.call_id)
         if place is not None:
             call = self._tools.calls[place]
             if not (call.has_result or call.error is not None):

@@ -10,6 +10,7 @@ from typing import Self
 from retrospan.exporter.replay import current, tools, transports
 from retrospan.exporter.replay.conditions import Conditions, Edits, Mode
 from retrospan.exporter.replay.guard import Guard
+from retrospan.exporter.replay.redacting import redactor
 from retrospan.exporter.replay.replaying import Replaying
 from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.tools import functions
@@ -110,7 +111,7 @@ def replay(
         redaction=redaction,
     )
     runs = _runs(bundle, run)
-    return Replay(runs, Replaying(runs, conditions, _redactor(redaction)), tuple(tools))
+    return Replay(runs, Replaying(runs, conditions, redactor(redaction)), tuple(tools))
 
 
 def _runs(bundle: Bundle, wanted: str | None) -> tuple[RunRecord, ...]:
@@ -121,17 +122,3 @@ def _runs(bundle: Bundle, wanted: str | None) -> tuple[RunRecord, ...]:
         runs = ", ".join(run.run_id for run in bundle.runs) or "none"
         raise NotFound(f"the bundle holds no run {wanted}; it holds {runs}.")
     return (found,)
-
-
-def _redactor(choice: str) -> Callable[[str], str] | None:
-    """Return what takes out of JSON text what a redaction takes out; None for none."""
-    if choice == "off":
-        return None
-    from retrospan.exporter.delivery.cleaning import chosen_rules
-    from retrospan.schemas.redaction.matching import Matcher, Taken
-
-    rules = chosen_rules(choice)
-    if rules is None:
-        return None
-    matcher = Matcher(rules)
-    return lambda text: matcher.text(text, "", Taken())
