@@ -39,7 +39,7 @@ def model() -> Iterator[Provider]:
             return said_by_chat(SAID)
         return next(answers)
 
-    answers = iter([whole, stream])
+    answers: Iterator[dict[str, Any] | bytes] = iter([whole, stream])
     found = Provider(answer)
     yield found
     found.close()
