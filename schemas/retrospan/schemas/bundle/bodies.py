@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 
-from retrospan.schemas.bundle.form import Json
+from retrospan.schemas.bundle.json_values import Json
 from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, nests_deeper
 from retrospan.schemas.errors import BundleDamaged
 

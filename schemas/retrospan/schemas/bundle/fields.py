@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from retrospan.schemas.bundle.form import Json
+from retrospan.schemas.bundle.json_values import Json
 from retrospan.schemas.errors import BundleDamaged
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, UsageError, add_color_flag, number
 from retrospan.ingest.cli.terminal.screen import Screen
-from retrospan.schemas.bundle.container import run_ids_in
-from retrospan.schemas.bundle.form import Bundle
+from retrospan.schemas.bundle.archive import run_ids_in
 from retrospan.schemas.errors import PermanentError
 
 if TYPE_CHECKING:
     from retrospan.exporter.replay.commanding import Ran
     from retrospan.ingest.cli.client.session import Session
+    from retrospan.schemas.bundle.form import Bundle
 
 HELP = Help(
     job="Run an agent again, every model call and tool call answered from the record of a run, and nothing let out.",
@@ -119,6 +119,7 @@ def source_of(arguments: argparse.Namespace) -> tuple[Bundle | Path, str]:
     from retrospan.ingest.cli.client.references import find_run
     from retrospan.ingest.cli.main import version
     from retrospan.ingest.cli.views.bundle_rows import read_run
+    from retrospan.schemas.bundle.form import Bundle
 
     session = session_of(arguments)
     found, rules = read_run(session, find_run(session, arguments.run))
