@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
 from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest, Held, key_of, tool_key
 from retrospan.schemas.bundle.difference import first_difference_of_arguments, nearest
 from retrospan.schemas.bundle.form import Call, Json, ModelCall, ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Why nothing in the record answers: the step and call that come nearest, and the first field that differs."""
 
     text: str

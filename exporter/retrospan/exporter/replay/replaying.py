@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from retrospan.exporter.replay.answers import Broken, Unknown, answer_of_text, outcome_of
 from retrospan.exporter.replay.callers import caller
@@ -39,8 +39,7 @@ _HARMLESS = ("none", "read")
 _GEMINI_ERROR = " because of error "
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A tool that is about to run."""
 
     name: str
@@ -53,8 +52,7 @@ class Wanted:
     """What its author says that it does to the world."""
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(NamedTuple):
     """The call is to be made: `body` is what to send instead of the request's own, None for that."""
 
     body: bytes | None = None

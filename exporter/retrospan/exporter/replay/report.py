@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Verdict = Literal["identical", "prefix", "parts", "live"]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """Something that was not let out: what it was, and who wanted it."""
 
     what: str

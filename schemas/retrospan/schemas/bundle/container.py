@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from retrospan.schemas.bundle.archive import DIGESTS, FORMAT, HEAD, VERSION, Archive, opened
-from retrospan.schemas.bundle.bodies import BodyReader, BodyWriter, line_of, member_of, parse, readable
-from retrospan.schemas.bundle.fields import Fields
+from retrospan.schemas.bundle.bodies import BodyReader, BodyWriter, line_of, member_of, readable
+from retrospan.schemas.bundle.fields import Fields, parse
 from retrospan.schemas.bundle.form import Bundle, Call, CheckpointAt, RunRecord, StateAt
 from retrospan.schemas.bundle.lines import (
     LineReader,
