@@ -123,7 +123,10 @@ class ToolRecord:
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
         self.calls = calls
-        self._keys = [tool_key(call.name, call.arguments, has_arguments=call.has_arguments) for call in calls]
+        self._places = dict[str, list[int]]()
+        for place, call in enumerate(calls):
+            key = tool_key(call.name, call.arguments, has_arguments=call.has_arguments)
+            self._places.setdefault(key, []).append(place)
         self._taken: set[int] = set()
         self._lock = Lock()
 
@@ -138,11 +141,8 @@ class ToolRecord:
         """
         keys = {tool_key(name, each) for each in candidates} | {tool_key(name, None, has_arguments=False)}
         with self._lock:
-            free = [
-                place
-                for place, call in enumerate(self.calls)
-                if place not in self._taken and call.name == name and self._keys[place] in keys
-            ]
+            alike = {place for key in keys for place in self._places.get(key, ())}
+            free = sorted(alike - self._taken)
             named = [place for place in free if call_id and self.calls[place].call_id == call_id]
             if not (named or free):
                 return None
