@@ -6,10 +6,9 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from retrospan.exporter.replay.descent import Descent
 from retrospan.exporter.replay.starting import read_report, variables
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from retrospan.schemas.bundle.form import Bundle
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(NamedTuple):
     """A command that has ended."""
 
     exit_code: int
