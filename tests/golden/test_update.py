@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import httpx
 import pytest
+import requests
 from golden.agents import golden, suite, weather_run, write_agent
 from golden.test_plugin import TESTS, run_pytest
 from replay.conftest import Provider, said_by_chat
@@ -20,13 +21,15 @@ from replay.recorded import ANSWER, QUESTION, asks, bundle, model_call, text, to
 from retrospan.exporter.replay import replay, tool
 from retrospan.exporter.replay.asking import whole
 from retrospan.exporter.replay.exchange import Exchange
+from retrospan.exporter.replay.redacting import redacted, redactor, rules_of
 from retrospan.exporter.replay.wire.answered import answered
+from retrospan.exporter.replay.wire.event_stream import event, events, whole_answer
 from retrospan.exporter.replay.wire.form import Answer, Choice, Form
 from retrospan.exporter.replay.wire.forms import FORMS, read_request
 from retrospan.schemas.bundle.changes import changes
 from retrospan.schemas.bundle.form import Bundle, RunRecord
 from retrospan.schemas.bundle.golden import read_golden, write_golden
-from retrospan.schemas.errors import PermanentError, ReplayRefused
+from retrospan.schemas.errors import ReplayRefused
 
 MILD = "It is mild in Oslo."
 
@@ -131,6 +134,122 @@ def test_a_tool_that_writes_is_not_run_and_nothing_is_updated(project: Path) -> 
 def test_wrong_use_is_told(project: Path, words: tuple[str, ...], said: str) -> None:
     done = retrospan(project, *words)
     assert done.returncode == 2 and said in done.stderr
+
+
+KILLED = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+from retrospan.schemas.bundle.container import read_bundle
+from retrospan.schemas.bundle.golden import read_golden, write_golden
+
+folder, at = Path(sys.argv[1]), int(sys.argv[2])
+moved = os.replace
+
+def move(*names):
+    global at
+    at -= 1
+    if at == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    moved(*names)
+    at -= 1
+    if at == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+golden, bundle = read_golden(folder, "weather")
+run = replace(bundle.run(golden.run_id), run_id="run-2", answer="new")
+os.replace = move
+write_golden(folder, golden.updated("run-2"), replace(bundle, runs=(run,)))
+"""
+
+
+def test_a_kill_at_any_moment_leaves_the_old_golden_run_whole_or_the_new_one(tmp_path: Path) -> None:
+    write_golden(tmp_path, golden("tools = get_weather"), suite("run-1"))
+    found = list[str]()
+    for at in range(1, 8):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(at)], check=False)
+        assert done.returncode == (-9 if at < 7 else 0)
+        told, held = read_golden(tmp_path, "weather")
+        run = held.run(told.run_id)
+        assert run is not None and run.calls == suite("run-1").runs[0].calls
+        assert told.expect == ("tools = get_weather",)
+        found.append(told.run_id)
+        write_golden(tmp_path, golden("tools = get_weather"), suite("run-1"))
+        assert [each.run_id for each in read_golden(tmp_path, "weather")[1].runs] == ["run-1"]
+    assert found == ["run-1"] * 3 + ["run-2"] * 4
+
+
+def test_a_kill_while_the_agent_runs_leaves_every_byte(project: Path) -> None:
+    before = {file.name: file.read_bytes() for file in (project / "golden").iterdir()}
+    (project / "main.py").write_text("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n")
+    done = retrospan(project, "golden", "update", "weather", "--", *MAIN)
+    assert done.returncode == -9
+    assert {file.name: file.read_bytes() for file in (project / "golden").iterdir()} == before
+
+
+SECRET = "sk-proj-" + "a1B2c3D4" * 6
+
+
+def test_what_is_newly_taken_down_is_redacted_as_the_run_was(project: Path) -> None:
+    agent = (project / "agent.py").read_text()
+    changed = agent.replace("You are Nora.", f"You are Nora. {SECRET}").replace(
+        'return {"temp_c": 20}', f'return {{"temp_c": 20, "key": "{SECRET}"}}'
+    )
+    (project / "agent.py").write_text(changed)
+    done = retrospan(project, "golden", "update", "weather", "--", *MAIN)
+    assert done.returncode == 0, done.stderr
+    told, made = read_golden(project / "golden", "weather")
+    assert told.redaction == "secrets", "the run on record holds none: as the exporter leaves it"
+    assert SECRET not in repr(made) and repr(made).count("[redacted:") >= 4
+    assert SECRET not in done.stdout + done.stderr
+    # The agent says the same, secret and all: it is taken out before it is compared.
+    again = retrospan(project, "golden", "run")
+    assert again.returncode == 0, again.stdout
+    (project / "golden" / "weather.toml").write_text(
+        (project / "golden" / "weather.toml")
+        .read_text()
+        .replace('redaction = "secrets"', 'redaction = "off"')
+    )
+    assert retrospan(project, "golden", "run").returncode == 1
+
+
+def test_which_redaction_a_run_looks_like() -> None:
+    def looks(said: str) -> str:
+        asked = model_call(1, [text("user", said)], text("assistant", "Hi."))
+        return rules_of(bundle(asked, tool_call(2, "look", {"q": said}, "x")).runs[0])
+
+    assert looks("Hello.") == "secrets"
+    assert looks("My key is [redacted:openai-key].") == "secrets"
+    assert looks("I am [redacted:email].") == "all"
+    assert looks(f"My key is {SECRET}.") == "off", "it was not redacted: requests are not either"
+
+
+def test_arguments_of_tools_are_redacted_before_they_are_compared() -> None:
+    @tool(effect="write")
+    def send(key: str) -> str:
+        raise AssertionError("it ran")
+
+    hidden = redacted({"key": SECRET}, redactor("secrets") or str)
+    recorded = bundle(tool_call(1, "send", hidden, "sent", effect="write"))
+    with replay(recorded, redaction="secrets") as session:
+        assert send(SECRET) == "sent"
+    assert session.report.verdict == "identical"
+
+
+def test_requests_is_asked_for_and_taken_down(talker: Provider) -> None:
+    recorded = bundle(model_call(1, [text("user", QUESTION)], text("assistant", "Hi.")))
+    body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello?"}]}
+
+    def asked() -> str:
+        said = requests.post(f"{talker.url}/chat/completions", json=body, timeout=9).json()
+        return str(said["choices"][0]["message"]["content"])
+
+    with replay(recorded, mode="update") as session:
+        assert asked() == "said live"
+        made = session.new_run()
+    with replay(Bundle(made_by="", rules=None, runs=(made,))) as session:
+        assert asked() == "said live"
+    assert (session.report.verdict, len(talker.asked)) == ("identical", 1)
 
 
 def test_what_is_not_expected_is_not_taken(project: Path) -> None:
@@ -285,17 +404,63 @@ def test_changes_are_told_once_each() -> None:
     assert len(changes(before, replace(before, calls=many))) == 41
 
 
-def test_a_streamed_question_to_bedrock_is_refused_and_noted_even_if_the_agent_hides_it() -> None:
-    url = "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream"
+BEDROCK = next(each for each in FORMS if each.name == "bedrock converse")
+
+
+def streamed(*parts: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """The same answer of Bedrock streamed and whole."""
+    answer = Answer("id-1", "m", 7, (Choice(parts, None),), {"input_tokens": 5, "output_tokens": 2})
+    asked = read_request(BEDROCK, "/model/m/converse-stream", b"{}")
+    assert asked is not None
+    return b"".join(BEDROCK.stream(answer, asked)), BEDROCK.whole(answer, asked)
+
+
+def test_a_stream_of_bedrock_is_put_together_and_a_cut_one_is_not() -> None:
+    thought = {"type": "reasoning", "content": "Hm, hm.", "signature": "s1"}
+    call = asks("c1", "f", n=[1, "ä"], city="Oslo")["parts"][0]
+    stream, whole_one = streamed(thought, {"type": "text", "content": "It is ☃ " * 9}, call)
+    assert whole_answer(stream) == whole_one
+    assert [kind for kind, _ in events(stream)][-2:] == ["messageStop", "metadata"]
+    # What counts the tokens comes after the end of the answer: without it they are unknown.
+    end_of_answer = len(stream) - len(
+        event("metadata", {key: whole_one[key] for key in ("usage", "metrics")})
+    )
+    assert "usage" not in whole_answer(stream[:end_of_answer])
+    for end in {*range(len(stream))} - {end_of_answer}:
+        with pytest.raises(ValueError, match="stream"):
+            whole_answer(stream[:end])
+    for at in range(0, len(stream), 7):
+        with pytest.raises(ValueError, match="stream"):
+            whole_answer(stream[:at] + bytes([stream[at] ^ 1]) + stream[at + 1 :])
+
+
+def test_bedrock_is_asked_for_a_stream_as_the_agent_asks_and_recorded_whole() -> None:
+    stream, _ = streamed({"type": "text", "content": "said live"})
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    answers = [stream, stream[:-9]]
+    live = Provider(lambda _: answers.pop(0))
     recorded = bundle(model_call(1, [text("user", QUESTION)], text("assistant", "Hi.")))
-    with (
-        httpx.Client() as client,
-        replay(recorded, mode="update") as session,
-        pytest.raises(PermanentError, match="a streamed answer of Bedrock cannot be recorded"),
-    ):
-        client.post(url, json={"messages": [{"role": "user", "content": [{"text": "Hi"}]}]})
-    (refused,) = session.report.refused
-    assert refused.what == "a streamed question to bedrock-runtime.eu-west-1.amazonaws.com"
+    url = f"{live.url}/model/m/converse-stream"
+    given = list[bytes]()
+    try:
+        made = updating(recorded, lambda client: given.append(client.post(url, json=body).content))
+        broken = updating(recorded, lambda client: given.append(client.post(url, json=body).content))
+    finally:
+        live.close()
+    assert live.asked == [body, body]
+    (call,) = made.model_calls()
+    assert (made.answer, call.streamed, call.usage) == (
+        "said live",
+        True,
+        {"input_tokens": 5, "output_tokens": 2},
+    )
+    assert whole_answer(given[0]) == whole_answer(stream)
+    with httpx.Client() as client, replay(Bundle(made_by="", rules=None, runs=(made,))) as session:
+        assert whole_answer(client.post(url, json=body).content) == whole_answer(stream)
+    assert session.report.verdict == "identical"
+    (call,) = broken.model_calls()
+    assert call.error is not None and call.error.message is not None
+    assert given[1] == stream[:-9] and "the stream broke off" in call.error.message
 
 
 def test_gemini_is_asked_for_a_whole_answer_by_another_address() -> None:

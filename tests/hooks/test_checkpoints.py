@@ -261,7 +261,7 @@ def test_records_that_cannot_be_used_say_why(sent: Sent, restored: Any) -> None:
 
 
 def test_each_value_comes_back_as_it_was() -> None:
-    values = queries._Values(())  # pyright: ignore[reportPrivateUsage]
+    values = queries.Values(())  # pyright: ignore[reportPrivateUsage]
     from retrospan.schemas.checkpoint_form import read
 
     for value in (

@@ -21,9 +21,9 @@ def nothing_left() -> Iterator[None]:
 
 
 class Provider:
-    """A model on this machine that really answers, and what it was sent."""
+    """A model on this machine that really answers, and what it was sent. Bytes are AWS's event stream."""
 
-    def __init__(self, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    def __init__(self, answer: Callable[[dict[str, Any]], dict[str, Any] | bytes]) -> None:
         self.asked: list[dict[str, Any]] = []
         provider = self
 
@@ -31,9 +31,12 @@ class Provider:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 provider.asked.append(body)
-                said = json.dumps(answer(body)).encode()
+                found = answer(body)
+                is_stream = isinstance(found, bytes)
+                said = found if isinstance(found, bytes) else json.dumps(found).encode()
                 self.send_response(200)
-                self.send_header("Content-Type", "application/json")
+                kind = "application/vnd.amazon.eventstream" if is_stream else "application/json"
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(said)))
                 self.end_headers()
                 self.wfile.write(said)

@@ -6,6 +6,7 @@ python restored_shop.py restore SCENARIO RUN STEP [ANSWER | price=N] [THREAD]
 
 from __future__ import annotations
 
+import asyncio
 import json
 import operator
 import os
@@ -122,8 +123,12 @@ def record(scenario: str) -> None:
     shop = build(scenario, InMemorySaver())
     item = "bomb" if scenario == "failed" else "cup"
     said = "A cup" if scenario != "secret" else "my key is AKIA" + "QYLPMN5HHHFPZAM2"
+    order = {"item": item, "log": [], "messages": [HumanMessage(said, id="h1")]}
     try:
-        shop.invoke({"item": item, "log": [], "messages": [HumanMessage(said, id="h1")]}, THREAD)
+        if "ASYNC" in os.environ:
+            asyncio.run(shop.ainvoke(order, THREAD))
+        else:
+            shop.invoke(order, THREAD)
     except ValueError as error:
         assert scenario == "failed", error
     if scenario in ("interrupt", "nested"):

@@ -95,7 +95,7 @@ def test_a_model_whose_host_is_named_is_asked_from_the_step_on_only(agent: Path,
         (("fork", "run.bundle", "--step", "0", "--", "true"), "--step"),
         (
             ("fork", "run.bundle", "--step", "2", "--set", "state.city=1", "--", "true"),
-            "cannot be set from here",
+            "has no states on record",
         ),
         (("fork", "run.bundle", "--step", "2", "--set", "request.", "--", "true"), "request.FIELD"),
         (("fork", "run.bundle", "--step", "2", "--prompt", "none.txt", "--", "true"), "none.txt"),

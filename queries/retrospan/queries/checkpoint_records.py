@@ -145,6 +145,13 @@ class Records:
         found = [p for p in self.points.values() if not p.namespace and p.thread in (thread, "")]
         return sorted(found, key=lambda point: point.id)
 
+    def rename(self, thread: str, name: str) -> None:
+        """Give a thread another name, and leave out what is of other threads."""
+        self.points = {id: point for id, point in self.points.items() if point.thread == thread}
+        for point in self.points.values():
+            point.thread = name
+        self.blobs = {(name, *key[1:]): blob for key, blob in self.blobs.items() if key[0] == thread}
+
     def is_passed(self, point: Point) -> bool:
         """Tell whether the thread went on from a checkpoint."""
         return any(each.parent == point.id and not each.namespace for each in self.points.values())

@@ -81,7 +81,7 @@ def restore(
     point = _chosen(records, _thread(records, thread, whose), step, checkpoint, whose)
     if point.problem is not None:
         raise point.problem
-    return _filled(records, point, _Values(types))
+    return filled(records, point, Values(types))
 
 
 def _read(client: Client, run_id: str | None, thread: str | None) -> Records:
@@ -148,7 +148,7 @@ def _chosen(records: Records, thread: str, step: int | None, checkpoint: str | N
     return point
 
 
-class _Values:
+class Values:
     """Makes values of what was recorded, calling no class but known ones."""
 
     def __init__(self, types: Iterable[Kind]) -> None:
@@ -205,7 +205,7 @@ def _extended(said: object) -> ormsgpack.Ext:
     return ormsgpack.Ext(said.code, _packed(said.value))
 
 
-def _filled(records: Records, point: Point, values: _Values) -> Restored:
+def filled(records: Records, point: Point, values: Values) -> Restored:
     is_passed = records.is_passed(point)
     chain = records.chain(point)
     if point.needs_those_above and not records.reaches_back(chain):
@@ -231,7 +231,7 @@ def _filled(records: Records, point: Point, values: _Values) -> Restored:
     return saver
 
 
-def _save(saver: Restored, records: Records, point: Point, values: _Values) -> None:
+def _save(saver: Restored, records: Records, point: Point, values: Values) -> None:
     held: dict[str, Any] = {}
     for name, blob in records.values(point).items():
         where = f"checkpoint {point.id} (step {point.step}): the channel {name!r}"
@@ -250,7 +250,7 @@ def _save(saver: Restored, records: Records, point: Point, values: _Values) -> N
     )
 
 
-def _save_writes(saver: Restored, point: Point, written: Iterable[Writes], values: _Values) -> None:
+def _save_writes(saver: Restored, point: Point, written: Iterable[Writes], values: Values) -> None:
     at = cast("Any", {"configurable": _place(point, point.id)})
     for each in written:
         where = f"checkpoint {point.id}: what the task {each.task} wrote"

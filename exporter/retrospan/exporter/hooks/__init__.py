@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from typing import NamedTuple
 
-from retrospan.exporter.delivery.notices import logger, say
 from retrospan.exporter.hooks.watch import when_imported
 from retrospan.schemas.errors import ConfigError
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(NamedTuple):
     """`module` is the hook's own; `watched` is the framework's module after whose import it can be installed."""
 
     module: str
@@ -57,7 +55,7 @@ def chosen(argument: str | Sequence[str] | None, variable: str | None) -> tuple[
         return ()
     for word in words:
         if word not in HOOKS:
-            say(f"there is no hook for the framework {word!r}; there are {', '.join(HOOKS)}.")
+            _say(f"there is no hook for the framework {word!r}; there are {', '.join(HOOKS)}.")
     return tuple(word for word in words if word in HOOKS)
 
 
@@ -87,7 +85,16 @@ def _install(name: str) -> None:
         if find_spec(hook.module) is not None:
             import_module(hook.module).install()
     except Exception as error:  # noqa: BLE001
-        say(
-            f"the hook for {name} could not be installed: {type(error).__name__}: {error}. The agent runs without it."
+        _say(
+            f"the hook for {name} could not be installed: {type(error).__name__}: {error}. The agent runs without it.",
+            error,
         )
+
+
+def _say(line: str, error: Exception | None = None) -> None:
+    # Here: a replay watches imports as well, begins with every interpreter, and reports nothing so.
+    from retrospan.exporter.delivery.notices import logger, say
+
+    say(line)
+    if error is not None:
         logger.debug("a hook could not be installed", exc_info=error)

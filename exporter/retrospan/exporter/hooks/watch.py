@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from threading import local
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 
 def when_imported(name: str, call: Callable[[], object]) -> None:
@@ -17,12 +16,15 @@ def when_imported(name: str, call: Callable[[], object]) -> None:
     finder = next((each for each in sys.meta_path if isinstance(each, _Finder)), None)
     if finder is None:
         finder = _Finder()
-        sys.meta_path.insert(0, finder)
+        sys.meta_path.insert(0, cast("Any", finder))
     finder.calls.setdefault(name, []).append(call)
 
 
-class _Finder(MetaPathFinder):
-    """Finds nothing itself: it lets the other finders work, and wraps the loader that they find."""
+class _Finder:
+    """Finds nothing itself: it lets the other finders work, and wraps the loader that they find.
+
+    No subclass of `importlib.abc.MetaPathFinder`: loading that takes longer than all of this.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[str, list[Callable[[], object]]] = {}
@@ -39,11 +41,11 @@ class _Finder(MetaPathFinder):
         finally:
             self._looking.name = None
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self.calls.pop(fullname, []))
+            spec.loader = cast("Any", _Loader(spec.loader, self.calls.pop(fullname, [])))
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     """The found loader, with calls after its work."""
 
     def __init__(self, inner: Any, calls: list[Callable[[], object]]) -> None:

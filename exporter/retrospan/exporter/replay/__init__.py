@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from retrospan.exporter.replay.beginning import initial_state as initial_state
     from retrospan.exporter.replay.conditions import Edits as Edits
     from retrospan.exporter.replay.session import Replay as Replay
     from retrospan.exporter.replay.session import replay as replay
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Edits": "retrospan.exporter.replay.conditions",
     "Replay": "retrospan.exporter.replay.session",
+    "initial_state": "retrospan.exporter.replay.beginning",
     "replay": "retrospan.exporter.replay.session",
     "tool": "retrospan.exporter.replay.tools.functions",
 }

@@ -6,8 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Choice, Refusal
 from retrospan.schemas.bundle.form import CallError, ModelCall
@@ -19,16 +18,14 @@ _CONNECTION = re.compile(r"connect|disconnected|remoteprotocol|reseterror", re.I
 _LONGEST_BODY = 65536
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(NamedTuple):
     """No answer came: the client waited too long, or lost the connection."""
 
     kind: Literal["timeout", "connection"]
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(NamedTuple):
     """What was answered is not on record; `reason` says why."""
 
     reason: str

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from retrospan.exporter.replay.current import ASKING
 from retrospan.exporter.replay.exchange import Exchange, TransportFailed
 from retrospan.exporter.replay.wire.form import Asked, Form
-from retrospan.schemas.errors import PermanentError
 
 #: Models take minutes.
 _SECONDS = 600.0
@@ -35,15 +34,10 @@ class Said:
 def whole(form: Form, asked: Exchange, request: Asked) -> Exchange:
     """Return a request for a whole answer: one that comes in pieces is cut to pieces again here.
 
-    Raises PermanentError where that would be another request: AWS signs the address of it.
+    Bedrock is asked as the agent asks: AWS signs the address; its streams are put together by `wire.event_stream`.
     """
-    if not request.streamed:
+    if not request.streamed or form.name == "bedrock converse":
         return asked
-    if form.name == "bedrock converse":
-        raise PermanentError(
-            "a streamed answer of Bedrock cannot be recorded: let the agent ask for a whole one, or record the new run and give its id "
-            "to `retrospan golden update NAME RUN`."
-        )
     if form.name == "gemini":
         parts = urlsplit(asked.url)
         path = parts.path.replace(":streamGenerateContent", ":generateContent")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from retrospan.exporter.replay.descent import Descent
 from retrospan.exporter.replay.starting import read_report, variables
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from retrospan.schemas.bundle.form import Bundle
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(NamedTuple):
     """A command that has ended."""
 
     exit_code: int
@@ -41,7 +40,8 @@ def run_command(
     environ: Mapping[str, str] | None = None,
     output: int | IO[bytes] | None = None,
 ) -> Ran:
-    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`; `output` is where the command prints.
+    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`, and under `thread` what `threads`
+    reads; `output` is where the command prints.
 
     Raises PermanentError if it cannot be started, if no interpreter began the replay, or if the bundle is damaged.
     """
@@ -55,6 +55,10 @@ def run_command(
             from retrospan.schemas.bundle.container import write_bundle
 
             write_bundle(file, source)
+        if thread := how.get("thread"):
+            records = Path(place) / "thread.json"
+            records.write_text(json.dumps(thread), encoding="utf-8")
+            how = {**how, "thread": str(records)}
         told = {**given, **variables(given, {**how, "source": str(file)}, report, descent)}
         try:
             with subprocess.Popen(command, env=told, stdout=output, stderr=output) as process:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from retrospan.exporter.replay.wire.form import JSON, Form
 from retrospan.schemas.bundle.canonical import canonical_request
@@ -12,8 +11,7 @@ from retrospan.schemas.bundle.difference import first_difference
 from retrospan.schemas.bundle.form import ModelCall
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """Two answers beside each other: the first field that differs, None if none does."""
 
     difference: str | None

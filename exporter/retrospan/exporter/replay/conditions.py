@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from retrospan.schemas.errors import ConfigError
 
 Mode = Literal["strict", "until", "shadow", "edit", "update"]
 MODES: tuple[Mode, ...] = ("strict", "until", "shadow", "edit", "update")
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Edits:
+class Edits(NamedTuple):
     """What is changed from the step on at which the record ends."""
 
     prompt: str | None = None
@@ -23,12 +23,19 @@ class Edits:
     result: object = None
     """What the first tool called from that step on returns, without being run."""
     has_result: bool = False
-    request: Mapping[str, object] = field(default_factory=dict[str, object])
+    request: Mapping[str, object] = _NOTHING
     """Fields of the request's body, by their paths: model, temperature, generationConfig.temperature …"""
+    state: Mapping[str, object] = _NOTHING
+    """Values of the state that the agent begins with, by their paths: price, customer.name …"""
 
     @property
     def there(self) -> bool:
-        return bool(self.prompt is not None or self.answer is not None or self.has_result or self.request)
+        return bool(self.of_requests or self.answer is not None or self.has_result or self.state)
+
+    @property
+    def of_requests(self) -> bool:
+        """Tell whether requests to models are others than the agent's own."""
+        return bool(self.prompt is not None or self.request)
 
     def patch(self) -> dict[str, object]:
         """Return what was changed, as the new run records it."""
@@ -41,17 +48,18 @@ class Edits:
             found["result"] = self.result
         if self.request:
             found["request"] = dict(self.request)
+        if self.state:
+            found["state"] = dict(self.state)
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(NamedTuple):
     """How a run is replayed."""
 
     mode: Mode = "strict"
     until: int | None = None
     """The first step that is not answered from the record; None answers all of them."""
-    edits: Edits = field(default_factory=Edits)
+    edits: Edits = Edits()
     hosts: frozenset[str] = frozenset()
     """Hosts that may be reached whatever is recorded, each as `host` or `host:port`."""
     processes: frozenset[str] = frozenset()

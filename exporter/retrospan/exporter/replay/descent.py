@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from retrospan.schemas.attributes import FORK_PATCH, FORK_STEP
 
 _SDK = "opentelemetry.sdk.trace"
 
 
-@dataclass(frozen=True, slots=True)
-class Descent:
+class Descent(NamedTuple):
     """From which run, in which way, and for a fork at which step and with what changed."""
 
     kind: str
     run_id: str
     step: int | None = None
-    patch: dict[str, object] = field(default_factory=dict[str, object])
+    patch: Mapping[str, object] = MappingProxyType({})
 
     def told(self) -> dict[str, object]:
-        return asdict(self)
+        return {**self._asdict(), "patch": dict(self.patch)}
 
 
 def mark_runs(descent: Descent) -> None:
@@ -56,4 +56,4 @@ def _say(span: Any, descent: Descent) -> None:
     if descent.step is not None:
         span.set_attribute(FORK_STEP, descent.step)
     if descent.patch:
-        span.set_attribute(FORK_PATCH, json.dumps(descent.patch, ensure_ascii=False))
+        span.set_attribute(FORK_PATCH, json.dumps(dict(descent.patch), ensure_ascii=False))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 #: The ends of the paths that OTLP over HTTP is sent to.
 _TELEMETRY = ("/v1/traces", "/v1/logs", "/v1/metrics")
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A request that a client is about to send; header names are in lower case."""
 
     method: str

@@ -9,6 +9,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import cast
 
+from retrospan.exporter.replay.redacting import Redact, redacted_call
 from retrospan.exporter.replay.tools.given import CAME
 from retrospan.exporter.replay.wire.answered import Answered
 from retrospan.exporter.replay.wire.form import Asked
@@ -129,10 +130,14 @@ class NewRecord:
 
         CAME.set(came)
 
-    def run(self, before: RunRecord) -> RunRecord:
-        """Return the run as a record of its own, a descendant of the old one."""
+    def run(self, before: RunRecord, redact: Redact | None = None) -> RunRecord:
+        """Return the run as a record of its own, a descendant of the old one; `redact` is what was taken out of that."""
         with self._lock:
-            calls = tuple(replace(call, n=n, step=n) for n, call in enumerate(self._calls, 1))
+            calls: tuple[Call, ...] = tuple(
+                replace(call, n=n, step=n) for n, call in enumerate(self._calls, 1)
+            )
+        if redact is not None:
+            calls = tuple(redacted_call(call, redact) for call in calls)
         models = [call for call in calls if isinstance(call, ModelCall)]
         return RunRecord(
             run_id=os.urandom(16).hex(),

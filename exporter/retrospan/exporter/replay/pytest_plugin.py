@@ -6,6 +6,7 @@ Loaded by every pytest in whose environment Retrospan is installed: the rest is 
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -27,12 +28,15 @@ _UPDATED = "golden_updated"
 class Replayed:
     """What a test with a golden run has at hand: the run as recorded, and what came of the replay so far."""
 
-    def __init__(self, golden: Golden, bundle: Bundle, replay: Replay, folder: Path, is_update: bool) -> None:
+    def __init__(
+        self, golden: Golden, bundle: Bundle, replay: Replay, folder: Path, is_update: bool, redaction: str
+    ) -> None:
         run = bundle.run(golden.run_id)
         assert run is not None
         self.run = run
         self.question = run.question
         self._golden, self._bundle, self._replay, self._folder = golden, bundle, replay, folder
+        self._redaction = redaction
         # Here, not in the cage: the engine is a process.
         self._unmet = [] if is_update else _unmet(golden, run)
         self.is_update, self.name = is_update, golden.name
@@ -58,7 +62,10 @@ class Replayed:
 
         now = self._replay.new_run()
         self._replay.end()
-        told, updated = changes(self.run, now), self._golden.updated(now.run_id)
+        told, updated = (
+            changes(self.run, now),
+            replace(self._golden.updated(now.run_id), redaction=self._redaction),
+        )
         unmet = _unmet(updated, now)
         if not now.calls:
             unmet.append("the agent made no call")
@@ -128,6 +135,7 @@ def replayed(request: pytest.FixtureRequest) -> Generator[Replayed]:
         hosts, live_tools = (
             cast("list[str]", option(flag)) if is_update else [] for flag in (_HOST, _RUN_TOOL)
         )
+        redaction = _redaction(golden, bundle, is_update)
         session = replay(
             bundle,
             run=golden.run_id,
@@ -135,8 +143,9 @@ def replayed(request: pytest.FixtureRequest) -> Generator[Replayed]:
             mode="update" if is_update else "strict",
             hosts=hosts,
             live_tools=live_tools,
+            redaction=redaction,
         )
-        given = Replayed(golden, bundle, session, folder, is_update)
+        given = Replayed(golden, bundle, session, folder, is_update, redaction)
     except RetrospanError as error:
         pytest.fail(str(error), pytrace=False)
     request.node.stash[_REPLAYED] = given
@@ -146,6 +155,16 @@ def replayed(request: pytest.FixtureRequest) -> Generator[Replayed]:
     except ReplayMiss:
         # The test has failed for it, with the reason.
         pass
+
+
+def _redaction(golden: Golden, bundle: Bundle, is_update: bool) -> str:
+    """Return what is taken out of requests; of an update of what an earlier release wrote, what the run looks like."""
+    run = bundle.run(golden.run_id)
+    if golden.redaction is not None or run is None or not is_update:
+        return golden.redaction or "off"
+    from retrospan.exporter.replay.redacting import rules_of
+
+    return rules_of(run)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,16 +6,16 @@ Safe for threads. What a record does not hold of a call is not compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from threading import Lock
+from typing import NamedTuple
 
 from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest, Held, key_of, tool_key
 from retrospan.schemas.bundle.difference import first_difference_of_arguments, nearest
 from retrospan.schemas.bundle.form import Call, Json, ModelCall, ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Why nothing in the record answers: the step and call that come nearest, and the first field that differs."""
 
     text: str
@@ -72,6 +72,14 @@ class ModelRecord:
             failed = [self._last[key] for key in keys if key in self._last]
             return next((place for place in failed if self.calls[place].error is not None), None)
 
+    def pass_over(self, numbers: AbstractSet[int]) -> None:
+        """Count calls as given out, by their numbers in the run."""
+        with self._lock:
+            self._taken.update(place for place, call in enumerate(self.calls) if call.n in numbers)
+            for by_key in self._free.values():
+                for free in by_key.values():
+                    free[:] = [place for place in free if place not in self._taken]
+
     @property
     def has_left(self) -> bool:
         return len(self._taken) < len(self.calls)
@@ -115,7 +123,10 @@ class ToolRecord:
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
         self.calls = calls
-        self._keys = [tool_key(call.name, call.arguments, has_arguments=call.has_arguments) for call in calls]
+        self._places = dict[str, list[int]]()
+        for place, call in enumerate(calls):
+            key = tool_key(call.name, call.arguments, has_arguments=call.has_arguments)
+            self._places.setdefault(key, []).append(place)
         self._taken: set[int] = set()
         self._lock = Lock()
 
@@ -130,17 +141,19 @@ class ToolRecord:
         """
         keys = {tool_key(name, each) for each in candidates} | {tool_key(name, None, has_arguments=False)}
         with self._lock:
-            free = [
-                place
-                for place, call in enumerate(self.calls)
-                if place not in self._taken and call.name == name and self._keys[place] in keys
-            ]
+            alike = {place for key in keys for place in self._places.get(key, ())}
+            free = sorted(alike - self._taken)
             named = [place for place in free if call_id and self.calls[place].call_id == call_id]
             if not (named or free):
                 return None
             place = (named or free)[0]
             self._taken.add(place)
             return place
+
+    def pass_over(self, numbers: AbstractSet[int]) -> None:
+        """Count calls as given out, by their numbers in the run."""
+        with self._lock:
+            self._taken.update(place for place, call in enumerate(self.calls) if call.n in numbers)
 
     def left(self) -> list[int]:
         """Return the places of the calls that were not given out."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from retrospan.exporter.replay.answers import Broken, Unknown, answer_of_text, outcome_of
 from retrospan.exporter.replay.callers import caller
@@ -18,6 +19,7 @@ from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
 from retrospan.exporter.replay.exchange import Exchange, TransportFailed
 from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told
+from retrospan.exporter.replay.redacting import Redact, redacted
 from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.rewriting import rewritten
 from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
@@ -27,6 +29,7 @@ from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord,
 from retrospan.schemas.errors import ReplayMiss, ReplayRefused
 
 if TYPE_CHECKING:
+    from retrospan.exporter.replay.beginning import Beginning
     from retrospan.exporter.replay.updating import Updating
 
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
@@ -36,8 +39,7 @@ _HARMLESS = ("none", "read")
 _GEMINI_ERROR = " because of error "
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A tool that is about to run."""
 
     name: str
@@ -50,8 +52,7 @@ class Wanted:
     """What its author says that it does to the world."""
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(NamedTuple):
     """The call is to be made: `body` is what to send instead of the request's own, None for that."""
 
     body: bytes | None = None
@@ -63,18 +64,27 @@ class Replaying:
     """The runs that are replayed, and how far the agent has come."""
 
     def __init__(
-        self, runs: Sequence[RunRecord], conditions: Conditions, redact: Callable[[str], str] | None = None
+        self, runs: Sequence[RunRecord], conditions: Conditions, redact: Redact | None = None
     ) -> None:
         conditions.check()
         self.conditions = conditions
         self._redact = redact
         until = conditions.until
+        self.beginning: Beginning | None = None
+        if conditions.edits.state and until is not None:
+            # Here: most replays set no state.
+            from retrospan.exporter.replay.beginning import beginning
+
+            self.beginning = beginning(runs, until, conditions.edits.state)
+        #: By number of the call: its step. Only runs that are alone are asked for it.
+        self._steps: dict[int, int] = {}
         models: list[ModelCall] = []
         tools: list[ToolCall] = []
         for run in sorted(runs, key=lambda run: run.started_at or 0):
             for call, step in zip(run.calls, ordered_steps(run.calls), strict=True):
                 if until is not None and step >= until:
                     continue
+                self._steps[call.n] = step
                 if isinstance(call, ModelCall):
                     models.append(call)
                 elif call.executed is not False:
@@ -92,12 +102,27 @@ class Replaying:
         self._form = ""
         self.on_miss: Callable[[], object] = lambda: None
         self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
+        self.report.state_keys = tuple(conditions.edits.state)
         self._updating: Updating | None = None
         if conditions.mode == "update":
             # Here: no other mode makes a new record.
             from retrospan.exporter.replay.updating import Updating
 
             self._updating = Updating(self.report)
+
+    def give_state(self, who: str, first: int) -> dict[str, Json]:
+        """Return the state that the agent begins with. What it did in the steps before `first` is not asked for again.
+
+        Whoever asks again gets the same; the first of them sets out.
+        """
+        assert self.beginning is not None
+        with self._lock:
+            if not self.report.state_to:
+                self.report.state_to, self.report.state_step = who, first
+                numbers = {n for n, step in self._steps.items() if step < first}
+                self._models.pass_over(numbers)
+                self._tools.pass_over(numbers)
+        return deepcopy(self.beginning.state)
 
     @property
     def miss(self) -> ReplayMiss | None:
@@ -198,7 +223,7 @@ class Replaying:
             "tools": request.tools,
         }
         if self._redact is not None:
-            said = cast("dict[str, Any]", json.loads(self._redact(json.dumps(said, ensure_ascii=False))))
+            said = redacted(said, self._redact)
         return self._canonicalizer.request(
             model=request.model,
             parameters=request.parameters,
@@ -220,7 +245,7 @@ class Replaying:
         if gives:
             assert edits.answer is not None
             return reply_of(form, answer_of_text(edits.answer, request, "edited"), request)
-        return Live(rewritten(form, asked.body, edits) if edits.there else None)
+        return Live(rewritten(form, asked.body, edits) if edits.of_requests else None)
 
     def next_draws(self) -> Mapping[str, Json]:
         """Return what the next block under `deterministic()` drew when the run was recorded; nothing where there was none."""
@@ -237,7 +262,7 @@ class Replaying:
     def new_run(self, before: RunRecord) -> RunRecord:
         """Return the record of what the agent did now. Only in the mode update."""
         assert self._updating is not None
-        return self._updating.record.run(before)
+        return self._updating.record.run(before, self._redact)
 
     def _shadowed(self, canonical: CanonicalRequest, place: int | None, request: Asked) -> Live:
         with self._lock:
@@ -266,12 +291,18 @@ class Replaying:
 
     def fail(self, why: Explanation, what: str) -> ReplayMiss:
         """Note the miss that ends the replay, and return it; a later one is the first again."""
+        return self._stop(f"replay: {what} is not in the record: {why.text}.", why.step, why.field)
+
+    def stop(self, why: str) -> ReplayMiss:
+        """Note that the replay cannot go on, and return the error to raise; nothing gets out after it."""
+        return self._stop(f"replay: {why}", self.conditions.until)
+
+    def _stop(self, text: str, step: int | None, field: str | None = None) -> ReplayMiss:
         with self._lock:
             if self._miss is not None:
                 return self._miss
-            text = f"replay: {what} is not in the record: {why.text}."
-            self._miss = ReplayMiss(text, step=why.step, field=why.field)
-            self.report.missed, self.report.step, self.report.field_name = text, why.step, why.field
+            self._miss = ReplayMiss(text, step=step, field=field)
+            self.report.missed, self.report.step, self.report.field_name = text, step, field
         self.on_miss()
         return self._miss
 
@@ -289,7 +320,10 @@ class Replaying:
         if wanted.name in self.conditions.live_tools and not self._runs_live():
             return None
         edits = self.conditions.edits
-        place = self._tools.take(wanted.name, (wanted.arguments, *wanted.others), wanted.call_id)
+        told_so = [wanted.arguments, *wanted.others]
+        if self._redact is not None:
+            told_so = [redacted(each, self._redact) for each in told_so]
+        place = self._tools.take(wanted.name, told_so, wanted.call_id)
         if place is not None:
             call = self._tools.calls[place]
             if not (call.has_result or call.error is not None):

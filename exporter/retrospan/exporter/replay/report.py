@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Verdict = Literal["identical", "prefix", "parts", "live"]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """Something that was not let out: what it was, and who wanted it."""
 
     what: str
@@ -51,6 +50,12 @@ class Report:
     """Recorded calls of tools that came to the boundary before, and did not come again."""
     edges: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     """Of each place that drew from outside under `deterministic()`: how what it drew is known, and why not."""
+    state_keys: tuple[str, ...] = ()
+    """What of the state that the agent begins with is another than the recorded one."""
+    state_step: int | None = None
+    """The first step that is done from that state."""
+    state_to: str = ""
+    """Who asked for that state; '' while nobody did."""
     settle: Callable[[], None] = lambda: None
     """Brings what is left up to date; what is told of the whole calls it."""
 
@@ -68,14 +73,19 @@ class Report:
     def verdict(self) -> Verdict:
         """`parts` where the agent left the record, `prefix` where it stopped before the end, else `identical`.
 
-        `live` where calls went out: then there is nothing to be the same as.
+        `live` where calls went out, or it began with a state that was changed: then there is nothing to be the same as.
         """
         self.settle()
         if self.missed:
             return "parts"
-        if self.live:
+        if self.live or self.state_to:
             return "live"
         return "prefix" if self.left or self.left_of_tools else "identical"
+
+    @property
+    def is_state_unused(self) -> bool:
+        """Tell whether the state was to be another one, and the agent never asked for it."""
+        return bool(self.state_keys) and not self.state_to
 
     def lines(self) -> list[str]:
         """Return the report for people."""
@@ -87,6 +97,8 @@ class Report:
             found.append(f"  {self.missed}")
         if self.live:
             found.append(f"  live: {counted(len(self.live), 'call')}")
+        if self.state_keys:
+            found.append(f"  {self._state()}")
         found += [f"  differs: {difference}" for difference in self.differences]
         if self.not_compared:
             found.append(f"  answers not compared: {self.not_compared}")
@@ -103,6 +115,15 @@ class Report:
         if self.verdict == "parts":
             return "parts" + (f" at step {self.step}" if self.step is not None else "")
         return self.verdict
+
+    def _state(self) -> str:
+        keys = ", ".join(f"state.{key}" for key in self.state_keys)
+        if self.state_to:
+            return f"{keys}: set in the state that {self.state_to} began with, at step {self.state_step}"
+        return (
+            f"{keys}: not set, as the agent never asked for its state. A graph of LangGraph with a checkpointer, and "
+            "initial_state() of retrospan.exporter.replay, ask for it"
+        )
 
     def _edges(self) -> str:
         kinds = [each["how"] for each in self.edges]
@@ -126,6 +147,9 @@ class Report:
             "answers_not_compared": self.not_compared,
             "refused": [{"what": each.what, "caller": each.caller} for each in self.refused],
             "edges": list(self.edges),
+            "state_keys": list(self.state_keys),
+            "state_step": self.state_step,
+            "state_to": self.state_to or None,
             "telemetry_kept_back": self.kept_back,
             "miss": self.missed or None,
             "step": self.step,

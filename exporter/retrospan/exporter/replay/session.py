@@ -10,6 +10,7 @@ from typing import Self
 from retrospan.exporter.replay import current, tools, transports
 from retrospan.exporter.replay.conditions import Conditions, Edits, Mode
 from retrospan.exporter.replay.guard import Guard
+from retrospan.exporter.replay.redacting import redactor
 from retrospan.exporter.replay.replaying import Replaying
 from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.tools import functions
@@ -22,16 +23,16 @@ class Replay:
     """A replay as a context manager; what `replay(...)` returns."""
 
     def __init__(self, runs: Sequence[RunRecord], replaying: Replaying, named_tools: Sequence[str]) -> None:
-        self._runs, self._replaying, self._named_tools = runs, replaying, named_tools
+        self._runs, self.replaying, self._named_tools = runs, replaying, named_tools
         self.guard = Guard(replaying)
 
     @property
     def report(self) -> Report:
         """What came of it so far."""
-        return self._replaying.report
+        return self.replaying.report
 
     def __enter__(self) -> Self:
-        current.begin(self._replaying, self.guard)
+        current.begin(self.replaying, self.guard)
         try:
             transports.install()
             tools.install()
@@ -47,25 +48,25 @@ class Replay:
     ) -> None:
         """End the replay. Raises the miss that stopped it, whatever became of it in the agent."""
         self.end()
-        miss = self._replaying.miss
+        miss = self.replaying.miss
         if miss is not None and error is not miss and (error is None or isinstance(error, Exception)):
             raise miss from error
 
     def end(self) -> None:
         """Let the process out again; what came of it stays in the report."""
-        self._replaying.settle()
+        self.replaying.settle()
         self.guard.end()
         current.end()
 
     def new_run(self) -> RunRecord:
         """Return the record of what the agent did now, in the mode update. Raises ConfigError in any other, and for several runs."""
-        if self._replaying.conditions.mode != "update" or len(self._runs) != 1:
+        if self.replaying.conditions.mode != "update" or len(self._runs) != 1:
             raise ConfigError("a new record is made in the mode 'update', of one run.")
-        return self._replaying.new_run(self._runs[0])
+        return self.replaying.new_run(self._runs[0])
 
     def when_missed(self, call: Callable[[], object]) -> None:
         """Call once when a miss ends the replay, before the agent gets to know."""
-        self._replaying.on_miss = call
+        self.replaying.on_miss = call
 
 
 def replay(
@@ -110,7 +111,7 @@ def replay(
         redaction=redaction,
     )
     runs = _runs(bundle, run)
-    return Replay(runs, Replaying(runs, conditions, _redactor(redaction)), tuple(tools))
+    return Replay(runs, Replaying(runs, conditions, redactor(redaction)), tuple(tools))
 
 
 def _runs(bundle: Bundle, wanted: str | None) -> tuple[RunRecord, ...]:
@@ -121,17 +122,3 @@ def _runs(bundle: Bundle, wanted: str | None) -> tuple[RunRecord, ...]:
         runs = ", ".join(run.run_id for run in bundle.runs) or "none"
         raise NotFound(f"the bundle holds no run {wanted}; it holds {runs}.")
     return (found,)
-
-
-def _redactor(choice: str) -> Callable[[str], str] | None:
-    """Return what takes out of JSON text what a redaction takes out; None for none."""
-    if choice == "off":
-        return None
-    from retrospan.exporter.delivery.cleaning import chosen_rules
-    from retrospan.schemas.redaction.matching import Matcher, Taken
-
-    rules = chosen_rules(choice)
-    if rules is None:
-        return None
-    matcher = Matcher(rules)
-    return lambda text: matcher.text(text, "", Taken())

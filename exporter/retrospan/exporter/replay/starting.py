@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from retrospan.exporter.replay.conditions import Edits
 from retrospan.exporter.replay.descent import Descent, mark_runs
 from retrospan.schemas.errors import PermanentError, RetrospanError
 
 if TYPE_CHECKING:
+    from retrospan.exporter.replay.conditions import Edits
     from retrospan.exporter.replay.session import Replay
 
 #: JSON of how to replay; see `variables`.
@@ -31,10 +31,10 @@ def variables(
 
     `how` holds the arguments of `replay`, with `source` and `edits` as they are; `report` is the file that the report is written to.
     """
-    edits = how.get("edits")
+    edits = cast("Edits | None", how.get("edits"))
     told = {
         **how,
-        "edits": _told(edits) if isinstance(edits, Edits) else None,
+        "edits": None if edits is None else _told(edits),
         "report": str(report),
         "descent": None if descent is None else descent.told(),
     }
@@ -49,6 +49,7 @@ def _told(edits: Edits) -> dict[str, object]:
         "result": edits.result,
         "has_result": edits.has_result,
         "request": dict(edits.request),
+        "state": dict(edits.state),
     }
 
 
@@ -72,8 +73,9 @@ def begin(folder: str) -> None:
         return
     how = cast("dict[str, Any]", json.loads(told))
     report, descent = Path(how.pop("report")), how.pop("descent")
-    edits, record_to = how.pop("edits"), how.pop("record_to", None)
+    edits, record_to, thread = how.pop("edits"), how.pop("record_to", None), how.pop("thread", None)
     # Whoever starts the command needs nothing of it.
+    from retrospan.exporter.replay.conditions import Edits
     from retrospan.exporter.replay.session import replay
 
     try:
@@ -86,6 +88,11 @@ def begin(folder: str) -> None:
     session.guard.variables = {VARIABLE: told, _PATH: before}
     if descent:
         mark_runs(Descent(**descent))
+    if thread is not None:
+        # Here: few forks change the state of a graph.
+        from retrospan.exporter.replay.threads import install
+
+        install(Path(thread), session.replaying)
     atexit.register(_end, session, report, record_to)
     session.when_missed(lambda: _write(session, report))
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from retrospan.ingest.cli.terminal.arguments import Help, Parser
 from retrospan.schemas.errors import MissingExtra
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command in the top help. Its module is imported only when the command is run."""
 
     group: str

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 
-from retrospan.schemas.bundle.form import Json
-from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, nests_deeper
+from retrospan.schemas.bundle.fields import parse
+from retrospan.schemas.bundle.json_values import Json
 from retrospan.schemas.errors import BundleDamaged
 
 
@@ -83,17 +83,3 @@ class BodyReader:
 def member_of(name: str) -> str:
     """Return the member that holds the body of that hash."""
     return f"bodies/{name}.json"
-
-
-def parse(data: bytes, member: str) -> Json:
-    """Return the JSON value of a member, or of one of its lines. Raises BundleDamaged."""
-    try:
-        value: Json = json.loads(data.decode("utf-8"))
-        # Fewer brackets than that cannot nest deeper, and most members have few.
-        if data.count(b"[") + data.count(b"{") > MAX_REQUEST_DEPTH and nests_deeper(value, MAX_REQUEST_DEPTH):
-            raise RecursionError
-        return value
-    except RecursionError as error:
-        raise BundleDamaged(f"{member} is nested too deeply to be read.", member=member) from error
-    except ValueError as error:
-        raise BundleDamaged(f"{member} is not JSON: {error}.", member=member) from error

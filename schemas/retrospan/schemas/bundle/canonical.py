@@ -10,7 +10,7 @@ import marshal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import cast
+from typing import NamedTuple, cast
 
 from retrospan.schemas.bundle.conversation import Conversation, Conversations
 from retrospan.schemas.bundle.form import Json, Message, ModelCall, ToolCall
@@ -30,8 +30,7 @@ _TOOL_ASPECTS = ("description", "parameters")
 _MOST_TOOLS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """What of a request the record holds, and can be compared therefore.
 
     `model_day` is the day in the recorded model's name: a name without one means any, and records often have the name of what answered.

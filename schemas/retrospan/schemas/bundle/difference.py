@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from retrospan.schemas.bundle.canonical import CanonicalRequest
 from retrospan.schemas.bundle.form import Json
@@ -28,8 +27,7 @@ class Absent:
 ABSENT: Final = Absent()
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """A field that differs, such as messages[3].parts[0].content, and what each side has there, possibly ABSENT."""
 
     field: str
@@ -132,8 +130,7 @@ def _compare(field: str, recorded: Json, asked: Json) -> Difference | None:
     return Difference(field, recorded, asked)
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(NamedTuple):
     """The recorded request that is most like a live one, by its place, and where they differ (None if nowhere)."""
 
     place: int

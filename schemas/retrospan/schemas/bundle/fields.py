@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from retrospan.schemas.bundle.form import Json
+from retrospan.schemas.bundle.json_values import Json
+from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, may_nest_deeper, nests_deeper
 from retrospan.schemas.errors import BundleDamaged
 
 
@@ -92,3 +94,16 @@ def _kind(value: Json) -> str:
     if isinstance(value, str):
         return "a text"
     return "a list" if isinstance(value, list) else "an object"
+
+
+def parse(data: bytes, member: str) -> Json:
+    """Return the JSON value of a member, or of one of its lines. Raises BundleDamaged."""
+    try:
+        value: Json = json.loads(data.decode("utf-8"))
+        if may_nest_deeper(data, MAX_REQUEST_DEPTH) and nests_deeper(value, MAX_REQUEST_DEPTH):
+            raise RecursionError
+        return value
+    except RecursionError as error:
+        raise BundleDamaged(f"{member} is nested too deeply to be read.", member=member) from error
+    except ValueError as error:
+        raise BundleDamaged(f"{member} is not JSON: {error}.", member=member) from error

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: A JSON value: None, bool, int, float, str, list or dict.
-Json = object
-#: A message in the parts format of the GenAI conventions: {"role": …, "parts": [{"type": …}, …]}.
-Message = Mapping[str, Json]
+from retrospan.schemas.bundle import json_values
 
+Json = json_values.Json
+Message = json_values.Message
 Effect = Literal["none", "read", "write", "destructive", "unknown"]
 
 

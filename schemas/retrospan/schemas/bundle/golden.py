@@ -18,7 +18,9 @@ from retrospan.schemas.errors import ConfigError, NotFound, PermanentError
 #: The folder, where no other is named.
 FOLDER = "golden"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-_KEYS = ("description", "run_id", "expect", "expect_sql", "command", "tools")
+_KEYS = ("description", "run_id", "redaction", "expect", "expect_sql", "command", "tools")
+#: Those that are texts; the others are lists of texts.
+_TEXTS = ("description", "run_id", "redaction")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,10 @@ class Golden:
     command: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Plain functions that are tools, as `module:function`."""
+    redaction: str | None = None
+    """What is taken out of requests before they are compared, and of what an update takes down: off, secrets, all, or a TOML file.
+
+    None in files of earlier releases: nothing is taken out of requests, and an update looks at the run."""
 
     def updated(self, run_id: str) -> Golden:
         """Return it with another run in the place of its own."""
@@ -86,9 +92,9 @@ def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
         if key not in _KEYS:
             raise ConfigError(f"{file}: '{key}' is not one of {', '.join(_KEYS)}.")
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
-        if not (isinstance(value, str) if key in ("description", "run_id") else is_list):
+        if not (isinstance(value, str) if key in _TEXTS else is_list):
             raise ConfigError(
-                f"{file}: '{key}' should be {'a text' if key in _KEYS[:2] else 'a list of texts'}."
+                f"{file}: '{key}' should be {'a text' if key in _TEXTS else 'a list of texts'}."
             )
     if "run_id" not in told:
         raise ConfigError(f"{file}: 'run_id' is missing.")
@@ -107,6 +113,7 @@ def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
         name=name,
         run_id=str(told["run_id"]),
         description=str(told.get("description", "")),
+        redaction=str(told["redaction"]) if "redaction" in told else None,
         expect=texts("expect"),
         expect_sql=texts("expect_sql"),
         command=texts("command"),
@@ -115,24 +122,43 @@ def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
 
 
 def write_golden(folder: Path, golden: Golden, bundle: Bundle) -> None:
-    """Write a golden run. Its bundle is there before it is named. Raises PermanentError if the files cannot be written."""
+    """Write a golden run. Raises PermanentError if the files cannot be written.
+
+    Whoever reads them meanwhile, or after a kill at any moment, finds the old run whole or the new one: while the old run is
+    named, the bundle holds both.
+    """
     check_name(golden.name)
     lines = [
         f"description = {_text(golden.description)}",
         f"run_id = {_text(golden.run_id)}",
-        *(_list(key, getattr(golden, key)) for key in _KEYS[2:] if getattr(golden, key)),
+        *([f"redaction = {_text(golden.redaction)}"] if golden.redaction is not None else []),
+        *(_list(key, getattr(golden, key)) for key in _KEYS[len(_TEXTS) :] if getattr(golden, key)),
     ]
     file = folder / f"{golden.name}.toml"
     half = folder / f".{golden.name}.toml.{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_bundle(bundle_file(folder, golden.name), bundle)
+        old = _named_run(folder, golden.name)
+        is_other = old is not None and bundle.run(old.run_id) is None
+        both = replace(bundle, runs=(*bundle.runs, old)) if old is not None and is_other else bundle
+        write_bundle(bundle_file(folder, golden.name), both)
         half.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
         os.replace(half, file)
+        if is_other:
+            write_bundle(bundle_file(folder, golden.name), bundle)
     except OSError as error:
         raise PermanentError(f"{file} cannot be written: {error.strerror or error}.") from error
     finally:
         half.unlink(missing_ok=True)
+
+
+def _named_run(folder: Path, name: str) -> RunRecord | None:
+    """Return the run that a golden run is now; None where there is none, or none that can be read."""
+    try:
+        golden, bundle = read_golden(folder, name)
+    except PermanentError:
+        return None
+    return bundle.run(golden.run_id)
 
 
 def _list(key: str, texts: tuple[str, ...]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Iterator
 from urllib.parse import unquote
-from zlib import crc32
 
+from retrospan.exporter.replay.wire.event_stream import event
 from retrospan.exporter.replay.wire.form import (
     JSON,
     Answer,
@@ -168,22 +166,6 @@ def _stream(answer: Answer, asked: Asked) -> Iterator[bytes]:
         yield event("contentBlockStop", at)
     yield event("messageStop", {"stopReason": _stop(answer)})
     yield event("metadata", {"usage": _usage(answer), "metrics": {"latencyMs": 0}})
-
-
-def event(kind: str, payload: JSON) -> bytes:
-    """Return one message of AWS's event stream: lengths, headers, payload, each checked."""
-    body = json.dumps(payload, ensure_ascii=False).encode()
-    headers = b"".join(
-        struct.pack("!B", len(name)) + name + b"\x07" + struct.pack("!H", len(value)) + value
-        for name, value in (
-            (b":event-type", kind.encode()),
-            (b":content-type", b"application/json"),
-            (b":message-type", b"event"),
-        )
-    )
-    prelude = struct.pack("!II", 12 + len(headers) + len(body) + 4, len(headers))
-    whole = prelude + struct.pack("!I", crc32(prelude)) + headers + body
-    return whole + struct.pack("!I", crc32(whole))
 
 
 def _refuse(refusal: Refusal) -> JSON:

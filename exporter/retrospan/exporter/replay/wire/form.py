@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 JSON = dict[str, Any]
 #: Whether a text begins as Python reads JSON: with NaN and Infinity. Trying costs more, and every message is read with each request.
@@ -35,16 +35,14 @@ class Asked:
     """Fields of the request that the provider's answer repeats."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One answer among those asked for: its parts, and why it ended, as recorded."""
 
     parts: tuple[JSON, ...]
     finish: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A recorded answer before a provider's form is given to it."""
 
     id: str
@@ -56,8 +54,7 @@ class Answer:
     """What is known of: input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """A recorded error: the status that the client saw, its body if that is known, else its message."""
 
     status: int
@@ -66,8 +63,7 @@ class Refusal:
     body: JSON | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What goes back to the client."""
 
     status: int
@@ -80,8 +76,7 @@ class Reply:
         return b"".join(self.chunks)
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One provider's wire form. All its functions are pure."""
 
     name: str

@@ -13,7 +13,7 @@ from retrospan.exporter.replay.wire import (
     openai_responses,
 )
 from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Form, Refusal, Reply, dumped
-from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, nests_deeper
+from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, may_nest_deeper, nests_deeper
 
 #: In the order in which they are tried.
 FORMS = (
@@ -39,7 +39,9 @@ def read_request(form: Form, path: str, body: bytes) -> Asked | None:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or nests_deeper(cast(JSON, found), MAX_REQUEST_DEPTH):
+    if not isinstance(found, dict):
+        return None
+    if may_nest_deeper(body, MAX_REQUEST_DEPTH) and nests_deeper(cast(JSON, found), MAX_REQUEST_DEPTH):
         return None
     return form.read(path, cast(JSON, found))
 

@@ -152,6 +152,8 @@ def _add(arguments: argparse.Namespace) -> int:
                 check(text)
             except ValueError as error:
                 raise UsageError(f"{flag}: {error}.", "golden") from error
+    from retrospan.exporter.replay.redacting import rules_of
+
     session = Session.open(arguments)
     found, bundle = _read(session, typed)
     golden = Golden(
@@ -162,6 +164,7 @@ def _add(arguments: argparse.Namespace) -> int:
         expect_sql=tuple(arguments.expect_sql),
         command=tuple(shlex.split(arguments.start)),
         tools=tuple(arguments.tool),
+        redaction=rules_of(found),
     )
     require_met(golden, found, session)
     _hold(arguments, session, golden)
@@ -189,7 +192,8 @@ def _list(arguments: argparse.Namespace) -> int:
     rows = list[list[str]]()
     for name in names_in(arguments.dir):
         golden, bundle = read_golden(arguments.dir, name)
-        calls = sum(len(each.calls) for each in bundle.runs)
+        run = bundle.run(golden.run_id)
+        calls = 0 if run is None else len(run.calls)
         if arguments.json:
             told = {"name": name, "run_id": golden.run_id, "calls": calls, "expect": list(golden.expect)}
             told["expect_sql"] = list(golden.expect_sql)
@@ -260,26 +264,26 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
         )
     found = bundle.run(golden.run_id)
     assert found is not None
-    how = {"tools": [*golden.tools, *arguments.tool]}
+    how = {"tools": [*golden.tools, *arguments.tool], "redaction": golden.redaction or "off"}
     return golden, replay_run(found, bundle_file(arguments.dir, name), command, how), golden.unmet(found)
 
 
 def _update(arguments: argparse.Namespace) -> int:
     if arguments.command:
         return _update_by_command(arguments)
+    from retrospan.exporter.replay.redacting import rules_of
+
     name, typed = _two(arguments, "NAME RUN")
     golden, bundle = read_golden(arguments.dir, name)
     before = bundle.run(golden.run_id)
     assert before is not None
     session = Session.open(arguments)
     found, fresh = _read(session, typed)
-    updated = Golden(
-        name=name,
-        run_id=found.run_id,
-        description=golden.description,
-        expect=golden.expect,
+    updated = replace(
+        golden.updated(found.run_id),
         command=tuple(shlex.split(arguments.start)) or golden.command,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
+        redaction=rules_of(found),
     )
     require_met(updated, found, session)
     _hold(arguments, session, updated)
@@ -290,6 +294,7 @@ def _update(arguments: argparse.Namespace) -> int:
 
 def _update_by_command(arguments: argparse.Namespace) -> int:
     """Run the changed agent; put the run that comes of it in the place of the golden one, and say what changed."""
+    from retrospan.exporter.replay.redacting import rules_of
     from retrospan.exporter.replay.suite import update_run
 
     if len(arguments.words) != 1:
@@ -300,8 +305,10 @@ def _update_by_command(arguments: argparse.Namespace) -> int:
     golden, bundle = read_golden(arguments.dir, name)
     before = bundle.run(golden.run_id)
     assert before is not None
+    redaction = golden.redaction if golden.redaction is not None else rules_of(before)
     how = {
         "tools": [*golden.tools, *arguments.tool],
+        "redaction": redaction,
         "hosts": list(arguments.host),
         "live_tools": list(arguments.run_tool),
     }
@@ -316,6 +323,7 @@ def _update_by_command(arguments: argparse.Namespace) -> int:
     updated = replace(
         golden.updated(made.run.run_id),
         command=tuple(arguments.command),
+        redaction=redaction,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
     )
     require_met(updated, made.run)

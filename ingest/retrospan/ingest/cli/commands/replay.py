@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from retrospan.ingest.cli.terminal.arguments import RUN_HELP, Help, Parser, UsageError, add_color_flag, number
 from retrospan.ingest.cli.terminal.screen import Screen
-from retrospan.schemas.bundle.container import run_ids_in
-from retrospan.schemas.bundle.form import Bundle
+from retrospan.schemas.bundle.archive import run_ids_in
 from retrospan.schemas.errors import PermanentError
 
 if TYPE_CHECKING:
     from retrospan.exporter.replay.commanding import Ran
+    from retrospan.ingest.cli.client.session import Session
+    from retrospan.schemas.bundle.form import Bundle
 
 HELP = Help(
     job="Run an agent again, every model call and tool call answered from the record of a run, and nothing let out.",
@@ -116,13 +117,20 @@ def source_of(arguments: argparse.Namespace) -> tuple[Bundle | Path, str]:
         return Path(arguments.run), run_ids[0]
     # Here: a file needs no collector, and nothing that asks one.
     from retrospan.ingest.cli.client.references import find_run
-    from retrospan.ingest.cli.client.session import Session
     from retrospan.ingest.cli.main import version
     from retrospan.ingest.cli.views.bundle_rows import read_run
+    from retrospan.schemas.bundle.form import Bundle
 
-    session = Session.open(argparse.Namespace(**vars(arguments), wide=False, utc=False))
+    session = session_of(arguments)
     found, rules = read_run(session, find_run(session, arguments.run))
     return Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,)), found.run_id
+
+
+def session_of(arguments: argparse.Namespace) -> Session:
+    """Return what asks the collector."""
+    from retrospan.ingest.cli.client.session import Session
+
+    return Session.open(argparse.Namespace(**vars(arguments), wide=False, utc=False))
 
 
 def caged(arguments: argparse.Namespace) -> dict[str, object]:

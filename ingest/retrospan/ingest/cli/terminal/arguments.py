@@ -9,8 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from retrospan.ingest.cli.terminal.moments import TIME_HELP, Moment, parse_time
 from retrospan.ingest.cli.terminal.text import nearest
@@ -28,8 +27,7 @@ class UsageError(PermanentError):
         self.command = command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Help:
+class Help(NamedTuple):
     """What the help of a command says beside its flags."""
 
     job: str
@@ -179,10 +177,9 @@ def number(least: int, most: int = 4_294_967_295) -> _Number:
     return _Number(least, most)
 
 
-@dataclass(frozen=True, slots=True)
 class _Number:
-    least: int
-    most: int
+    def __init__(self, least: int, most: int) -> None:
+        self.least, self.most = least, most
 
     def __call__(self, text: str) -> int:
         try:

@@ -58,7 +58,7 @@ def read_run(session: Session, run_id: str) -> tuple[RunRecord, str]:
         problems=problems,
         draws=draws,
     )
-    return record_of(rows, _switch(texts_of(about, "dialects"))), str(about["interpreted_by"])
+    return record_of(rows, switch_of(texts_of(about, "dialects"))), str(about["interpreted_by"])
 
 
 def _model_calls(session: Session, run_id: str, calls: int) -> list[Row]:
@@ -73,7 +73,7 @@ def _not_there(run_id: str) -> NotFound:
     return NotFound(f"run {run_id} is not there: it was deleted or is being interpreted again. Try again.")
 
 
-def _switch(dialects: Sequence[str]) -> Switch:
+def switch_of(dialects: Sequence[str]) -> Switch:
     """Return what says how a layer is recorded by the instrumentation of a run."""
 
     @lru_cache
