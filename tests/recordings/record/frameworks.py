@@ -123,6 +123,11 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="gpt-5.1-codex",
         response_model="gpt-5.1-codex",
     ),
+    "copilot-cli": Framework(
+        ("@github/copilot", "@modelcontextprotocol/sdk@^1"),
+        "copilot.mjs",
+        _WITH_BIG,
+    ),
     "crewai-openinference": Framework(
         _openinference("crewai", "crewai>=1"),
         "crew.py",
@@ -361,6 +366,7 @@ FRAMEWORKS: dict[str, Framework] = {
             "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
         },
     ),
+    "opencode": Framework(("opencode-ai", "@modelcontextprotocol/sdk@^1"), "opencode.mjs", _WITH_BIG),
     "openai-js-traceloop": Framework(
         (
             "@traceloop/node-server-sdk@^0.27",
@@ -369,6 +375,7 @@ FRAMEWORKS: dict[str, Framework] = {
         ),
         "openai_traceloop.mjs",
     ),
+    "pipecat": Framework(("pipecat-ai[openai,tracing]>=1", *_OTEL), "pipecat_voice.py"),
     "plain-http": Framework(_OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *_OTEL), "pydantic_ai_agent.py"),
     "pydantic-ai-mlflow": Framework(
@@ -423,6 +430,29 @@ FRAMEWORKS: dict[str, Framework] = {
             "@opentelemetry/sdk-trace-node",
         ),
         "vercel_openinference.mjs",
+    ),
+    "voltagent": Framework(
+        (
+            "@voltagent/core@^2",
+            "ai",
+            "@ai-sdk/openai",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-base",
+            "zod@^4",
+        ),
+        "voltagent.mjs",
+        settings=_NO_MACHINE,
+    ),
+    "trulens-langgraph": Framework(
+        (
+            "trulens-core>=2",
+            "trulens-apps-langgraph>=2",
+            "langgraph>=1",
+            "langchain>=1",
+            "langchain-openai",
+            *_OTEL,
+        ),
+        "trulens_langgraph.py",
     ),
     "together-traceloop": Framework(
         ("together>=1", "traceloop-sdk", "opentelemetry-instrumentation-together", *_OTEL),

@@ -112,8 +112,8 @@ class ModelServer:
             if name == HANDOFF:
                 name, arguments = _handing_over(offered)
             elif name not in offered:
-                # As an agent behind a server of tools offers them: mcp__shop__search_docs.
-                name = next((o for o in offered if o.endswith(f"_{name}")), name)
+                # As an agent behind a server of tools offers them: mcp__shop__search_docs, shop-search_docs.
+                name = next((o for o in offered if o.endswith((f"_{name}", f"-{name}"))), name)
             calls.append((self._scenario.call_id(turn, number, place), name, arguments))
         text = step.text
         final = next((name for name in _FINAL_TOOLS if name in offered), None)

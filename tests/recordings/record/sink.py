@@ -1,14 +1,16 @@
-"""Receives OTLP over gRPC and HTTP and keeps every export request byte for byte."""
+"""Receives OTLP over gRPC and HTTP and keeps every export request in protobuf byte for byte."""
 
 from __future__ import annotations
 
 import gzip
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 import grpc
+from retrospan.ingest.otlp.json import logs_from_json, traces_from_json
 
 SIGNALS = ("traces", "logs", "metrics")
 _SERVICES = {
@@ -21,10 +23,14 @@ _SERVICES = {
 }
 
 
+#: For exporters that send JSON whatever they are told.
+_FROM_JSON = {"traces": traces_from_json, "logs": logs_from_json}
+
+
 class Sink:
     """Listens on two free ports of this machine. Compressed bodies are kept as they were before compression.
 
-    OTLP/JSON is refused: the recordings here are protobuf, and every exporter in them can be told to send it.
+    A request in JSON is kept as the protobuf that the collector makes of it, for recordings are protobuf.
     """
 
     def __init__(self) -> None:
@@ -37,11 +43,17 @@ class Sink:
             def do_POST(self) -> None:
                 body = _body(self)
                 signal = self.path.rpartition("/")[2]
-                if signal not in SIGNALS or "protobuf" not in (self.headers.get("Content-Type") or ""):
-                    self.send_error(415)
-                    return
+                kind = self.headers.get("Content-Type") or ""
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
+                if "json" in kind and signal in _FROM_JSON:
+                    made = _FROM_JSON[signal](body)
+                    body = made.body
+                    if made.faults.counts:
+                        print(f"lost of {signal} in JSON: {made.faults.counts}", file=sys.stderr)
+                elif signal not in SIGNALS or "protobuf" not in kind:
+                    self.send_error(415)
+                    return
                 sink.kept[signal].append(body)
                 self.send_response(200)
                 self.send_header("Content-Type", "application/x-protobuf")
