@@ -249,7 +249,8 @@ def _ids_in_order(recording: Recording) -> list[str | None]:
 def plain_name(name: str, names: set[str]) -> str | None:
     """The tool's own name where a framework writes a server, plugin, class or method around it; None for another tool."""
     words = set(re.split(r"[^A-Za-z0-9_]+|__", name)) | {name}
-    marks = ("-", "_") if name.startswith("mcp_") else ("-",)
+    # `shop` is the kit's server: some write nothing else before the tool's own name.
+    marks = ("-", "_") if name.startswith(("mcp_", "shop_")) else ("-",)
     found = words & names or {own for own in names if name.endswith(tuple(f"{mark}{own}" for mark in marks))}
     return next(iter(found), None)
 

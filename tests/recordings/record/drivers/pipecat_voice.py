@@ -70,7 +70,9 @@ async def talk():
                 text = await said.get()
                 print(text)
                 last = context.get_messages()[-1]
-                if text.startswith("Error") or (last.get("role") == "assistant" and last.get("content") == text):
+                if text.startswith("Error") or (
+                    last.get("role") == "assistant" and last.get("content") == text
+                ):
                     break
         await task.stop_when_done()
 

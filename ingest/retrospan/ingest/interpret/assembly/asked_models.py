@@ -8,6 +8,7 @@ from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
 from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
+from retrospan.ingest.interpret.spans.name_words import MODELS
 
 #: What may be around a request, and is no other one.
 _STEPS = ("step", "other", "agent", "workflow")
@@ -18,7 +19,7 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
     The span around several requests tells of one of them; another that the same version answered asked for the same name.
     A version that no span calls the model asked for is the one that answered, if the same agent asks for it by its name
-    elsewhere. A provider before the name is for a gateway, where the model of that name answered.
+    elsewhere; so is one that is called so, where its span says the name as well and nothing of an answer. A provider before the name is for a gateway, where the model of that name answered.
     """
     around: Nearest | None = None
     naming: Nearest | None = None
@@ -37,12 +38,17 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
                 span.request_model = step.fields.unlabelled_model if step is not None else None
             continue
         version = VERSION.search(span.request_model)
-        if version is None or span.request_model != span.response_model:
+        if version is None or span.response_model not in (None, span.request_model):
             continue
         name = span.request_model[: version.start()]
         is_labelled = span.fields.text(*span.names.request_models) is not None
-        if (span.agent_name, span.sent.scope, name) in names and not is_labelled:
-            span.request_model = name
+        if (span.agent_name, span.sent.scope, name) not in names:
+            continue
+        if span.response_model is not None:
+            span.request_model = span.request_model if is_labelled else name
+        elif name in span.fields.said(MODELS):
+            # The client goes on under the name that answered; what it was set up with stands beside it.
+            span.request_model, span.response_model = name, span.request_model
     _remove_gateways(requests)
 
 

@@ -82,7 +82,8 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
     """Return one span per execution of a tool, in order.
 
     A span right inside one of the same tool, with the same arguments, is the same execution: the outer span stands for
-    it, completed by what only the inner one says.
+    it, completed by what only the inner one says. So is one elsewhere in the tree with the same call id, if it lies in the
+    time of the other: another try of a call begins after the one before.
     """
     found: list[NormalizedSpan] = []
     nearest = tree.nearest(lambda span: span.operation != "other")
@@ -97,7 +98,37 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
     for span in reversed(tree.spans):
         if span.operation == "tool" and span.is_part:
             _complete_execution(nearest[span], span)
+    apart = _told_apart(found)
+    for inner, outer in apart.items():
+        inner.is_part = True
+        _complete_execution(outer, inner)
+    return [span for span in found if span not in apart] if apart else found
+
+
+def _told_apart(executed: list[NormalizedSpan]) -> dict[NormalizedSpan, NormalizedSpan]:
+    """Return the spans that lie in the time of the only other with the same call id, and are the same execution; each with
+    the one around it."""
+    by_id: dict[str, list[NormalizedSpan]] = {}
+    for span in executed:
+        if span.tool_call_id:
+            by_id.setdefault(span.tool_call_id, []).append(span)
+    found: dict[NormalizedSpan, NormalizedSpan] = {}
+    for spans in by_id.values():
+        for outer, inner in (spans, spans[::-1]) if len(spans) == 2 else ():
+            if not found.keys() & {outer, inner} and _lies_in(inner, outer) and _is_one(outer, inner):
+                found[inner] = outer
     return found
+
+
+def _lies_in(inner: NormalizedSpan, outer: NormalizedSpan) -> bool:
+    return outer.sent.started_at <= inner.sent.started_at < inner.sent.until <= outer.sent.until
+
+
+def _is_one(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
+    """Tell whether two spans with one call id can be one execution: there are ids that agents count on their own."""
+    if not (outer.has_arguments and inner.has_arguments):
+        return is_same_tool(outer.tool_name or "", inner.tool_name or "")
+    return _is_same_execution(outer, inner) and same_arguments(outer.arguments, inner.arguments)
 
 
 def _is_same_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:

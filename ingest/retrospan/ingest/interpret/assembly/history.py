@@ -42,15 +42,22 @@ class History:
         self._told: list[Message] = []
         self.used_previous_run = False
         self.wants_previous_run = False
+        self._tells_new_alone = False
 
     def complete_first(self, calls: Sequence[ModelCall], *, is_stated: bool) -> None:
-        """Complete the first prompt of a run that leaves out the calls of earlier turns, in place, where its conversation
-        is stated: so it is known which run is the one before."""
-        if not calls or not is_stated or not leaves_out_calls(calls[0].input):
+        """Complete the first prompt of a run that leaves out the calls of earlier turns, or these turns altogether, in
+        place, where its conversation is stated: so it is known which run is the one before."""
+        if not calls or not is_stated:
             return
-        self.wants_previous_run = True
-        if self._previous_run and complete_earlier_turns(calls[0], self._previous_run):
-            self.used_previous_run = True
+        if leaves_out_calls(calls[0].input):
+            self.wants_previous_run = True
+            if self._previous_run and complete_earlier_turns(calls[0], self._previous_run):
+                self.used_previous_run = True
+        elif self._tells_new_alone and _is_new(calls[0].input):
+            self.wants_previous_run = True
+            if self._previous_run:
+                self.used_previous_run = True
+                _put_before(self._previous_run, calls)
 
     def rebuild(self, call: NormalizedSpan) -> tuple[list[Message], str]:
         """Return the full input of the next call and how it is known: full, rebuilt, inferred or none."""
@@ -124,6 +131,8 @@ class History:
         if call.previous_response_id in self._by_response:
             return self._by_response[call.previous_response_id or ""], "rebuilt"
         if lost:
+            if told_in_one_list(call) and given[0]["role"] == "tool":
+                self._tells_new_alone = True
             return self._asked[lost[0]], "rebuilt"
         if not (call.stores_history or call.previous_response_id):
             return [], "full"
@@ -160,6 +169,19 @@ class History:
         ids = tuple(self._ids.asked(message))
         earlier = self._said.get(ids) if ids else None
         return earlier if earlier is not None and text_of(earlier) and not text_of(message) else message
+
+
+def _is_new(prompt: Sequence[Message]) -> bool:
+    """Tell whether a prompt holds nothing but what a user says: no turn before it."""
+    return [message["role"] for message in prompt if message["role"] != "system"] == ["user"]
+
+
+def _put_before(previous: Sequence[Message], calls: Sequence[ModelCall]) -> None:
+    """Begin the prompts that begin as the first one does with what the run before came to, in place."""
+    first = [*calls[0].input]
+    for call in calls:
+        if call.input[: len(first)] == first and call.span.agent_name == calls[0].span.agent_name:
+            call.input, call.history = [*previous, *call.input], "inferred"
 
 
 def told_in_one_list(call: NormalizedSpan) -> bool:

@@ -34,8 +34,8 @@ from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
-from retrospan.ingest.interpret.normalize.tool_results import error_of, told_error
-from retrospan.ingest.interpret.normalize.toolspan import read_result, tells_output, unquoted
+from retrospan.ingest.interpret.normalize.tool_results import error_of, returned_as, told_error
+from retrospan.ingest.interpret.normalize.toolspan import is_around, read_result, tells_output, unquoted
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas import semconv
@@ -243,8 +243,10 @@ def _execution(
             tool.result = plain  # as JSON the span has it, and as it was the model was told
         elif said is not None and (told_list := _unpacked(span.result, said.get("response"))) is not None:
             tool.result, tool.result_source = told_list, "message"
+        elif said is not None and is_around(span.result, said.get("response")):
+            tool.result = said.get("response")
     elif said is not None and not span.interrupted:
-        tool.result, tool.result_source = said.get("response"), "message"
+        tool.result, tool.result_source = returned_as(said.get("response")), "message"
     # What only a message tells is told as it would be without a span.
     told = told_error if tool.result_source == "message" else error_of
     failed = span.failed or "is_error" in (said or ()) or told(tool.result) is not None
@@ -270,7 +272,7 @@ def _without_execution(
     tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
     said = _said(asked, asked.call_id, results)
     if said is not None:
-        tool.result, tool.result_source = said.get("response"), "message"
+        tool.result, tool.result_source = returned_as(said.get("response")), "message"
         tool.status = "error" if "is_error" in said or told_error(tool.result) is not None else "ok"
         return tool
     later = _later(asked, models)

@@ -44,7 +44,10 @@ class Retelling:
         By position only where no result has an id, and each call has one.
         """
         asked = _calls(self._calls[place].span.output)
-        retold, said = _told(self._after(place) or ())
+        after = self._after(place) or ()
+        retold, said = _told(after)
+        if len(asked) > len(said) and (apart := _told_apart(after)) is not None:
+            retold, said = apart
         if any("id" in part for part in said):
             by_id = {part["id"]: part for part in reversed(said) if "id" in part}
             return [by_id.get(part.get("id", "")) for part in asked]
@@ -73,7 +76,8 @@ class Retelling:
 
     def _completed(self, place: int) -> list[Message]:
         answer = self._calls[place].span.output
-        retold, results = _told(self._after(place) or ())
+        after = self._after(place) or ()
+        retold, results = (None if answer else _told_apart(after)) or _told(after)
         if retold and _calls(answer):
             return _with_text(completed(answer, retold), retold)
         asked = _calls(retold)
@@ -154,6 +158,26 @@ def _told(after: Sequence[Message]) -> tuple[list[Message], list[Part]]:
             break
         results += said
     return answer, results
+
+
+def _told_apart(after: Sequence[Message]) -> tuple[list[Message], list[Part]] | None:
+    """Return the calls that messages tell one by one, each with its result right after it, as one answer, and the results.
+
+    None where they are anything else, or end with what no tool said. No answer of the agent is known between them.
+    """
+    pairs = [*zip(after[::2], after[1::2], strict=False)]
+    if len(pairs) < 2 or len(after) % 2:
+        return None
+    asked: list[Part] = []
+    said: list[Part] = []
+    for asking, telling in pairs:
+        calls, results = parts_of(asking, "tool_call"), parts_of(telling, "tool_call_response")
+        is_whole = len(calls) == len(asking["parts"]) == len(results) == len(telling["parts"]) == 1
+        if not is_whole or calls[0].get("id") is None or calls[0]["id"] != results[0].get("id"):
+            return None
+        asked += calls
+        said += results
+    return [{**after[0], "parts": asked}], said
 
 
 def _calls(messages: Sequence[Message]) -> list[Part]:

@@ -18,10 +18,13 @@ from retrospan.ingest.interpret.normalize.toolspan import unquoted
 #: Under which names a root that returns several things returns its answer.
 _ANSWERS = ("answer", "final_answer")
 #: What programs tell a model beside the words of a person.
-_BESIDE = re.compile(
-    r"<(\w*(?:[_-](?:context|reminder|instructions|info|details|permissions)|context|environment))>.*</\1>",
-    re.DOTALL,
+_ABOUT = (
+    r"<(\w*(?:[_-](?:context|reminder|instructions|info|details|permissions|datetime|date|time)"
+    r"|context|environment|datetime))>"
 )
+_BESIDE = re.compile(rf"{_ABOUT}.*</\1>", re.DOTALL)
+#: The same in one text with these words, which it leaves by an empty line.
+_BEFORE = re.compile(rf"\s*{_ABOUT}.*?</\1>[ \t]*\r?\n\s*\n", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,15 @@ def _own_words(message: Message) -> str:
     """Return the text of a message without the parts that a program put beside it: what it is about, in an element."""
     texts = [text for part in parts_of(message, "text") if isinstance(text := part.get("content"), str)]
     own = [text for text in texts if not _BESIDE.fullmatch(text.strip())]
-    return "\n".join(own if len(texts) > 1 and any(own) else texts)
+    return "\n".join(map(_without_context, own if len(texts) > 1 and any(own) else texts))
+
+
+def _without_context(text: str) -> str:
+    """Return a text without the elements of a program that it begins with, if anything is left."""
+    rest = text
+    while rest.lstrip()[:1] == "<" and (before := _BEFORE.match(rest)) is not None:
+        rest = rest[before.end() :]
+    return rest if rest.strip() else text
 
 
 def _as_asked(text: str, first: Sequence[Message]) -> str:

@@ -220,7 +220,8 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
             return parse_answer(told, depth)
         printed = read_repr(value) if value.endswith(")") else printed_messages(value)
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
-    if isinstance(value, dict) and "role" not in value and "parts" not in value:
+    is_message = isinstance(value, dict) and str(value.get("type")).endswith("Message")
+    if isinstance(value, dict) and not ("role" in value or "parts" in value or is_message):
         for key in _ANSWERS:
             if value.get(key):
                 inner = value[key]

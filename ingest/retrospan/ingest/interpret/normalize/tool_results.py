@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_value, write_json
+from retrospan.ingest.json_text import read_json, read_value, write_json
 
 #: How frameworks tell a model what a tool has raised.
 _RAISED = re.compile(
@@ -13,6 +13,8 @@ _RAISED = re.compile(
     r"|Encountered error|Tool (?:execution|call) failed|Traceback \(most recent call last\)):\s"
     r"|An error occurred while running the tool\b|Failed to (?:invoke|call|execute|run) (?:[Tt]ool|[Ff]unction)\b"
 )
+#: How the JSON of a text begins that is itself the JSON of an object or a list.
+_QUOTED = ('"{', '"[')
 #: How Python prints an object that may hold nothing but an error.
 _PRINTED_ERROR = ("{'error'", "{'isError'", "{'is_error'")
 
@@ -34,8 +36,9 @@ def told_error(response: object) -> str | None:
     """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
     of `error_of`, or a text that begins as frameworks write what a tool has raised."""
     if isinstance(response, str):
-        if _RAISED.match(response):
-            return response
+        plain = _without_quotes(response)
+        if _RAISED.match(plain):
+            return plain
         return error_of(read_repr(response)) if response.startswith(_PRINTED_ERROR) else None
     return error_of(response)
 
@@ -52,6 +55,21 @@ def response_of(value: object) -> object:
         if all(set(block) == {"json"} for block in value):
             return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
     return read_value(value)
+
+
+def returned_as(response: object) -> object:
+    """Return what a tool returned of which a model was told the JSON once more, in the quotes of a text; anything else as it
+    was told."""
+    if not isinstance(response, str) or response[:2] not in _QUOTED:
+        return response
+    inner = read_value(_without_quotes(response))
+    return response if isinstance(inner, str) else inner
+
+
+def _without_quotes(text: str) -> str:
+    """Return a text without the quotes of JSON, in which some frameworks put whatever text a tool returns."""
+    said = read_json(text) if len(text) > 1 and text[0] == text[-1] == '"' else text
+    return said if isinstance(said, str) else text
 
 
 def _document_in(block: dict[str, object]) -> object:

@@ -24,6 +24,11 @@ _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
 #: What is called after the code of a framework, not after the tool or agent that it runs.
 _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
 
+#: How Python prints a tool's message, alone, in a list, or as what a node of a graph changes.
+_MESSAGE_PRINTED = re.compile(r"(?:Command\(update=)?(?:\{'messages': )?\[?ToolMessage\(")
+#: What a call that a framework hands to the node of its tools has, in place of arguments.
+_CALL = ("name", "args", "id")
+
 #: What is not an object is the only value of one, where an object has to be written.
 _WRAPPED = {"_value"}
 _MESSAGE = {"role", "content"}
@@ -53,9 +58,23 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
             problems.add(sent.span_id, "arguments", arguments, read.reason)
         else:
             span.arguments, span.has_arguments = read, True
+            _open_call(span)
     read_result(places, span)
     if is_call(given):
         span.result = unquoted(span.result)
+
+
+def _open_call(span: NormalizedSpan) -> None:
+    """Take name, id and arguments out of the one call that a span was given in a list: arguments are never a list, and what
+    the span is called is the code that ran the tool."""
+    only = span.arguments[0] if isinstance(span.arguments, list) and len(span.arguments) == 1 else None
+    if not isinstance(only, dict) or not all(key in only for key in _CALL):
+        return
+    name, arguments, call_id = (only[key] for key in _CALL)
+    if isinstance(name, str) and name and isinstance(arguments, dict):
+        span.tool_name, span.arguments = name, arguments
+        if isinstance(call_id, str) and call_id:
+            span.tool_call_id = span.tool_call_id or call_id
 
 
 def is_call(given: object) -> bool:
@@ -70,6 +89,21 @@ def unquoted(value: object) -> object:
         return value
     read = read_json(value)
     return read if isinstance(read, str) else value
+
+
+def is_around(result: object, told: object) -> bool:
+    """Tell whether a result is an object that a program made around what its tool returned: the model was told just that.
+
+    It has more than one value, and what was told is one of them, under a name that says so.
+    """
+    if not isinstance(result, dict) or len(result) < 2 or told in (None, ""):
+        return False
+    return any(
+        value == told
+        or (isinstance(value, str) and isinstance(told, (dict, list)) and read_value(value) == told)
+        for key, value in result.items()
+        if not words_of(key).isdisjoint(_RETURNED)
+    )
 
 
 def only_value(returned: object) -> object:
@@ -117,11 +151,19 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
 
 
 def _unprinted(result: object) -> object:
-    """Return the message of a tool where a framework printed the fields of one; anything else as it is."""
-    if not isinstance(result, str) or not result.startswith("content=") or " tool_call_id=" not in result:
+    """Return the message of a tool where a framework printed the fields of one, or an object that holds only one; anything
+    else as it is."""
+    if not isinstance(result, str) or " tool_call_id=" not in result:
         return result
-    fields = read_fields(result)
-    return fields if _is_tool_message(fields) else result
+    if result.startswith("content="):
+        fields = read_fields(result)
+        return fields if _is_tool_message(fields) else result
+    message = read_repr(result) if _MESSAGE_PRINTED.match(result) else None
+    for key in ("update", "messages"):
+        message = message.get(key, message) if isinstance(message, dict) else message
+    if isinstance(message, list) and len(message) == 1:
+        message = message[0]
+    return message if _is_tool_message(message) else result
 
 
 def tells_output(span: NormalizedSpan) -> bool:
@@ -136,7 +178,7 @@ def _output_in(result: object) -> dict[str, object] | None:
 
 
 def _open_output(span: NormalizedSpan) -> None:
-    returned = span.result
+    span.result = returned = _said_twice(span.result)
     if (
         isinstance(returned, dict)
         and returned.keys() == _FUNCTION_RESPONSE
@@ -152,6 +194,19 @@ def _open_output(span: NormalizedSpan) -> None:
             if span.error_message is None and message is not None:
                 said = message["parts"][0].get("response")
                 span.error_message = said if isinstance(said, str) else None
+
+
+def _said_twice(result: object) -> object:
+    """Return the text that an object holds as an output and once more as the only part of a message's content: whatever
+    else is in it the program keeps for itself. Anything else as it is."""
+    content = result.get("content") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(content, list) or len(content) != 1:
+        return result
+    text = content[0].get("text") if isinstance(content[0], dict) else None
+    is_twice = isinstance(text, str) and any(
+        value == text for key, value in result.items() if not words_of(key).isdisjoint(_RETURNED)
+    )
+    return response_of(text) if is_twice else result
 
 
 def _in_event(sent: Span, name: str, key: str) -> object:

@@ -138,13 +138,23 @@ def response_by_shape(attributes: Mapping[str, object], read: Reader = read_valu
     for key, value in attributes.items():
         if not means_itself(key) and _may_hold(value) and not _OF_REQUESTS.search(key):
             said = read_shape(value, read)
-            for each in _with_inner(said, _AROUND_RESPONSES):
+            for each in _with_inner(_updated(said), _AROUND_RESPONSES):
                 inner = each.get("message") if isinstance(each, dict) else None
                 if _is_response(each) or _is_answer(each) or _is_answer([each]) or _is_answer([inner]):
                     return each
                 if _are_choices(each):
                     return {"choices": each}
     return None
+
+
+def _updated(said: object) -> object:
+    """Return the messages of a model that a node of a graph returned, printed, as its only update of the state; anything
+    else as it is."""
+    only = said[0] if isinstance(said, list) and len(said) == 1 else None
+    told = read_repr(only) if isinstance(only, str) and _is_printed(only) else None
+    update = told.get("update") if isinstance(told, dict) else None
+    messages = update.get("messages") if isinstance(update, dict) else None
+    return messages[0] if isinstance(messages, list) and _is_answer(messages) and len(messages) == 1 else said
 
 
 def transcript_by_shape(attributes: Mapping[str, object], read: Reader = read_value) -> list[object]:
