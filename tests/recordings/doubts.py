@@ -1,5 +1,7 @@
 """Whether runs that are misread say so: facts of every recording against the problems that its reading lists.
 
+A run that says that it is incomplete, for spans of it never came, says so too.
+
     cd tests && python -m recordings.doubts
 
 A recording counts once, with all runs in it.
@@ -23,6 +25,8 @@ from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 
+#: How a run says that spans of it never came: it does not claim that what it tells is all.
+_LOST = ("no_root", "missing_parent")
 #: What holds of these is asked by tests/interpret/test_recordings.py: their runs are not one for each turn.
 _BROKEN_OFF = ("crash", "fork", "interrupt")
 _OF_MODEL_CALLS = (
@@ -57,13 +61,19 @@ def readings() -> Iterator[Reading]:
     """Read every recording but those held back."""
     recordings = {name: load_recording(name) for name in sorted(manifest())} | taken(OTHERS) | taken()
     for recording in recordings.values():
-        rows = [rows_of(run, "default", 1, None) for run in _runs_of(recording)]
+        runs = _runs_of(recording)
+        rows = [rows_of(run, "default", 1, None) for run in runs]
         every = facts_of(recording, views_of_rows(rows))
         facts = [fact for fact in every if fact.is_known]
+        wrong = [fact.name for fact in facts if not fact.holds and _is_asked(fact, recording)]
+        problems = [(problem.field, problem.reason) for each in rows for problem in each.problems]
+        if wrong:
+            lost = {run.incomplete_because for run in runs} & {*_LOST}
+            problems += [("outcome", f"incomplete: {reason}") for reason in sorted(map(str, lost))]
         yield Reading(
             recording.name,
-            [fact.name for fact in facts if not fact.holds and _is_asked(fact, recording)],
-            [(problem.field, problem.reason) for each in rows for problem in each.problems],
+            wrong,
+            problems,
             any(
                 fact.name == "number of model calls" and not fact.holds for fact in every if not fact.is_known
             ),

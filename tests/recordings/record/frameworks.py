@@ -366,7 +366,12 @@ FRAMEWORKS: dict[str, Framework] = {
             "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
         },
     ),
-    "opencode": Framework(("opencode-ai", "@modelcontextprotocol/sdk@^1"), "opencode.mjs", _WITH_BIG),
+    "opencode": Framework(
+        ("opencode-ai", "@modelcontextprotocol/sdk@^1"),
+        "opencode.mjs",
+        # It ends before it sends the rest of its spans: of the others hardly anything comes.
+        ("normal", "loop", "tool_error", "parallel", "multiturn"),
+    ),
     "openai-js-traceloop": Framework(
         (
             "@traceloop/node-server-sdk@^0.27",

@@ -53,9 +53,15 @@ class Bytes:
         numbers += re.findall(r"(?i)(?:token|prompt|completion)[\w.]*:(\d+)", self._text)
         self._counts = set(map(int, numbers))
         self._texts = re.sub(r"[\\\s]", "", "\n".join(value for _, value in said))
+        spans = list(_spans(recording))
+        own = {(span.trace_id, span.span_id) for span in spans}
+        self.lacks_parents = any(
+            span.parent_span_id and (span.trace_id, span.parent_span_id) not in own for span in spans
+        )
+        """Whether spans name parents that were never sent."""
         self._around = [
             (span.start_time_unix_nano - _APART, span.end_time_unix_nano + _APART)
-            for span in _spans(recording)
+            for span in spans
             if any(_OF_MODELS.search(pair.key) for pair in span.attributes)
         ]
         self.has_failed = any(key == "status" and value == "2" for key, value in said)

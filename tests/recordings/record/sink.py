@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 import grpc
+
 from retrospan.ingest.otlp.json import logs_from_json, traces_from_json
 
 SIGNALS = ("traces", "logs", "metrics")

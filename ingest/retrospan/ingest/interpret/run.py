@@ -18,6 +18,7 @@ from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
 from retrospan.ingest.interpret.assembly.pairing import read_calls
 from retrospan.ingest.interpret.assembly.qualified_calls import restore_ids
+from retrospan.ingest.interpret.assembly.requests_in_one import open_loops
 from retrospan.ingest.interpret.assembly.run_outcome import (
     find_answer,
     find_gap,
@@ -146,6 +147,7 @@ def interpret(
     # What was read stays as it is: what the run makes of its spans is noted in copies.
     tree = Tree([span.copy() for span in spans])
     restore_ids(tree)
+    open_loops(tree)
     synthesize_calls(tree)
     join_thoughts(tree)
     clear_borrowed_errors(tree)

@@ -64,7 +64,7 @@ async def talk():
     )
 
     async def ask():
-        for number, turn in enumerate(TURNS):
+        for turn in TURNS:
             await task.queue_frame(LLMMessagesAppendFrame([{"role": "user", "content": turn}], run_llm=True))
             while True:
                 text = await said.get()

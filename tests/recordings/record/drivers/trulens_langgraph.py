@@ -6,7 +6,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain_core.messages import ToolMessage
 from langchain_openai import ChatOpenAI
-from shop import INSTRUCTIONS, MODEL, SESSION, TOOLS, TURNS
+from shop import INSTRUCTIONS, MODEL, SESSION, TOOLS, TURNS, RecordLocked
 from trulens.apps.langgraph import TruGraph
 from trulens.core import TruSession
 
@@ -17,7 +17,7 @@ session = TruSession(otel_exporter="otlp", otlp_protocol=os.environ["OTEL_EXPORT
 def failures_as_text(request, handler):
     try:
         return handler(request)
-    except Exception as error:
+    except RecordLocked as error:
         return ToolMessage(f"Error: {error}", tool_call_id=request.tool_call["id"], status="error")
 
 

@@ -141,6 +141,16 @@ def namesakes_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
             )
 
 
+def told_as_several(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield spans that are told as several model calls: of the answers before the last one only the calls are known."""
+    for span in run.tree.spans:
+        if span.holds_requests:
+            reason = (
+                "one span for several requests: of the answers before its last one only the calls are known"
+            )
+            yield issue(span.sent.span_id, "model_calls", span.sent.name, reason)
+
+
 def requests_in_one(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield model calls with spans right below them that name several answers."""
     models = {call.span for call in run.calls.models}

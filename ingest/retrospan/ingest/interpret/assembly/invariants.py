@@ -14,6 +14,7 @@ from retrospan.ingest.interpret.assembly.act_invariants import (
     namesakes_of_calls,
     prompts_without_call,
     requests_in_one,
+    told_as_several,
     unasked_executions,
     unread_answers,
 )
@@ -35,6 +36,7 @@ from retrospan.ingest.interpret.assembly.prompt_invariants import (
     printed_objects,
     results_from_elsewhere,
     results_without_call,
+    shuffled_results,
     unknown_speakers,
     untold_results,
 )
@@ -56,6 +58,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     finish_reasons,
     orphaned_results,
     results_without_call,
+    shuffled_results,
     results_from_elsewhere,
     untold_results,
     unknown_speakers,
@@ -69,6 +72,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     namesakes_of_calls,
     prompts_without_call,
     requests_in_one,
+    told_as_several,
     token_sums,
     totals_of_calls,
     unread_tokens,

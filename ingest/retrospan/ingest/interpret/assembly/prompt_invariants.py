@@ -24,6 +24,21 @@ _OBJECT = re.compile(
 _MAPPINGS = re.compile(r"\[?\{'(?:role|tool_calls|function_call)': .*\}\]?\Z", re.DOTALL)
 
 
+def shuffled_results(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield prompts whose new results stand in another order than the calls of the answer before them, and are told alone:
+    as they came in, and not as they were sent."""
+    for prompt in run.prompts:
+        if prompt.call.history != "rebuilt" or prompt.after is None:
+            continue
+        asked = [
+            part.get("id") for message in prompt.after.span.output for part in parts_of(message, "tool_call")
+        ]
+        told = [part.get("id") for message in prompt.new for part in parts_of(message, "tool_call_response")]
+        if None not in asked and told != asked and sorted(map(str, told)) == sorted(map(str, asked)):
+            reason = "the results stand in another order than the calls that asked for them"
+            yield issue(prompt.call.span.sent.span_id, _INPUT, write_json(told), reason)
+
+
 def orphaned_results(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield results in prompts that have no call: none was asked for before, and none stands before it.
 

@@ -137,10 +137,10 @@ def _own_words(message: Message) -> str:
 
 def _without_context(text: str) -> str:
     """Return a text without the elements of a program that it begins with, if anything is left."""
-    rest = text
-    while rest.lstrip()[:1] == "<" and (before := _BEFORE.match(rest)) is not None:
-        rest = rest[before.end() :]
-    return rest if rest.strip() else text
+    at = 0
+    while (before := _BEFORE.match(text, at)) is not None:
+        at = before.end()
+    return text[at:] if text[at:].strip() else text
 
 
 def _as_asked(text: str, first: Sequence[Message]) -> str:
