@@ -15,6 +15,7 @@ from typing import Any
 import grpc
 import pytest
 from fix_recordings import Recording, read_recording
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from recordings.record import said
 from recordings.record.environments import (
     DRIVERS,
@@ -162,7 +163,7 @@ def test_the_sink_keeps_requests_byte_for_byte() -> None:
             with grpc.insecure_channel(sink.grpc_url.removeprefix("http://")) as channel:
                 channel.unary_unary(method)(body, timeout=30)
         with pytest.raises(urllib.error.HTTPError) as refused:
-            _post(f"{sink.http_url}/v1/traces", b"{}")
+            _post(f"{sink.http_url}/v1/traces", b"{}", **{"Content-Type": "text/plain"})
     assert sink.kept == {
         "traces": [body for body in bodies for _ in range(3)],
         "logs": bodies,
@@ -170,6 +171,16 @@ def test_the_sink_keeps_requests_byte_for_byte() -> None:
     }
     assert refused.value.code == 415
     refused.value.close()
+
+
+def test_the_sink_keeps_a_request_in_json_as_protobuf() -> None:
+    span = {"traceId": "ab" * 16, "spanId": "cd" * 8, "name": "chat", "startTimeUnixNano": "1"}
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+    with Sink() as sink:
+        _post(f"{sink.http_url}/v1/traces", body, **{"Content-Type": "application/json"})
+    (kept,) = sink.kept["traces"]
+    (found,) = ExportTraceServiceRequest.FromString(kept).resource_spans[0].scope_spans[0].spans
+    assert (found.trace_id.hex(), found.span_id.hex(), found.name) == ("ab" * 16, "cd" * 8, "chat")
 
 
 def test_every_framework_has_a_driver_and_the_environment_that_runs_it() -> None:

@@ -16,7 +16,7 @@ ASKED = said("user", "How are Oslo and Bergen?")
 END = "Both are wet."
 
 
-def loop(*answer: str, **more: Any) -> Span:
+def loop(*answer: str | dict[str, object], **more: Any) -> Span:
     """One span from the first request to the last answer."""
     return chat(1, [ASKED], *answer, takes=20, **{"gen_ai__request__model": "m", **more})
 

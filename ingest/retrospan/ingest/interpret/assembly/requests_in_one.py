@@ -94,7 +94,8 @@ def _requests(
         call = _told(span, at, said, [answer])
         call.is_unsaid = True
         yield call
-        said = [*said, answer, *({"role": "tool", "parts": [_result(tool, kept)]} for tool in tools)]
+        returned: list[Message] = [{"role": "tool", "parts": [_result(tool, kept)]} for tool in tools]
+        said = [*said, answer, *returned]
         at = max(tool.sent.ended_at for tool in tools)
     last = _told(span, at, said, final)
     for name in (

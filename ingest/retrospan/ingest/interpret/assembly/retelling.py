@@ -31,6 +31,7 @@ class Retelling:
         self._own: dict[str | None, list[int]] = {}
         for place, call in enumerate(calls):
             self._own.setdefault(call.span.agent_name, []).append(place)
+        self._known = {part.get("id") for call in calls for part in _calls(call.span.output)}
 
     def complete_answers(self) -> None:
         """Complete answers that lack their calls, the ids of these, or everything, in place."""
@@ -77,7 +78,7 @@ class Retelling:
     def _completed(self, place: int) -> list[Message]:
         answer = self._calls[place].span.output
         after = self._after(place) or ()
-        retold, results = (None if answer else _told_apart(after)) or _told(after)
+        retold, results = (None if answer else self._apart(place, after)) or _told(after)
         if retold and _calls(answer):
             return _with_text(completed(answer, retold), retold)
         asked = _calls(retold)
@@ -88,6 +89,17 @@ class Retelling:
         if asked and have_results and _texts(answer) == _texts(retold):
             return [*answer[:-1], {**answer[-1], "parts": [*answer[-1]["parts"], *asked]}]
         return answer
+
+    def _apart(self, place: int, after: Sequence[Message]) -> tuple[list[Message], list[Part]] | None:
+        """Return the answer that is told call by call before the very next prompt, with its results: no other answer, of a
+        span that is there or of one that was lost, may have asked for one of them."""
+        later = self._near(place, after=True)
+        found = (
+            _told_apart(after)
+            if later and len(later[0].input) == len(self._calls[place].input) + len(after)
+            else None
+        )
+        return found if found is not None and not _ids(_calls(found[0])) & self._known else None
 
     def _after(self, place: int) -> list[Message] | None:
         """Return what the next prompt of the agent holds after all that a call was given; None where none fits.
@@ -163,7 +175,7 @@ def _told(after: Sequence[Message]) -> tuple[list[Message], list[Part]]:
 def _told_apart(after: Sequence[Message]) -> tuple[list[Message], list[Part]] | None:
     """Return the calls that messages tell one by one, each with its result right after it, as one answer, and the results.
 
-    None where they are anything else, or end with what no tool said. No answer of the agent is known between them.
+    None where they are anything else, or end with what no tool said.
     """
     pairs = [*zip(after[::2], after[1::2], strict=False)]
     if len(pairs) < 2 or len(after) % 2:
@@ -173,7 +185,7 @@ def _told_apart(after: Sequence[Message]) -> tuple[list[Message], list[Part]] | 
     for asking, telling in pairs:
         calls, results = parts_of(asking, "tool_call"), parts_of(telling, "tool_call_response")
         is_whole = len(calls) == len(asking["parts"]) == len(results) == len(telling["parts"]) == 1
-        if not is_whole or calls[0].get("id") is None or calls[0]["id"] != results[0].get("id"):
+        if not is_whole or calls[0].get("id") in (None, "") or calls[0].get("id") != results[0].get("id"):
             return None
         asked += calls
         said += results
