@@ -91,7 +91,10 @@ def test_a_printed_update_of_a_graph_is_the_answer_of_a_model() -> None:
         "'output_tokens': 2}, tool_calls=[{'name': 'weather', 'args': {'city': 'Oslo'}, 'id': 'c1'}])"
     )
     given = "{'messages': [HumanMessage(content='How is Oslo?', additional_kwargs={})]}"
-    attributes = {"x__return": [f"Command(update={{'messages': [{answer}]}})"], "x__kwargs__input": given}
+    attributes: dict[str, Any] = {
+        "x__return": [f"Command(update={{'messages': [{answer}]}})"],
+        "x__kwargs__input": given,
+    }
     node = act("", 1, name="model_node", **attributes)
     found = rows(act("", 0, takes=9, span_id=f"{1:016x}", parent_span_id="", name="graph"), node)
     (call,) = views_of_rows([found]).model_calls
@@ -140,7 +143,7 @@ def models(found: Rows) -> list[tuple[str | None, str | None]]:
 
 def test_a_client_that_goes_on_under_the_name_that_answered_was_asked_for_the_other() -> None:
     first = chat(1, [ASKED], "Hm.", gen_ai__request__model="m", param__model="m")
-    more = {"gen_ai__request__model": "m-2024-07-18"}
+    more: dict[str, Any] = {"gen_ai__request__model": "m-2024-07-18"}
     again = chat(5, [ASKED, said("assistant", "Hm.")], "Snow.", param__model="m", **more)
     assert models(rows(agent(), first, again))[1] == ("m", "m-2024-07-18")
     # Without the other name beside it, or without a call that asked for that, it is what it is called.
