@@ -78,7 +78,7 @@ def _write(unfinished: Path, disk: Files) -> None:
             disk.sync(file.fileno())
 
     # Side by side: a disk that is asked for one sync after the other takes ten times as long.
-    with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE, thread_name_prefix="retrospan-lay-out") as pool:
         list(pool.map(write, told["files"], told["files"].values()))
     for name, target in told["links"].items():
         (unfinished / name).symlink_to(target)
