@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,8 +15,10 @@ from retrospan.ingest.answer.computed import lookups
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.computed.lookups import TooMuch
 from retrospan.ingest.answer.inlining import inlined, placed
+from retrospan.ingest.cli.client.questions import statement
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.queries import catalogue
+from retrospan.schemas.store import Parameters
 
 #: An id with what a parameter, a literal and a reference each write in their own way.
 ODD = "it's 50% a\\b/\t\n\u00e9"
@@ -90,6 +93,32 @@ def test_the_rows_are_those_of_the_view(told: EmbeddedStore, query: str, paramet
     rows = told.rows(query, parameters)
     assert rows and rows != [[0]]
     assert _computed(told, query, parameters) == rows
+
+
+def test_what_is_asked_of_a_pair_at_once_is_what_is_asked_apart_and_compared_once(
+    told: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    rows = lookups.Lookups.rows
+
+    def noted(self: lookups.Lookups, name: str, parameters: Parameters) -> list[list[Any]]:
+        read.append(name)
+        return rows(self, name, parameters)
+
+    monkeypatch.setattr(lookups.Lookups, "rows", noted)
+    pair = {"a": "r", "b": ODD}
+    at_once = _computed(told, statement("comparison"), pair)
+    assert read.count("find_compared_runs") == 1
+    asked_apart = {
+        view: _computed(told, statement(question), pair)
+        for question, view in (("divergence", "run_divergence"), ("diff", "run_diff"))
+    }
+    names = re.findall(r"\w+", statement("comparison").partition("FROM")[0])[1:]
+    for view, question in (("run_divergence", "divergence"), ("run_diff", "diff")):
+        of_view = [dict(zip(names, row, strict=True)) for row in at_once if row[0] == view]
+        columns = re.findall(r"\w+", statement(question).partition("FROM")[0])[1:]
+        assert [[row[column] for column in columns] for row in of_view] == asked_apart[view]
+        assert asked_apart[view]
 
 
 def test_columns_have_the_types_of_the_view(told: EmbeddedStore) -> None:

@@ -11,6 +11,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import SeverityNumber
 from otlp_requests import logs, record
 
 from retrospan.ingest.cli.client import pages
+from retrospan.ingest.cli.client.collector_client import Parameter, Row
+from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.views import remarks
 from retrospan.ingest.cli.views.remarks import IN_A_ROW, VIEWS
 
@@ -259,3 +261,25 @@ def test_of_more_than_are_fetched_the_rest_is_named(
         said = ask("show", run_id, *flags)
         assert len([line for line in said.lines if line.split()[:1] == ["log"]]) == 3
         assert "more than 5 are there" in said.err
+
+
+def test_nothing_is_asked_for_twice_and_nothing_that_is_not_there(
+    remarked: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+    ask = Session.ask
+
+    def noted(self: Session, question: str, **parameters: Parameter) -> list[Row]:
+        asked.append(question)
+        return ask(self, question, **parameters)
+
+    monkeypatch.setattr(Session, "ask", noted)
+    assert asking(f"http://{remarked.sql}", monkeypatch, capsys)("show", REMARKED).code == 0
+    assert len(asked) == len(set(asked))
+    assert {name for name in asked if "remarks" in name} == {
+        "count_remarks",
+        "remarks_of_decisions",
+        "remarks_of_evaluations",
+        "show_log_remarks",
+    }
+    assert "is_run" not in asked

@@ -73,6 +73,8 @@ def check_value(name: str, value: str) -> None:
 
 def _is_tail(found: Sequence[Token], begin: int) -> bool:
     """Return whether nothing but FORMAT and SETTINGS follows from here to the end."""
+    if not found[begin].is_word("format", "settings"):
+        return False
     at = begin
     for _ in range(_MOST_CLAUSES):
         if at < len(found) and _is_format(found, at):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, cast
 
 from retrospan.schemas.errors import SqlError
 
@@ -25,11 +24,15 @@ _HEREDOC = re.compile(r"\$[A-Za-z0-9_]*\$")
 #: What names a parameter, `{$x:String}`, may begin so, where it begins no heredoc that is closed.
 _DOLLAR_WORD = re.compile(r"\$[A-Za-z0-9_$]+")
 _MARKS = frozenset("()[]{},.:;+-*/%=<>!|?^&@~")
+#: Most tokens, each told by its first character alone: all but quotations, and what a comment or a heredoc may begin with.
+_PLAIN = re.compile(
+    r"(?P<blank>[\n\t ]+(?!\s))|(?P<word>[A-Za-z_][A-Za-z0-9_$]*)|(?P<number>[0-9][A-Za-z0-9_]*)"
+    r"|(?P<mark>[()\[\]{},.:;+*%=<>!|?^&@~])"
+)
 _LINE_COMMENTS = ("--", "//", "# ", "#!")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token. `text` is what is executed; `value` what it names: unquoted for names and strings."""
 
     kind: Kind
@@ -70,10 +73,14 @@ def tokens(text: str) -> list[Token]:
         SqlError: something is not closed, or a character has no meaning outside quotes.
     """
     found: list[Token] = []
-    position = 0
-    while position < len(text):
-        token, position = _next(text, position)
-        found.append(token)
+    position, end = 0, len(text)
+    while position < end:
+        if plain := _PLAIN.match(text, position):
+            found.append(_plain(cast("Kind", plain.lastgroup), plain[0], position))
+            position = plain.end()
+        else:
+            token, position = _next(text, position)
+            found.append(token)
     return found
 
 

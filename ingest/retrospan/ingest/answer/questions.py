@@ -21,11 +21,12 @@ from retrospan.ingest.answer.databases import qualified
 from retrospan.ingest.answer.formats import checked_format
 from retrospan.ingest.answer.guard import UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
+from retrospan.ingest.answer.known_statements import KnownStatements, Reading
 from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.listing import listed, require_parameters
 from retrospan.ingest.answer.long_lists import LONG_LIST, reading
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.narrowing import depends_on_values, narrowed
 from retrospan.ingest.answer.readers import HELPFUL, READERS, bounded, bounds
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
@@ -36,6 +37,9 @@ from retrospan.schemas.store import Escaped, Parameters, Store
 #: As in ClickHouse: a word, which may begin with a digit or a `$` too. One of digits alone is a number there.
 _PARAMETER = re.compile(r"(?![0-9]+$)(?!\$$)[A-Za-z0-9_$]{1,120}")
 
+
+#: A parameter of this type is a name: which one decides whether a statement may be executed.
+_IDENTIFIER = "identifier"
 
 #: Settings under which what a question needs is looked up.
 _BOUNDS = ("max_execution_time", "max_memory_usage", "max_threads", "max_block_size")
@@ -71,6 +75,7 @@ class Understanding:
         self._refused = refused
         self._guard: Guard | None = None
         self._known: frozenset[str] = frozenset()
+        self._known_statements = KnownStatements()
         self._learning = threading.Lock()
         self.version = ""
         """The engine's."""
@@ -89,6 +94,8 @@ class Understanding:
             )
             self._known = frozenset(str(name) for (name,) in known)
             self._guard, self.version = Guard(Allowlist.read(store)), version
+            # After the guard: what was read by the former one is remembered in what nobody looks into any more.
+            self._known_statements = KnownStatements()
 
     def prepare(self) -> None:
         """Learn where nothing was learned yet."""
@@ -105,17 +112,11 @@ class Understanding:
         if not sql.strip() and not request.body:
             return None
         database = request.query.get("database") or request.headers.get("x-clickhouse-database") or DATABASE
-        sql = qualified(sql, database)
         parameters = _parameters(request.query)
-        checked = self._checked(sql, parameters)
-        require_parameters(checked.sql, self._views)
-        if not (shows_internals and request.query.get("internals") == "1"):
-            text = listed(checked.sql, self._views)
-            checked = self._executed(checked, text, parameters)
-        text, calls = placed(lean(checked.sql), COMPUTED)
-        if any(call.parameter in parameters for call in calls):
-            text, calls = inlined(lean(checked.sql)), []
-        statement = self._executed(checked, text, parameters)
+        read = self._read(
+            sql, database, parameters, shows_internals and request.query.get("internals") == "1"
+        )
+        statement = read.executed
         output_format = checked_format(
             statement.output_format
             or request.query.get("default_format")
@@ -133,9 +134,40 @@ class Understanding:
             output_format,
             self._settings(statement, request.query),
             says_hello,
-            calls,
-            lambda: self._executed(checked, inlined(checked.sql), parameters),
+            read.calls,
+            lambda: self._executed(read.checked, inlined(read.checked.sql), parameters),
         )
+
+    def _read(self, sql: str, database: str, parameters: Mapping[str, str], shows_internals: bool) -> Reading:
+        """Return what a statement is read as, once for each. Raises SqlError for what may not be asked."""
+        known = self._known_statements
+        keys = [
+            (sql, database, shows_internals, frozenset[object](told))
+            for told in (parameters, parameters.items())
+        ]
+        for key in keys:
+            if (read := known.find(key)) is not None:
+                return read
+        read, by_values = self._read_anew(qualified(sql, database), parameters, shows_internals)
+        known.add(keys[by_values], read)
+        return read
+
+    def _read_anew(
+        self, sql: str, parameters: Mapping[str, str], shows_internals: bool
+    ) -> tuple[Reading, bool]:
+        """Return what a statement is read as, and whether that depends on the values of its parameters."""
+        checked = self._checked(sql, parameters)
+        require_parameters(checked.sql, self._views)
+        shown = checked.sql if shows_internals else listed(checked.sql, self._views)
+        if not shows_internals:
+            checked = self._executed(checked, shown, parameters)
+        text, calls = placed(lean(checked.sql), COMPUTED)
+        if any(call.parameter in parameters for call in calls):
+            text, calls = inlined(lean(checked.sql)), []
+        by_values = any(
+            depends_on_values(each) or _IDENTIFIER in each.casefold() for each in (sql, shown, text)
+        )
+        return Reading(checked, self._executed(checked, text, parameters), calls), by_values
 
     @property
     def _views(self) -> Mapping[str, Sequence[str]]:

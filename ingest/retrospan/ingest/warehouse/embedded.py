@@ -25,7 +25,12 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from retrospan.ingest.operating_system import is_alive, make_nameless_file, path_of, resident_bytes
-from retrospan.ingest.warehouse.error_codes import MEMORY_LIMIT_EXCEEDED, PASSING, error_code
+from retrospan.ingest.warehouse.error_codes import (
+    MEMORY_LIMIT_EXCEEDED,
+    PASSING,
+    UNKNOWN_DATABASE,
+    error_code,
+)
 from retrospan.ingest.warehouse.statements import settings_list
 from retrospan.schemas.engines import PLAIN, Form
 from retrospan.schemas.errors import DirectoryInUse, MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
@@ -132,14 +137,22 @@ class EmbeddedWarehouse:
             )
             self._open.add(store)
         try:
-            store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
-            store.command(f"USE {DATABASE}")
-            for name, value in {**self._limits, **(limits or {})}.items():
-                store.command(f"SET {settings_list({name: value})}")
+            self._use_database(store)
+            store.keep({**self._limits, **(limits or {})})
         except Exception:
             store.close()
             raise
         return store
+
+    def _use_database(self, store: EmbeddedStore) -> None:
+        """Have a connection use the database. It is there but for the first time, and to ask is as dear as to use it."""
+        try:
+            store.command(f"USE {DATABASE}")
+        except SqlError as missing:
+            if missing.code != UNKNOWN_DATABASE:
+                raise
+            store.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
+            store.command(f"USE {DATABASE}")
 
     def close(self) -> None:
         """Close every connection still open. Afterwards another process may open the directory."""

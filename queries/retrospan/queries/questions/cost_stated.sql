@@ -11,9 +11,10 @@ SELECT
     s.stated AS stated
 FROM
 (
+    -- By the keys of the tables behind the views: of these columns the views change nothing.
     SELECT run_id, cost, currency, cost_unknown, model_calls
-    FROM runs
-    WHERE run_id = {run_id:String}
+    FROM canon_runs FINAL
+    WHERE run_id = {run_id:String} AND NOT deleted
 ) AS r
 CROSS JOIN
 (
@@ -26,9 +27,15 @@ CROSS JOIN
             ifNull(toString(stated_currency), '') AS coin,
             sum(stated_cost) AS amount,
             count() AS calls
-        FROM model_calls
+        FROM canon_model_calls
         WHERE run_id = {run_id:String}
             AND isNotNull(stated_cost)
+            AND (tenant, generation) IN
+            (
+                SELECT tenant, generation
+                FROM canon_runs FINAL
+                WHERE run_id = {run_id:String} AND NOT deleted
+            )
         GROUP BY coin
         ORDER BY coin
     )

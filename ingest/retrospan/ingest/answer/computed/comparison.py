@@ -44,14 +44,34 @@ class _Difference(NamedTuple):
     value_b: str | None
 
 
-def run_diff(store: Store, values: Sequence[str]) -> list[Row]:
+class Comparisons:
+    """The pairs of runs that one statement asks about, each compared once. Belongs to one thread."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._known: dict[tuple[str, str], tuple[ComparedRuns, list[Row]]] = {}
+
+    def of(self, a: str, b: str) -> tuple[ComparedRuns, list[Row]]:
+        """Return two runs as they were read, and their rows of the view.
+
+        Raises:
+            TooMuch: the runs are too long to be held in this process.
+        """
+        if (a, b) not in self._known:
+            runs = ComparedRuns(Lookups(self.store), a, b)
+            self._known[a, b] = runs, differences_of(runs, a, b)
+        return self._known[a, b]
+
+
+def run_diff(comparisons: Comparisons, values: Sequence[str]) -> list[Row]:
     """Return the rows of the view, for the values `a` and `b`.
 
     Raises:
         TooMuch: the runs are too long to be held in this process.
     """
     a, b = values
-    return differences_of(ComparedRuns(Lookups(store), a, b), a, b)
+    _, rows = comparisons.of(a, b)
+    return rows
 
 
 def differences_of(runs: ComparedRuns, a: str, b: str) -> list[Row]:

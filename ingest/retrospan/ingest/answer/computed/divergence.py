@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 from retrospan.ingest.answer.computed.compared_runs import ComparedRun, ComparedRuns
 from retrospan.ingest.answer.computed.compared_steps import ModelCall
-from retrospan.ingest.answer.computed.comparison import Row, differences_of
-from retrospan.ingest.answer.computed.lookups import Lookups
-from retrospan.schemas.store import Store
+from retrospan.ingest.answer.computed.comparison import Comparisons, Row
 
 _ASPECTS = ("tool", "arguments", "model", "prompt", "state", "answer", "result", "error")
 #: The aspect that shows a cause.
@@ -28,17 +26,17 @@ _LONGEST = 500
 _NOWHERE = Row(0, None, None, "", "", None, None, "", "", "", known=False)
 
 
-def run_divergence(store: Store, values: Sequence[str]) -> list[Sequence[object]]:
+def run_divergence(comparisons: Comparisons, values: Sequence[str]) -> list[Sequence[object]]:
     """Return the row of the view, for the values `a` and `b`; none if one of the runs does not exist.
 
     Raises:
         TooMuch: the runs are too long to be held in this process.
     """
     a, b = values
-    runs = ComparedRuns(Lookups(store), a, b)
+    runs, differences = comparisons.of(a, b)
     if not runs.runs:
         return []
-    rows = sorted(differences_of(runs, a, b), key=lambda row: (row.position, _order(row.aspect)))
+    rows = sorted(differences, key=lambda row: (row.position, _order(row.aspect)))
     found = _Found.among(rows)
     apart = _Apart.between(runs.runs[a], runs.runs[b])
     beside = _Beside.where(found, runs, a, b)

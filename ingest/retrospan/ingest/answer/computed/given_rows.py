@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from retrospan.ingest.answer.computed.comparison import run_diff
+from retrospan.ingest.answer.computed.comparison import Comparisons, run_diff
 from retrospan.ingest.answer.computed.divergence import run_divergence
 from retrospan.ingest.answer.computed.lookups import TooMuch
 from retrospan.ingest.answer.computed.walk import provenance
@@ -14,10 +14,10 @@ from retrospan.schemas.literals import literal
 from retrospan.schemas.store import Escaped, Parameters, Store
 
 #: Computes the rows of a view, each with all of its columns, for the values of its parameters in their order.
-Compute = Callable[[Store, Sequence[str]], Sequence[Sequence[object]]]
+Compute = Callable[[Comparisons, Sequence[str]], Sequence[Sequence[object]]]
 
 COMPUTED: Mapping[str, Compute] = {
-    "provenance": provenance,
+    "provenance": lambda comparisons, values: provenance(comparisons.store, values),
     "run_diff": run_diff,
     "run_divergence": run_divergence,
 }
@@ -44,8 +44,9 @@ def given_rows(store: Store, calls: Sequence[Call], parameters: Parameters) -> d
         SqlError: a value does not fit its parameter.
     """
     found: dict[str, Escaped] = {}
+    comparisons = Comparisons(store)
     for call in calls:
-        rows = COMPUTED[call.view.name](store, _values(store, call, parameters))
+        rows = COMPUTED[call.view.name](comparisons, _values(store, call, parameters))
         text = "[" + ",".join(map(_tuple, rows)) + "]"
         if len(text) > store.longest_parameter:
             raise TooMuch

@@ -118,7 +118,7 @@ class _Walk:
             return {(str(row[0]), ref) for row in self._lookups.rows("find_step", {**of, "step": number})}
         if kind == "run":
             run_id = unquote(rest, errors="surrogateescape")
-            for row in self._lookups.rows("find_runs", {"run_ids": [run_id]}):
+            for row in self._runs.find([run_id]):
                 found.add((run_id, str(row[5]) if row[5] is not None else ref))
         if kind == "span" and "/" in rest:
             asked = {"trace_id": rest.partition("/")[0], "span_id": rest.rpartition("/")[2]}

@@ -44,7 +44,17 @@ class WalkedRuns:
         self._by_origin: defaultdict[Node, set[Edge]] = defaultdict(set)
         self._namers: dict[str, list[str]] = {}
         self._tried: set[str] = set()
+        self._found: dict[str, list[list[Any]]] = {}
         self.entered: dict[str, WalkedRun] = {}
+
+    def find(self, run_ids: Collection[str]) -> list[list[Any]]:
+        """Return the rows of some runs; each run is looked up once."""
+        unknown = [run_id for run_id in run_ids if run_id not in self._found]
+        if unknown:
+            self._found |= {run_id: [] for run_id in unknown}
+            for row in self._lookups.rows("find_runs", {"run_ids": unknown}):
+                self._found[str(row[1])].append(row)
+        return [row for run_id in run_ids for row in self._found[run_id]]
 
     def come_to(self, nodes: Iterable[Node]) -> set[Node]:
         """Enter every run that could say how the walk goes on from these nodes.
@@ -91,7 +101,7 @@ class WalkedRuns:
             return
         self._tried |= set(run_ids)
         current: dict[_Key, WalkedRun] = {}
-        for row in self._lookups.rows("find_runs", {"run_ids": list(run_ids)}):
+        for row in self.find(run_ids):
             tenant, run_id, generation, conversation_id, began_at = row[:5]
             run = WalkedRun(run_id, generation, conversation_id, began_at, row[-1])
             current[tenant, run_id, generation] = self.entered[run_id] = run

@@ -46,15 +46,21 @@ def describe(session: Session, run: Row) -> str:
     return "  ".join([*words, cut(safe(str(run["input"] or "")), 60)])
 
 
-def find_run(session: Session, typed: str) -> str:
-    """Return the id of the run that was meant. Raises NotFound with the candidates or the nearest ids."""
+def find_run(session: Session, typed: str, *, shows_it: bool = False) -> str:
+    """Return the id of the run that was meant. Raises NotFound with the candidates or the nearest ids.
+
+    With `shows_it` the command shows the run as well: that is asked for at once, and kept.
+    """
     if typed == "last":
         newest = session.one("last_run")
         if newest is None:
             raise NotFound(f"there is no last run: {session.warehouse.address} has no runs yet.")
         return str(newest["run_id"])
-    if _HEX_ID.match(typed) and session.one("is_run", run_id=typed) is not None:
-        return typed  # a whole id, as most programs give it: a tenth of what a list of candidates takes
+    if _HEX_ID.match(typed):
+        # A whole id, as most programs give it: a tenth of what a list of candidates takes.
+        found = session.run(typed) if shows_it else session.one("is_run", run_id=typed)
+        if found is not None:
+            return typed
     candidates = session.ask("find_runs", prefix=typed)
     exact = [run for run in candidates if run["run_id"] == typed]
     if not candidates and typed != typed.lower():
@@ -94,11 +100,11 @@ def split_step(typed: str) -> tuple[str, int | None]:
     return typed, None
 
 
-def find_step(session: Session, typed: str) -> tuple[str, int | None]:
-    """Return the run and step that `RUN` or `RUN/N` names."""
+def find_step(session: Session, typed: str, *, shows_it: bool = False) -> tuple[str, int | None]:
+    """Return the run and step that `RUN` or `RUN/N` names; `shows_it` is as for `find_run`."""
     run, step = split_step(typed)
     try:
-        found = find_run(session, run)
+        found = find_run(session, run, shows_it=shows_it)
         return (found, None) if found == typed else (found, step)
     except NotFound:
         # Run ids that agents choose themselves may hold a slash.

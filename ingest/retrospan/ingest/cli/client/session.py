@@ -26,6 +26,7 @@ class Session:
     warehouse: CollectorClient
     zone: Zone
     now: Moment = field(default_factory=Moment.now)
+    _runs: dict[str, Row] = field(default_factory=dict[str, Row])
 
     @classmethod
     def open(cls, arguments: argparse.Namespace) -> Session:
@@ -45,6 +46,15 @@ class Session:
         """Return the first row of a question, or None."""
         rows = self.ask(question, **parameters)
         return rows[0] if rows else None
+
+    def run(self, run_id: str) -> Row | None:
+        """Return a run's row of the view, or None. Each is asked for once: later it is what it was."""
+        if run_id not in self._runs:
+            found = self.one("show_run", run_id=run_id)
+            if found is None:
+                return None
+            self._runs[run_id] = found
+        return self._runs[run_id]
 
     def print_sql(self, *asked: Asked) -> int:
         """Print the statements of questions with their values, ready to paste; return 0."""

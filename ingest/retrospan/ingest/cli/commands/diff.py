@@ -53,6 +53,10 @@ _MARKS: dict[str, tuple[str, Style]] = {
 }  # fmt: skip
 
 
+_OF_DIVERGENCE = "step_a step_b aspect cause value_a value_b identical prefix shown_cause"
+_OF_DIFF = "position step_a step_b change aspect value_a value_b step_kind name detail known"
+
+
 @dataclass(slots=True)
 class Position:
     """One aligned position: the step of each run, and its rows of `run_diff`."""
@@ -95,22 +99,23 @@ def run(arguments: argparse.Namespace) -> int:
     if _has_sides(arguments):
         return _run_of_sides(Session.open(arguments))
     session = Session.open(arguments)
-    a, b = find_run(session, arguments.run_a), find_run(session, arguments.run_b)
+    shows_runs = not (arguments.json or arguments.sql)
+    a, b = (find_run(session, typed, shows_it=shows_runs) for typed in (arguments.run_a, arguments.run_b))
     if arguments.sql:
         return session.print_sql(("divergence", {"a": a, "b": b}), ("diff", {"a": a, "b": b}))
-    divergence = session.one("divergence", a=a, b=b)
+    divergence, differences = _compared(session, a, b)
     if divergence is None:
         raise NotFound(
             f"no answer about {short(a)} and {short(b)}: one of them was deleted or is being interpreted again. Try again."
         )
-    rows = [_of_aspect(row, arguments.aspect) for row in session.ask("diff", a=a, b=b)]
+    rows = [_of_aspect(row, arguments.aspect) for row in differences]
     differing = [row for row in rows if row["change"] != "same"]
     differ = bool(differing) if arguments.aspect else not divergence["identical"]
     if arguments.json:
         session.print_json([divergence], view="run_divergence")
         session.print_json(rows if arguments.all else differing, view="run_diff")
         return 1 if arguments.exit_code and differ else 0
-    run_a, run_b = session.one("show_run", run_id=a), session.one("show_run", run_id=b)
+    run_a, run_b = session.run(a), session.run(b)
     warn_if_incomplete(session, run_a, run_b if a != b else None)
     steps_a, steps_b = ((whole(found, "steps") or 0) if found is not None else 0 for found in (run_a, run_b))
     with session.screen.paged():
@@ -125,6 +130,16 @@ def run(arguments: argparse.Namespace) -> int:
             f"next: retrospan show {short(a)}/{divergence['step_a'] or steps_a} · retrospan show {short(b)}/{divergence['step_b'] or steps_b}"
         )
     return 1 if arguments.exit_code and differ else 0
+
+
+def _compared(session: Session, a: str, b: str) -> tuple[Row | None, list[Row]]:
+    """Return the row of `run_divergence`, None if a run is gone, and those of `run_diff`: the runs are compared once."""
+    asked = session.ask("comparison", a=a, b=b)
+    of_divergence, of_diff = (
+        [{column: row[column] for column in columns.split()} for row in asked if row["view"] == view]
+        for view, columns in (("run_divergence", _OF_DIVERGENCE), ("run_diff", _OF_DIFF))
+    )
+    return (of_divergence[0] if of_divergence else None), of_diff
 
 
 def _has_sides(arguments: argparse.Namespace) -> bool:

@@ -52,15 +52,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
-    run_id, step = find_step(session, arguments.run)
+    run_id, step = find_step(session, arguments.run, shows_it=True)
     most = (0, 0) if arguments.full or arguments.json or session.screen.width is None else MOST
-    found = session.one("show_run", run_id=run_id)
+    found = session.run(run_id)
     if found is None:
         raise NotFound(f"run {run_id} is not there: it was deleted or is being interpreted again. Try again.")
     if arguments.sql:
         everything = Page(0, LAST) if step is None else page_of(step)
         asked = Pages(session, run_id, [everything], *most).questions(everything)
-        remarked = said.questions(found, everything.first, everything.last, most[1])
+        remarked = said.questions(session, found, everything.first, everything.last, most[1])
         return session.print_sql(("show_run", {"run_id": run_id}), *asked, *remarked)
     number = whole(found, "steps") or 0
     pages = Pages(session, run_id, pages_of(number) if step is None else [page_of(step)], *most)

@@ -75,12 +75,12 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
-    run_id, step = find_step(session, arguments.run)
+    run_id, step = find_step(session, arguments.run, shows_it=not arguments.sql)
     given = [value for value in (step, arguments.step, arguments.at) if value is not None]
     if len(given) > 1:
         raise UsageError("give one of RUN/N, --step and --at.", "state")
     steps = session.ask("show_steps", run_id=run_id, first=0, last=LAST)
-    found = session.one("show_run", run_id=run_id)
+    found = session.run(run_id)
     if not steps and not arguments.sql and rests_on(session, run_id, FOREVER)[0]:
         return _without_steps(session, run_id, found)
     place = find_place(

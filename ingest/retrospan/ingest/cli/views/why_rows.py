@@ -43,9 +43,14 @@ class Gathering:
                 f"run {self.run_id} is not there: it was deleted or is being interpreted again. Try again."
             )
         rows = RunRows(found[0])
+        # As why_missing, which is planned for longer: it finds the outcome out again.
+        missing_of_run: Asked = (
+            "missing_of_run",
+            {"run_id": self.run_id, "outcome": str(rows.run["outcome"])},
+        )
         rows.failures, rows.tools, rows.effects, context, missing = (
             self._ask(*asked) if asked[0] != "why_effects" or rows.run["effects_read"] else []
-            for asked in self.of_every_run()[1:6]
+            for asked in (*self.of_every_run()[1:5], missing_of_run)
         )
         rows.context, rows.missing = context, missing[0] if missing else None
         if rows.run["agent_name"] is not None or rows.run["service_name"] is not None:

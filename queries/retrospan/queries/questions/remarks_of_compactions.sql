@@ -1,0 +1,29 @@
+-- title: The compactions of its context of a run, a remark each, by time
+-- params: run_id String, first UInt32, last UInt32 (steps, both included; first 0: also what is said on no step), most UInt32 (characters; 0 = whole), rows UInt32 (the greatest number)
+-- returns: one row per remark: at, kind, step, name, text, length (characters of the whole text)
+SELECT
+    at,
+    kind,
+    step,
+    remark AS name,
+    if({most:UInt32} = 0, said, substringUTF8(said, 1, {most:UInt32})) AS text,
+    lengthUTF8(said) AS length
+FROM
+(
+    SELECT
+        at,
+        'compaction' AS kind,
+        step,
+        ifNull(compaction, '') AS remark,
+        if(
+            isNull(tokens_before) AND isNull(tokens_after),
+            '',
+            concat(ifNull(toString(tokens_before), '?'), ' → ', ifNull(toString(tokens_after), '?'), ' tokens')
+        ) AS said
+    FROM context_use
+    WHERE run_id = {run_id:String}
+        AND compacted
+        AND ({first:UInt32} = 0 OR step BETWEEN {first:UInt32} AND {last:UInt32})
+)
+ORDER BY at, kind, name, text
+LIMIT {rows:UInt32}
