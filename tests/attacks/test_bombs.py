@@ -86,14 +86,15 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     collector.kill()
 
 
-# One of each form; the long run has every sixteenth beside them, and one of soak has all.
+# One of each form; the long run has every sixteenth beside them but those that take minutes, and one of soak has all.
 WORST = ("empty spans", "wire groups", "JSON: empty resources")
+MINUTES = ("JSON: empty resources of logs", "many spans, each full of events")
 
 
 def _marks(place: int, name: str) -> list[pytest.MarkDecorator]:
     if name in WORST:
         return []
-    return [pytest.mark.soak if place % 16 else pytest.mark.long]
+    return [pytest.mark.soak if place % 16 or name in MINUTES else pytest.mark.long]
 
 
 @pytest.mark.parametrize(
