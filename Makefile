@@ -27,7 +27,7 @@ quick: $(BIN)/.ready  ## run the tests that need no engine: interpretation, log,
 test: $(BIN)/.ready  ## run the tests (a quarter of an hour on two cores)
 	@$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not long and not soak"
 
-test-long: $(BIN)/.ready  ## also run the long tests (half an hour): kill -9 under load, 200 orders of each dialect, a real OpenTelemetry Collector
+test-long: $(BIN)/.ready  ## also run the long tests (three quarters of an hour in all): kill -9 under load, orders and duplicates, real clients
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not soak"
 
 test-elsewhere: $(BIN)/.ready  ## run the tests in an environment whose Python has nothing that only Linux has

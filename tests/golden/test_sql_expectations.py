@@ -137,6 +137,9 @@ def test_a_run_is_added_if_the_warehouse_says_that_they_hold(ask: Ask, folder: P
     assert said.code == 0, said.err
     assert read_golden(folder / "golden", "refund")[0].expect_sql == (true,)
     assert json.loads(ask("golden", "list", "--json").lines[0])["expect_sql"] == [true]
+    said = ask("golden", "update", "refund", REFUND)
+    assert said.code == 0, said.err
+    assert read_golden(folder / "golden", "refund")[0].expect_sql == (true,)
     for text, why in (
         ("SELECT count() > 99 FROM steps WHERE run_id = {run:String}", "it gives "),
         ("SELECT 1 FROM tool_calls WHERE run_id = {run:String} AND 0", "it gives no row"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden.test_update import streamed
+from golden.test_update_forms import streamed
 from recordings.record.frameworks import Framework
 from recordings.replayed import environment
 from replay.conftest import Provider, said_by_chat

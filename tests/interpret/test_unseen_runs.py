@@ -100,7 +100,7 @@ def test_a_printed_update_of_a_graph_is_the_answer_of_a_model() -> None:
     (call,) = views_of_rows([found]).model_calls
     assert (call["response_model"], found.runs[0].input_tokens) == ("m-1", 7)
     assert json.loads(call["output_messages"])[0]["parts"][0]["id"] == "c1"
-    # What a tool returned in the same way is no answer.
+    # What a tool returned in the same way is not an answer.
     other = {
         **attributes,
         "x__return": ["Command(update={'messages': [ToolMessage(content='', tool_call_id='c1')]})"],

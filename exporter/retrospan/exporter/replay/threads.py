@@ -1,7 +1,7 @@
 """A fork that changes the state of a graph of LangGraph: its first invocation goes on from the checkpoint before the step.
 
 The program is as it is: it invokes its graph with an input, and the graph begins with what was restored, in memory. What makes a
-saver of records is named by whoever starts the fork (`module:function`), since it needs LangGraph, and is no part of the exporter.
+saver of records is named by whoever starts the fork (`module:function`), since it needs LangGraph, and is not part of the exporter.
 """
 
 from __future__ import annotations

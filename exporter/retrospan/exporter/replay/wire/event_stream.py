@@ -42,7 +42,10 @@ def events(data: bytes) -> Iterator[tuple[str, JSON]]:
             raise ValueError("the stream is cut or damaged")
         if crc32(data[at : end - 4]) != int.from_bytes(data[end - 4 : end]):
             raise ValueError("a message of the stream is damaged")
-        headers = dict(_headers(data[at + _PRELUDE.size : body]))
+        try:
+            headers = dict(_headers(data[at + _PRELUDE.size : body]))
+        except (IndexError, KeyError) as error:
+            raise ValueError("a message of the stream has headers that cannot be read") from error
         payload = json.loads(data[body : end - 4] or b"{}")
         if headers.get(":message-type") != "event" or not isinstance(payload, dict):
             kind = headers.get(":exception-type") or headers.get(":error-code") or "no event"

@@ -51,10 +51,16 @@ _MARKS: dict[str, tuple[str, Style]] = {
     "same": (" ", ""), "changed": ("~", "yellow"), "moved": ("^", "yellow"),
     "only_a": ("-", "red"), "only_b": ("+", "green"),
 }  # fmt: skip
-
-
-_OF_DIVERGENCE = "step_a step_b aspect cause value_a value_b identical prefix shown_cause"
-_OF_DIFF = "position step_a step_b change aspect value_a value_b step_kind name detail known"
+#: The columns of each view among those of the question `comparison`.
+_COLUMNS = {
+    "run_divergence": (
+        *("step_a", "step_b", "aspect", "cause", "value_a", "value_b", "identical", "prefix", "shown_cause"),
+    ),
+    "run_diff": (
+        *("position", "step_a", "step_b", "change", "aspect", "value_a", "value_b", "step_kind", "name"),
+        *("detail", "known"),
+    ),
+}
 
 
 @dataclass(slots=True)
@@ -136,8 +142,8 @@ def _compared(session: Session, a: str, b: str) -> tuple[Row | None, list[Row]]:
     """Return the row of `run_divergence`, None if a run is gone, and those of `run_diff`: the runs are compared once."""
     asked = session.ask("comparison", a=a, b=b)
     of_divergence, of_diff = (
-        [{column: row[column] for column in columns.split()} for row in asked if row["view"] == view]
-        for view, columns in (("run_divergence", _OF_DIVERGENCE), ("run_diff", _OF_DIFF))
+        [{column: row[column] for column in columns} for row in asked if row["view"] == view]
+        for view, columns in _COLUMNS.items()
     )
     return (of_divergence[0] if of_divergence else None), of_diff
 

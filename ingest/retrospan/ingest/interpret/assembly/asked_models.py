@@ -19,7 +19,8 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
     The span around several requests tells of one of them; another that the same version answered asked for the same name.
     A version that no span calls the model asked for is the one that answered, if the same agent asks for it by its name
-    elsewhere; so is one that is called so, where its span says the name as well and nothing of an answer. A provider before the name is for a gateway, where the model of that name answered.
+    elsewhere; so is one that is called so, where its span says the name as well and nothing of an answer. A provider
+    before the name is for a gateway, where the model of that name answered.
     """
     around: Nearest | None = None
     naming: Nearest | None = None
