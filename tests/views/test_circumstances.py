@@ -18,7 +18,10 @@ _ASK = (
 
 
 def runs(version: str, count: int, **said: Any) -> list[Story]:
-    """Return so many runs of one version that are told alike; `said` are arguments of the model call."""
+    """Return so many runs of one version that are told alike; `said` are arguments of the model call.
+
+    `{}` in the prompt is the number of the run.
+    """
     stories: list[Story] = []
     for number in range(count):
         story = Story(
@@ -30,7 +33,7 @@ def runs(version: str, count: int, **said: Any) -> list[Story]:
         story.hear(text("user", "x" * said.get("length", 10)))
         story.model(
             text("assistant", "Done."),
-            system=said.get("system", "be brief"),
+            system=said.get("system", "be brief").replace("{}", str(number)),
             model=said.get("model", "m-1"),
             agent=said.get("agent"),
         )
@@ -91,6 +94,17 @@ def test_contents_of_a_document_are_versions_unless_one_run_read_several(
     }
     assert {value for part, name, value in rows if part == "document" and not name} == {
         "document:store/whole"
+    }
+
+
+def test_of_prompts_that_each_run_has_its_own_both_sides_are_kept(views: EmbeddedStore, ask: Ask) -> None:
+    tell(views, *runs("a", 60, system="It is {} o'clock."), *runs("b", 8, system="Now it is {}."))
+    prompts = [row for row in ask(_ASK, agent="") if row["part"] == "system_prompt"]
+    assert len(prompts) == 20
+    # The earliest of the baseline and the latest of the candidate: there are more of the former by far.
+    assert {row["found_in"] for row in prompts} == {
+        *(f"a-{number:04d}" for number in range(12)),
+        *(f"b-{number:04d}" for number in range(8)),
     }
 
 

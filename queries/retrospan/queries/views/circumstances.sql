@@ -16,7 +16,7 @@
 --   candidate_examples Array(String): the same of the candidate
 --   found_in String: a run that had it
 --   found_call Nullable(UInt32): its first model call that had it, of a tool_result its tool call
--- note: times and versions choose runs as in drift, '' = open or any. Of each side at most 200 runs are looked at, by chance, always the same; of each part and name the 20 values that most had, those that changed first; of values that one run alone had, only prompts and definitions.
+-- note: times and versions choose runs as in drift, '' = open or any. Of each side at most 200 runs are looked at, by chance, always the same; of each part and name the 20 values that most had, those that changed first, and of equal ones the earliest of the baseline and the latest of the candidate; of values that one run alone had, only prompts and definitions.
 -- example: SELECT part, name, value, baseline_runs, baseline_n, candidate_runs, candidate_n, first_at FROM circumstances(baseline_from = '', baseline_to = '2026-01-01', baseline_version = '', candidate_from = '2026-01-01', candidate_to = '', candidate_version = '', agent = '') WHERE changed ORDER BY p_value
 WITH
     (started_at, since, until) -> (since = '' OR started_at >= parseDateTime64BestEffortOrNull(since, 9, 'UTC'))
@@ -250,7 +250,12 @@ WITH
         SELECT
             *,
             count(p) OVER (PARTITION BY tenant) AS tests,
-            row_number() OVER (PARTITION BY tenant ORDER BY p ASC NULLS LAST) AS place
+            row_number() OVER (PARTITION BY tenant ORDER BY p ASC NULLS LAST) AS place,
+            -- Of values that one run alone had, both sides are kept: the earliest before, and the latest after.
+            row_number() OVER (
+                PARTITION BY tenant, part, name, baseline_runs = 0
+                ORDER BY if(baseline_runs = 0, -1, 1) * toUnixTimestamp64Nano(found.1), value
+            ) AS turn
         FROM tested
     ),
     -- Benjamini and Hochberg: the least p * tests / rank over this test and those that are more doubtful.
@@ -291,5 +296,6 @@ FROM adjusted AS a
 ORDER BY
     changed DESC,
     baseline_runs + candidate_runs DESC,
+    a.turn,
     value
 LIMIT 20 BY tenant, part, name
