@@ -38,7 +38,7 @@ class QueryResult:
 
 
 class CollectorClient:
-    """One collector's SQL port. Opens a connection for each request; not shared between threads."""
+    """One collector's SQL port. Opens a connection for each request. Safe to share between threads."""
 
     def __init__(self, url: str, origin: str, credentials: Credentials | None = None) -> None:
         """`origin` says where the address came from, for error messages."""

@@ -42,6 +42,11 @@ class Pages:
         for page in self.pages:
             yield self.steps(page), self.model_calls(page), self.tool_calls(page)
 
+    def ask_ahead(self) -> None:
+        """Have the first page asked for, but for what depends on an answer: its tool calls, where more pages follow."""
+        steps, model_calls, tool_calls = self.questions(self.pages[0])
+        self.session.ask_ahead(model_calls, steps, *([tool_calls] if len(self.pages) == 1 else []))
+
     def steps(self, page: Page) -> list[Row]:
         """Return the page's steps."""
         name, parameters = self.questions(page)[0]

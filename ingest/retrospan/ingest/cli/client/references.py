@@ -46,6 +46,11 @@ def describe(session: Session, run: Row) -> str:
     return "  ".join([*words, cut(safe(str(run["input"] or "")), 60)])
 
 
+def is_whole(typed: str) -> bool:
+    """Return whether it can only be the whole id of a run, so that about it can be asked before it is found."""
+    return _HEX_ID.match(typed) is not None
+
+
 def find_run(session: Session, typed: str, *, shows_it: bool = False) -> str:
     """Return the id of the run that was meant. Raises NotFound with the candidates or the nearest ids.
 
@@ -56,7 +61,7 @@ def find_run(session: Session, typed: str, *, shows_it: bool = False) -> str:
         if newest is None:
             raise NotFound(f"there is no last run: {session.warehouse.address} has no runs yet.")
         return str(newest["run_id"])
-    if _HEX_ID.match(typed):
+    if is_whole(typed):
         # A whole id, as most programs give it: a tenth of what a list of candidates takes.
         found = session.run(typed) if shows_it else session.one("is_run", run_id=typed)
         if found is not None:

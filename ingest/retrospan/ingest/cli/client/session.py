@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from retrospan.ingest.cli.client.ahead import Ahead
 from retrospan.ingest.cli.client.collector_client import CollectorClient, Parameter, Row
 from retrospan.ingest.cli.client.questions import statement, with_values
 from retrospan.ingest.cli.terminal.moments import Moment, Zone
@@ -14,7 +15,7 @@ from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.values import dump, json_line
 
 #: A question's name and its parameters.
-Asked = tuple[str, dict[str, Parameter]]
+Asked = tuple[str, Mapping[str, Parameter]]
 
 
 @dataclass(slots=True)
@@ -27,6 +28,10 @@ class Session:
     zone: Zone
     now: Moment = field(default_factory=Moment.now)
     _runs: dict[str, Row] = field(default_factory=dict[str, Row])
+    _ahead: Ahead = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ahead = Ahead(self._answer)
 
     @classmethod
     def open(cls, arguments: argparse.Namespace) -> Session:
@@ -40,6 +45,15 @@ class Session:
 
     def ask(self, question: str, **parameters: Parameter) -> list[Row]:
         """Return the rows of a question of `queries/questions`."""
+        begun = self._ahead.take(question, parameters)
+        return self._answer(question, parameters) if begun is None else begun
+
+    def ask_ahead(self, *asked: Asked) -> None:
+        """Have questions asked, several at once, that will be asked: `ask` then waits for what is left to wait for."""
+        for question, parameters in asked:
+            self._ahead.begin(question, parameters)
+
+    def _answer(self, question: str, parameters: Mapping[str, Parameter]) -> list[Row]:
         return self.warehouse.ask(statement(question), parameters).rows
 
     def one(self, question: str, **parameters: Parameter) -> Row | None:

@@ -6,9 +6,9 @@ import argparse
 
 from retrospan.ingest.cli.client.collector_client import Parameter, Row
 from retrospan.ingest.cli.client.empty import OPEN, no_runs_yet, since_text
-from retrospan.ingest.cli.client.references import find_run, short
+from retrospan.ingest.cli.client.references import find_run, is_whole, short
 from retrospan.ingest.cli.client.rows import number_of, text_of, texts_of, whole
-from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.arguments import (
     RUN_HELP,
     Help,
@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.run:
         if arguments.by or arguments.since is not None or arguments.agent:
             raise UsageError("--by, --since and --agent are for the cost of all runs: leave out RUN.", "cost")
+        if is_whole(arguments.run) and not arguments.sql:
+            session.ask_ahead(*_of_run(arguments.run, arguments.n))
         return _cost_of_run(session, arguments, find_run(session, arguments.run))
     by = arguments.by or "agent"
     asked: dict[str, Parameter] = {
@@ -175,14 +177,19 @@ def _rounded(row: Row, name: str) -> float | None:
     return None if value is None else float(f"{value:.3g}")
 
 
-def _cost_of_run(session: Session, arguments: argparse.Namespace, run_id: str) -> int:
+def _of_run(run_id: str, most: int) -> list[Asked]:
     asked: dict[str, Parameter] = {"run_id": run_id}
-    prompts: dict[str, Parameter] = {**asked, "most": arguments.n}
+    return [("cost_stated", asked), ("cost_of_run", asked), ("prompts_of_run", {**asked, "most": most})]
+
+
+def _cost_of_run(session: Session, arguments: argparse.Namespace, run_id: str) -> int:
+    asked = _of_run(run_id, arguments.n)
     if arguments.sql:
-        return session.print_sql(("cost_stated", asked), ("cost_of_run", asked), ("prompts_of_run", prompts))
-    about = session.one("cost_stated", **asked) or {"run_id": run_id, "cost": None, "cost_unknown": None}
-    lines = session.ask("cost_of_run", **asked)
-    filling = session.ask("prompts_of_run", **prompts)
+        return session.print_sql(*asked)
+    if not is_whole(arguments.run):
+        session.ask_ahead(*asked)
+    stated, lines, filling = (session.ask(name, **parameters) for name, parameters in asked)
+    about: Row = stated[0] if stated else {"run_id": run_id, "cost": None, "cost_unknown": None}
     if arguments.json:
         session.print_json([about], view="runs")
         session.print_json(lines, view="cost")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.incomplete import warn_if_incomplete
-from retrospan.ingest.cli.client.references import find_run, short
+from retrospan.ingest.cli.client.references import find_run, is_whole, short
 from retrospan.ingest.cli.client.rows import moment_of, text_of, whole
-from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.arguments import (
     RUN_HELP,
     Help,
@@ -106,6 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_of_sides(Session.open(arguments))
     session = Session.open(arguments)
     shows_runs = not (arguments.json or arguments.sql)
+    if is_whole(arguments.run_a) and is_whole(arguments.run_b) and not arguments.sql:
+        session.ask_ahead(_comparison(arguments.run_a, arguments.run_b))
+        if shows_runs:
+            session.ask_ahead(*(("show_run", {"run_id": run}) for run in (arguments.run_a, arguments.run_b)))
     a, b = (find_run(session, typed, shows_it=shows_runs) for typed in (arguments.run_a, arguments.run_b))
     if arguments.sql:
         return session.print_sql(("divergence", {"a": a, "b": b}), ("diff", {"a": a, "b": b}))
@@ -138,9 +142,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if arguments.exit_code and differ else 0
 
 
+def _comparison(a: str, b: str) -> Asked:
+    return "comparison", {"a": a, "b": b}
+
+
 def _compared(session: Session, a: str, b: str) -> tuple[Row | None, list[Row]]:
     """Return the row of `run_divergence`, None if a run is gone, and those of `run_diff`: the runs are compared once."""
-    asked = session.ask("comparison", a=a, b=b)
+    name, runs = _comparison(a, b)
+    asked = session.ask(name, **runs)
     of_divergence, of_diff = (
         [{column: row[column] for column in columns} for row in asked if row["view"] == view]
         for view, columns in _COLUMNS.items()

@@ -95,13 +95,17 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = _chosen(session, arguments, conditions)
     if isinstance(chosen, list):
         return session.print_sql(*chosen)
-    given: dict[str, Parameter] = {
+    newest: dict[str, Parameter] = {
+        **conditions,
         "chosen": int(chosen is not None),
         "run_ids": chosen.run_ids if chosen else [],
+        "most": arguments.n,
     }
     if arguments.sql:
-        return session.print_sql(("list_runs", {**conditions, **given, "most": arguments.n}))
-    rows = session.ask("list_runs", **conditions, **given, most=arguments.n)
+        return session.print_sql(("list_runs", newest))
+    if not arguments.json:
+        session.ask_ahead(("list_runs", newest), ("count_runs", conditions))
+    rows = session.ask("list_runs", **newest)
     none_found = 1 if arguments.exit_code and not rows else 0
     if arguments.json:
         session.print_json(rows)
@@ -196,12 +200,14 @@ def _held(session: Session, arguments: argparse.Namespace) -> list[str]:
 
 
 def _show(session: Session, rows: list[Row]) -> None:
-    length = short_length([str(row["run_id"]) for row in rows])
+    run_ids = [str(row["run_id"]) for row in rows]
+    length = short_length(run_ids)
+    session.ask_ahead(*((name, {"run_ids": run_ids}) for name in ("longest_loops", "scores_of_runs")))
     loops = {
         str(row["run_id"]): whole(row, "repeats") or 0
-        for row in session.ask("longest_loops", run_ids=[str(row["run_id"]) for row in rows])
+        for row in session.ask("longest_loops", run_ids=run_ids)
     }
-    scores = _scores(session, [str(row["run_id"]) for row in rows])
+    scores = _scores(session, run_ids)
     costs = session.screen.width is None or session.screen.width >= COST_FROM
     columns = [
         Column("RUN", style="cyan"),

@@ -64,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         return session.print_sql(("show_run", {"run_id": run_id}), *asked, *remarked)
     number = whole(found, "steps") or 0
     pages = Pages(session, run_id, pages_of(number) if step is None else [page_of(step)], *most)
+    said.ask_ahead(session, found)
+    pages.ask_ahead()
     if step is not None:
         return _run_step(session, found, step, pages)
     if arguments.json:

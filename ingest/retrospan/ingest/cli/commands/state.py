@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.incomplete import warn_if_incomplete
 from retrospan.ingest.cli.client.pages import LAST
-from retrospan.ingest.cli.client.references import find_step, short, step_address
+from retrospan.ingest.cli.client.references import find_step, is_whole, short, split_step, step_address
 from retrospan.ingest.cli.client.rows import moment_of, number_of, text_of, whole
 from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.arguments import (
@@ -27,7 +27,13 @@ from retrospan.ingest.cli.terminal.table import Column, last_column_width, show_
 from retrospan.ingest.cli.terminal.text import counted, duration, fitted
 from retrospan.ingest.cli.terminal.values import brief_json, dump, parse
 from retrospan.ingest.cli.views.dialogue import as_dialogue
-from retrospan.ingest.cli.views.last_words import is_stopped, rests_on, show_believed, show_last_words
+from retrospan.ingest.cli.views.last_words import (
+    is_stopped,
+    resting_on,
+    rests_on,
+    show_believed,
+    show_last_words,
+)
 from retrospan.schemas.errors import NotFound
 
 HELP = Help(
@@ -75,11 +81,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
+    whole_id, _ = split_step(arguments.run)
+    if is_whole(whole_id) and not arguments.sql:
+        session.ask_ahead(_steps(whole_id), ("show_run", {"run_id": whole_id}))
     run_id, step = find_step(session, arguments.run, shows_it=not arguments.sql)
     given = [value for value in (step, arguments.step, arguments.at) if value is not None]
     if len(given) > 1:
         raise UsageError("give one of RUN/N, --step and --at.", "state")
-    steps = session.ask("show_steps", run_id=run_id, first=0, last=LAST)
+    question, parameters = _steps(run_id)
+    steps = session.ask(question, **parameters)
     found = session.run(run_id)
     if not steps and not arguments.sql and rests_on(session, run_id, FOREVER)[0]:
         return _without_steps(session, run_id, found)
@@ -88,6 +98,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.sql:
         return session.print_sql(_question(run_id, place))
+    at_end = arguments.at is None and _is_last(steps, place)
+    until = FOREVER if place.at is None or at_end else place.at.clickhouse()
+    if not arguments.json:
+        session.ask_ahead(resting_on(run_id, until))
     rows = _rows_at(session, run_id, place)
     unknown = 1 if arguments.exit_code and not place.known else 0
     if arguments.json:
@@ -96,8 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
             session.screen.say(_not_known(run_id, steps, place))
         return unknown
     warn_if_incomplete(session, found)
-    at_end = arguments.at is None and _is_last(steps, place)
-    until = FOREVER if place.at is None or at_end else place.at.clickhouse()
     observed, basis = rests_on(session, run_id, until)
     if not place.known:
         session.screen.say(
@@ -154,6 +166,10 @@ def _is_last(steps: list[Row], place: Place) -> bool:
     """Tell whether nothing of the run follows a place."""
     last = whole(steps[-1], "step")
     return place.step == 0 or (place.step == last and steps[-1]["status"] == "incomplete")
+
+
+def _steps(run_id: str) -> Asked:
+    return "show_steps", {"run_id": run_id, "first": 0, "last": LAST}
 
 
 def _question(run_id: str, place: Place) -> Asked:

@@ -6,9 +6,9 @@ import argparse
 from urllib.parse import unquote
 
 from retrospan.ingest.cli.client.collector_client import Row
-from retrospan.ingest.cli.client.references import find_reference, short
+from retrospan.ingest.cli.client.references import find_reference, is_whole, short, split_step
 from retrospan.ingest.cli.client.rows import text_of, whole
-from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_output_flags, number
 from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.text import cells, counted, cut, safe
@@ -19,7 +19,7 @@ from retrospan.ingest.cli.views.reached import (
     leading_to,
     show_reached,
 )
-from retrospan.schemas.references import VERSION_OF
+from retrospan.schemas.references import VERSION_OF, run_ref, step_ref
 
 HELP = Help(
     job="Show where an answer, a step or a value came from; with --down, what it led to.",
@@ -59,11 +59,19 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
+
+    def about(ref: str) -> Asked:
+        direction = "down" if arguments.down else "up"
+        return "trace", {"ref": ref, "depth": arguments.depth, "direction": direction}
+
+    run, step = split_step(arguments.ref)
+    if is_whole(run) and not arguments.sql:
+        session.ask_ahead(about(run_ref(run) if step is None else step_ref(run, step)))
     ref = find_reference(session, arguments.ref)
-    direction = "down" if arguments.down else "up"
+    question, parameters = about(ref)
     if arguments.sql:
-        return session.print_sql(("trace", {"ref": ref, "depth": arguments.depth, "direction": direction}))
-    rows = session.ask("trace", ref=ref, depth=arguments.depth, direction=direction)
+        return session.print_sql((question, parameters))
+    rows = session.ask(question, **parameters)
     groups = groups_reached(session, rows) if arguments.down or chooses(arguments) else []
     if chooses(arguments):
         rows = leading_to(rows, groups, down=arguments.down)

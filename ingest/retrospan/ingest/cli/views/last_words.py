@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.rows import moment_of, text_of, whole
-from retrospan.ingest.cli.client.session import Session
+from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.screen import Part, Style
 from retrospan.ingest.cli.terminal.table import Column, show_table, show_wrapped
 from retrospan.ingest.cli.terminal.text import counted, fitted
@@ -31,6 +31,7 @@ def show_last_words(session: Session, run: Row) -> None:
     """Show where a stopped run stood, which calls it had sent, what it may have done, and what would be undone."""
     run_id = str(run["run_id"])
     last = session.zone.exact(moment_of(run, "last_said_at"))
+    session.ask_ahead(*((f"cut_off_{what}", {"run_id": run_id}) for what in ("steps", "calls", "effects")))
     session.screen.line((f"Last words, {last}", "bold"))
     _show_steps(session, session.ask("cut_off_steps", run_id=run_id))
     _show_lines(
@@ -44,9 +45,15 @@ def show_last_words(session: Session, run: Row) -> None:
     _show_lines(session, "would be undone", [_effect(row) for row in effects if row["to_undo"]], "yellow")
 
 
+def resting_on(run_id: str, until: str) -> Asked:
+    """Return what `rests_on` asks."""
+    return "rests_on", {"run_id": run_id, "until": until}
+
+
 def rests_on(session: Session, run_id: str, until: str) -> tuple[int, str]:
     """Return how many observations a run had made by then, and that in words."""
-    found = session.one("rests_on", run_id=run_id, until=until) or {}
+    question, parameters = resting_on(run_id, until)
+    found = session.one(question, **parameters) or {}
     number = whole(found, "observations") or 0
     last = session.zone.exact(moment_of(found, "last_said_at")) if number else ""
     return number, f"from {counted(number, 'observation')}, the last at {last}" if number else ""

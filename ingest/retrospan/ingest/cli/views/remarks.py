@@ -59,10 +59,17 @@ def questions(session: Session, found: Row, first: int, last: int, most: int) ->
     return [*asked, ("show_log_remarks", of_logs)] if there["other_logs"] else asked
 
 
+def ask_ahead(session: Session, found: Row) -> None:
+    """Have asked which remarks a run has: what `fetch`, `questions` and `print_remarks` ask first."""
+    session.ask_ahead(_count(found))
+
+
 def fetch(session: Session, found: Row, first: int, last: int, most: int) -> Remarks:
     """Return the remarks on some steps of a run, at most `FETCHED`; `most` characters of each, 0 for all."""
     rows: list[Row] = []
-    for name, parameters in questions(session, found, first, last, most):
+    asked = questions(session, found, first, last, most)
+    session.ask_ahead(*asked)
+    for name, parameters in asked:
         rows += session.ask(name, **parameters)
     # As each question orders them; times are texts of one form.
     rows.sort(key=lambda row: (str(row["at"]), str(row["kind"]), str(row["name"]), str(row["text"])))
@@ -84,11 +91,14 @@ def print_remarks(session: Session, found: Row, first: int, last: int) -> None:
 
 def _counts(session: Session, found: Row) -> dict[str, int]:
     """Return how much there may be of each kind, for a few milliseconds: most runs have none of most."""
-    counted = session.ask(
-        "count_remarks", run_id=str(found["run_id"]), trace_ids=texts_of(found, "trace_ids")
-    )
+    name, parameters = _count(found)
+    counted = session.ask(name, **parameters)
     counts = {str(row["kind"]): whole(row, "there") or 0 for row in counted}
     return {**counts, "other_logs": sum(whole(row, "other") or 0 for row in counted)}
+
+
+def _count(found: Row) -> Asked:
+    return "count_remarks", {"run_id": str(found["run_id"]), "trace_ids": texts_of(found, "trace_ids")}
 
 
 def _without_traces(parameters: dict[str, Parameter]) -> dict[str, Parameter]:

@@ -48,13 +48,17 @@ class Gathering:
             "missing_of_run",
             {"run_id": self.run_id, "outcome": str(rows.run["outcome"])},
         )
-        rows.failures, rows.tools, rows.effects, context, missing = (
-            self._ask(*asked) if asked[0] != "why_effects" or rows.run["effects_read"] else []
-            for asked in (*self.of_every_run()[1:5], missing_of_run)
-        )
-        rows.context, rows.missing = context, missing[0] if missing else None
-        if rows.run["agent_name"] is not None or rows.run["service_name"] is not None:
-            rows.peers = self._ask(*self._peers(rows.run))
+        has_peers = rows.run["agent_name"] is not None or rows.run["service_name"] is not None
+        peers = self._peers(rows.run)
+        failures, tools, effects, context, _, touched = self.of_every_run()[1:]
+        has_effects = bool(rows.run["effects_read"])
+        self.session.ask_ahead(*([peers] if has_peers else []), missing_of_run, failures, tools)
+        self.session.ask_ahead(*([effects] if has_effects else []), context, touched)
+        rows.failures, rows.tools = self._ask(*failures), self._ask(*tools)
+        rows.effects = self._ask(*effects) if has_effects else []
+        missing = self._ask(*missing_of_run)
+        rows.context, rows.missing = self._ask(*context), missing[0] if missing else None
+        rows.peers = self._ask(*peers) if has_peers else []
         self._touched(rows)
         ids = [self.run_id, *(str(row["run_id"]) for row in rows.peers)]
         rows.signs = self._ask("why_signs", {"run_ids": ids})
