@@ -40,6 +40,7 @@ from __future__ import annotations
 
 #: ClickHouse's code for a statement that took longer than it may.
 TIMEOUT_EXCEEDED = 159
+TOO_MANY_QUERIES = 202
 QUERY_TOO_LARGE = 229
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from retrospan.ingest.cli.client.ahead import AT_ONCE, Ahead
 from retrospan.ingest.cli.client.collector_client import Parameter, Row
-from retrospan.schemas.errors import CollectorUnreachable, SqlError
+from retrospan.schemas.errors import TOO_MANY_QUERIES, CollectorUnreachable, SqlError
 
 
 def echo(question: str, parameters: Mapping[str, Parameter]) -> list[Row]:
@@ -78,3 +78,29 @@ def test_who_is_not_there_for_one_question_is_not_waited_for_with_another() -> N
             ahead.take("steps", {})
     finally:
         for_ever.set()
+
+
+def test_where_there_is_one_place_only_each_question_is_answered_all_the_same() -> None:
+    place, one_was_refused = threading.Lock(), threading.Event()
+
+    def ask_alone(question: str, parameters: Mapping[str, Parameter]) -> list[Row]:
+        if not place.acquire(blocking=False):
+            one_was_refused.set()
+            raise SqlError("1 query is running already.", code=TOO_MANY_QUERIES)
+        try:
+            assert one_was_refused.wait(30)
+            return echo(question, parameters)
+        finally:
+            place.release()
+
+    ahead = Ahead(ask_alone)
+    names = [f"question {number}" for number in range(12)]
+    for name in names:
+        ahead.begin(name, {})
+    refused = 0
+    for name in names:
+        found = ahead.take(name, {})
+        refused += found is None
+        # Nothing else is under way: this one has the place.
+        assert (ask_alone(name, {}) if found is None else found) == [{"question": name}]
+    assert refused

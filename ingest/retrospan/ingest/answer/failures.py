@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from retrospan.ingest.answer.encodings import LAST_WORDS
 from retrospan.ingest.http.messages import Response
-from retrospan.schemas.errors import QUERY_TOO_LARGE, TIMEOUT_EXCEEDED, SqlError
+from retrospan.schemas.errors import QUERY_TOO_LARGE, TIMEOUT_EXCEEDED, TOO_MANY_QUERIES, SqlError
 
 SERVER = "retrospan"
-TOO_MANY_QUERIES = 202
 REQUIRED_PASSWORD = 194
 AUTHENTICATION_FAILED = 516
 QUERY_WAS_CANCELLED = 394

@@ -7,8 +7,7 @@ import threading
 from collections import Counter, deque
 from concurrent.futures import Future
 
-from retrospan.ingest.answer.failures import TOO_MANY_QUERIES
-from retrospan.schemas.errors import SqlError
+from retrospan.schemas.errors import TOO_MANY_QUERIES, SqlError
 
 WAIT_SECONDS = 2.0
 

@@ -19,7 +19,6 @@ from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.remote import RemoteGate
 from retrospan.ingest.answer.admission import Admission
 from retrospan.ingest.answer.desk import BrokenOff, Desk, Places, Query
-from retrospan.ingest.answer.failures import TOO_MANY_QUERIES
 from retrospan.ingest.answer.jaeger import classic, otlp
 from retrospan.ingest.answer.jaeger.lookups import Lookups
 from retrospan.ingest.answer.jaeger.routes import V3, Answer, NotImplementedHere, answer_to
@@ -46,6 +45,7 @@ from retrospan.ingest.logs import log_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import (
     TIMEOUT_EXCEEDED,
+    TOO_MANY_QUERIES,
     BadRequest,
     Forbidden,
     NotFound,

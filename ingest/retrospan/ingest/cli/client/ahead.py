@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.cli.client.collector_client import Parameter, Row
-from retrospan.schemas.errors import CollectorUnreachable
+from retrospan.schemas.errors import TOO_MANY_QUERIES, CollectorUnreachable, SqlError
 
 #: Questions under way at once: fewer than a collector answers for one token at the same time.
 AT_ONCE = 3
@@ -48,7 +48,8 @@ class Ahead:
     def take(self, question: str, parameters: Mapping[str, Parameter]) -> list[Row] | None:
         """Return the answer to a question that was begun, once it is there; None to one that was not.
 
-        Raises what the question raised.
+        None too where the collector had no place for so many: nothing else is under way then, and it can be asked alone.
+        Raises what else the question raised.
         """
         answer = self._answers.pop(_key(question, parameters), None)
         if answer is None:
@@ -56,6 +57,9 @@ class Ahead:
         with self._changed:
             self._changed.wait_for(lambda: answer.is_there or self._trouble is not None)
             error = answer.error if answer.is_there else self._trouble
+            if isinstance(error, SqlError) and error.code == TOO_MANY_QUERIES:
+                self._changed.wait_for(lambda: not self._threads)
+                return None
         if error is not None:
             raise error
         return answer.rows
@@ -65,6 +69,7 @@ class Ahead:
             with self._changed:
                 if not self._waiting:
                     self._threads -= 1
+                    self._changed.notify_all()
                     return
                 answer = self._waiting.popleft()
             try:
