@@ -11,6 +11,8 @@ from recordings.known_misses import known_silent
 #: Share of the right readings that may list a problem.
 MOST_ALARMED = 0.02
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def sorted_out() -> Mapping[str, list[Reading]]:

@@ -16,6 +16,8 @@ import pytest
 from fix_collector import Served
 from survival.night_agent import OBSERVATIONS, WRITES
 
+pytestmark = pytest.mark.long
+
 AGENT = Path(__file__).with_name("night_agent.py")
 
 
@@ -157,7 +159,6 @@ def test_the_command_line_tells_it(killed: Killed, collector: Served) -> None:
     assert f"{OBSERVATIONS - 1}" in collector.run("entity", "config/acme")
 
 
-@pytest.mark.long
 def test_a_resumed_run_settles_what_was_unknown(killed: Killed, collector: Served) -> None:
     subprocess.run(
         [sys.executable, str(AGENT), "resume", killed.reference, str(killed.spool)],
