@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import permutations
 from typing import cast
 
 import pytest
@@ -205,6 +206,22 @@ def test_what_is_not_the_same() -> None:
         [two_calls, message("tool", response_part("a", 1)), message("tool", response_part("b", 2))],
         [two_calls, message("tool", response_part("b", 1)), message("tool", response_part("a", 2))],
     )
+
+
+def test_calls_beside_each_other_end_in_any_order() -> None:
+    calls = [call_part(name, "f", name) for name in "abc"]
+    asked = message("assistant", *calls)
+    told = [message("tool", response_part(name, f"of {name}")) for name in "abc"]
+    after = message("user", text_part("and?"))
+    for order in permutations(told):
+        assert same([asked, *told], [asked, *order])
+        assert same([asked, *told, after], [asked, *order, after])
+        responses = [part for each in order for part in cast("list[dict[str, Json]]", each["parts"])]
+        assert same([asked, *told], [asked, message("tool", *responses)])
+    # Not across what was said between them, and not of responses whose calls are not known.
+    assert not same([asked, told[0], after, told[1]], [asked, told[1], after, told[0]])
+    nameless = [message("tool", {"type": "tool_call_response", "response": name}) for name in "ab"]
+    assert not same(nameless, nameless[::-1])
 
 
 @pytest.mark.parametrize(

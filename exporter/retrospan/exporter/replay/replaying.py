@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retrospan.exporter.replay.answers import Broken, Unknown, answer_of_text, outcome_of
+from retrospan.exporter.replay.answers import Broken, CutOff, Unknown, answer_of_text, from_gemini, outcome_of
 from retrospan.exporter.replay.callers import caller
 from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
@@ -25,7 +24,7 @@ from retrospan.exporter.replay.rewriting import rewritten
 from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
 from retrospan.exporter.replay.wire.forms import form_of, read_request, refusal_reply, reply_of
 from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest
-from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord, ToolCall
+from retrospan.schemas.bundle.form import Json, ModelCall, RunRecord, ToolCall
 from retrospan.schemas.errors import ReplayMiss, ReplayRefused
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
 _MISS_STATUS = 422
 _HARMLESS = ("none", "read")
-#: What Gemini's client puts before the error of a function.
-_GEMINI_ERROR = " because of error "
 
 
 class Wanted(NamedTuple):
@@ -96,6 +93,8 @@ class Replaying:
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
         self._draws = [draws for run in runs for draws in run.draws]
         self._seen: set[str] = set()
+        #: Places of model calls that were answered: several runs have calls of one number.
+        self._answered: set[int] = set()
         self._lock = Lock()
         self._miss: ReplayMiss | None = None
         self._edited = False
@@ -205,7 +204,8 @@ class Replaying:
             )
             return self._missed(form)
         with self._lock:
-            if call.n not in self.report.answered:
+            if place not in self._answered:
+                self._answered.add(place)
                 self.report.answered.append(call.n)
         if self._updating is not None:
             self._updating.record.model(canonical.key(), request, call)
@@ -213,6 +213,8 @@ class Replaying:
             raise TransportFailed(outcome.kind, outcome.message)
         if isinstance(outcome, Refusal):
             return refusal_reply(form, outcome)
+        if isinstance(outcome, CutOff):
+            return reply_of(form, outcome.answer, request, outcome.cut)
         return reply_of(form, outcome, request)
 
     def _canonical(self, request: Asked) -> CanonicalRequest:
@@ -333,7 +335,7 @@ class Replaying:
                 self.report.results.append(call.n)
             if self._updating is not None:
                 self._updating.record.tool(wanted.name, wanted.arguments, wanted.call_id, call)
-            return self._returned(call)
+            return from_gemini(call) if self._form == "gemini" else call
         if not self._runs_live():
             raise self.fail(
                 self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
@@ -362,18 +364,6 @@ class Replaying:
         if self._updating is not None:
             self._updating.record.runs(wanted.name, wanted.arguments, wanted.call_id, effect)
         return None
-
-    def _returned(self, call: ToolCall) -> ToolCall:
-        """Return the call with what the function returned or raised, where the record has what Gemini's client made of that."""
-        result = call.result
-        if self._form != "gemini" or not isinstance(result, dict):
-            return call
-        if [*result] == ["result"]:
-            return replace(call, result=cast("dict[str, Json]", result)["result"])
-        if [*result] == ["error"] and isinstance(told := cast("dict[str, Json]", result)["error"], str):
-            message = told.rpartition(_GEMINI_ERROR)[2]
-            return replace(call, has_result=False, result=None, error=CallError(message=message))
-        return call
 
     def _take_edit(self) -> bool:
         with self._lock:
