@@ -222,9 +222,14 @@ def test_sockets_of_every_kind_are_refused() -> None:
             sock.connect("/run/docker.sock")
         with pytest.raises(ReplayRefused):
             socket.gethostbyname("example.com")
+        with pytest.raises(ReplayRefused):
+            socket.gethostbyaddr("192.0.2.1")
+        with pytest.raises(ReplayRefused):
+            socket.getnameinfo(("192.0.2.1", 80), 0)
+        assert socket.getfqdn("127.0.0.1"), "a server of this machine asks for its own name"
         with ThreadPoolExecutor(1) as threads, pytest.raises(ReplayRefused):
             threads.submit(socket.create_connection, ("127.0.0.1", 9)).result()
-    assert len(r.report.refused) == 6
+    assert len(r.report.refused) == 8
 
 
 def test_asyncio_opens_its_own_pipe_and_nothing_else() -> None:
