@@ -375,11 +375,16 @@ class Replaying:
 
     def settle(self) -> None:
         """Bring the report up to date with what is left."""
+        models = [self._models.calls[place] for place in self._models.left()]
         tools = [self._tools.calls[place] for place in self._tools.left()]
         with self._lock:
-            self.report.left = len(self._models.left())
+            self.report.left = len(models)
             self.report.unseen = self._tools.names - self._seen
-            self.report.left_of_tools = sum(call.name in self._seen for call in tools)
+            seen = [call for call in tools if call.name in self._seen]
+            self.report.left_of_tools = len(seen)
+            if left := [*models, *seen]:
+                first = min(left, key=lambda call: call.n)
+                self.report.first_left, self.report.first_left_step = told(first), first.step
 
 
 def _is_again(headers: Mapping[str, str]) -> bool:

@@ -46,6 +46,9 @@ class Report:
     field_name: str | None = None
     left: int = 0
     """Recorded model calls that were not asked."""
+    first_left: str = ""
+    """The first of the recorded calls that were not made."""
+    first_left_step: int | None = None
     left_of_tools: int = 0
     """Recorded calls of tools that came to the boundary before, and did not come again."""
     edges: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
@@ -95,6 +98,8 @@ class Report:
         found = [f"{self._headline()}: {asked} and {tools} were answered from the record"]
         if self.missed:
             found.append(f"  {self.missed}")
+        if self.verdict == "prefix":
+            found.append(f"  not made: {self.first_left}")
         if self.live:
             found.append(f"  live: {counted(len(self.live), 'call')}")
         if self.state_keys:
@@ -152,9 +157,10 @@ class Report:
             "state_to": self.state_to or None,
             "telemetry_kept_back": self.kept_back,
             "miss": self.missed or None,
-            "step": self.step,
+            "step": self.first_left_step if verdict == "prefix" else self.step,
             "field": self.field_name,
             "left": self.left,
+            "first_left": self.first_left if verdict == "prefix" else None,
         }
 
 
