@@ -337,3 +337,27 @@ def test_what_nests_deeper_than_anything_meant_is_compared_as_text(depth: int) -
     assert first_difference_of_arguments("search", one, one) is None
     found = first_difference_of_arguments("search", one, other)
     assert found is not None and found.recorded == one
+
+
+def test_ids_and_defaults_that_the_record_does_not_hold_are_not_compared() -> None:
+    def asked(call_id: str | None, default: Json = ABSENT, name: str = "f") -> CanonicalRequest:
+        schema: dict[str, Json] = {"type": "object", "properties": {"default": {"type": "integer"}}}
+        if default is not ABSENT:
+            cast("dict[str, dict[str, Json]]", schema["properties"])["default"]["default"] = default
+        call = {"type": "tool_call", "id": call_id, "name": name, "arguments": {}}
+        told = {"type": "tool_call_response", "id": call_id, "response": 1}
+        messages = [message("assistant", call), message("tool", told)]
+        return canonical_request(messages=messages, tools=[{"name": "f", "parameters": schema}])
+
+    def is_same(recorded: CanonicalRequest, now: CanonicalRequest) -> bool:
+        found = key_of(now, recorded.held()) == recorded.key()
+        assert found == (first_difference(recorded, now) is None)
+        return found
+
+    assert is_same(asked(None), asked("call_1"))
+    assert not is_same(asked("call_1"), asked(None)), "only the record may lack them"
+    assert not is_same(asked(None), asked("call_1", name="g"))
+    assert asked(None).held().not_compared()[-1] == "ids of calls"
+    assert is_same(asked("a"), asked("a", 2)) and is_same(asked("a", 2), asked("a", 2))
+    assert not is_same(asked("a", 2), asked("a", 3)) and not is_same(asked("a", 2), asked("a"))
+    assert not is_same(canonical_request(messages=[], tools=[]), canonical_request(messages=[], tools=["f"]))

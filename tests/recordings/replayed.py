@@ -106,6 +106,8 @@ def play(recording: Recording, framework: Framework, python: Path, bundle: Bundl
             **{name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ},
             **variables({}, how, report, None),
             "HOME": place,
+            # One of them leaves without the interpreter's end.
+            "PYTHONUNBUFFERED": "1",
             **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"), "none"),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "OPENAI_BASE_URL": f"{NOWHERE}/v1",

@@ -51,7 +51,7 @@ def outcome_of(call: ModelCall, asked: Asked) -> Answer | CutOff | Refusal | Bro
         id=call.response_id or f"replayed-{call.span_id or call.n}",
         model=call.response_model or call.model or asked.model or "",
         created=(call.ended_at or call.started_at or 0) // 1_000_000_000,
-        choices=_choices(call, asked.choices),
+        choices=_choices(call, asked.choices, with_ids=asked.form != "gemini"),
         usage=_usage(call.usage),
     )
     cut = _cut(call) if asked.streamed else None
@@ -76,31 +76,33 @@ def answer_of_text(text: str, asked: Asked, name: str) -> Answer:
     return Answer(name, asked.model or "", 0, (choice,), {})
 
 
-def _choices(call: ModelCall, wanted: int) -> tuple[Choice, ...]:
+def _choices(call: ModelCall, wanted: int, *, with_ids: bool) -> tuple[Choice, ...]:
     """Return one choice for each that was asked for; several messages are else one answer, told in pieces."""
     messages = [cast(JSON, each) for each in call.answer or ()]
     reasons = [*call.finish_reasons]
     if wanted > 1 and len(messages) > 1:
         return tuple(
             Choice(
-                _parts(each, call, place),
+                _parts(each, call, place, with_ids=with_ids),
                 each.get("finish_reason") or (reasons[place] if place < len(reasons) else None),
             )
             for place, each in enumerate(messages)
         )
-    parts = [part for place, each in enumerate(messages) for part in _parts(each, call, place)]
+    parts = [
+        part for place, each in enumerate(messages) for part in _parts(each, call, place, with_ids=with_ids)
+    ]
     said = [each["finish_reason"] for each in messages if each.get("finish_reason")]
     return (Choice(tuple(parts), (reasons or said or [None])[-1]),)
 
 
-def _parts(message: JSON, call: ModelCall, place: int) -> tuple[JSON, ...]:
-    """Return the parts of a message; a call without an id gets one."""
+def _parts(message: JSON, call: ModelCall, place: int, *, with_ids: bool) -> tuple[JSON, ...]:
+    """Return the parts of a message; a call without an id gets one where the form wants ids."""
     found: list[JSON] = []
     for number, part in enumerate(message.get("parts") or ()):
         if not isinstance(part, Mapping):
             continue
         kept: dict[str, Any] = dict(part)
-        if kept.get("type") == "tool_call" and not kept.get("id"):
+        if with_ids and kept.get("type") == "tool_call" and not kept.get("id"):
             kept["id"] = f"call_{call.n}_{place}_{number}"
         found.append(kept)
     return tuple(found)

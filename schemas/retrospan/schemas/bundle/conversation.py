@@ -83,10 +83,16 @@ class Conversation:
         self.system = list[Json]()
         self.messages = list[dict[str, Json]]()
         self._ids = dict[str, str]()
+        self._is_nameless = False
         # The hash of the messages that no further one can change: all before the last, and before the responses at the end.
         self._hash = sha256(b'{"messages":[')
         self._hashed = 0
         self._add(messages)
+
+    @property
+    def lacks_ids(self) -> bool:
+        """Tell whether it has calls, or responses, and no id of any."""
+        return self._is_nameless and not self._ids
 
     def followed_by(self, messages: Iterable[Message]) -> Conversation:
         """Return the conversation with these after it."""
@@ -97,7 +103,7 @@ class Conversation:
         if other.messages:
             last = other.messages[-1]
             other.messages[-1] = {**last, "parts": _with_own_end(cast("list[Json]", last["parts"]))}
-        other._ids = {**self._ids}
+        other._ids, other._is_nameless = {**self._ids}, self._is_nameless
         other._hash, other._hashed = self._hash.copy(), self._hashed
         other._add(messages)
         return other
@@ -167,6 +173,7 @@ class Conversation:
     def _id(self, call_id: Json) -> str | None:
         """Return the name of an id, None if there is none."""
         if not isinstance(call_id, str) or not call_id:
+            self._is_nameless = True
             return None
         return self._ids.setdefault(call_id, f"id:{len(self._ids) + 1}")
 

@@ -250,3 +250,25 @@ def _schema(schema: Json) -> Json:
         else:
             found[key] = _schema(value)
     return found
+
+
+def has_defaults(schema: Json) -> bool:
+    """Tell whether a canonical schema says of any argument what it is where it is not given."""
+    return without_defaults(schema) != schema
+
+
+def without_defaults(schema: Json) -> Json:
+    """Return a canonical schema that says of no argument what it is where it is not given."""
+    if isinstance(schema, list | tuple):
+        return [without_defaults(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: {name: without_defaults(each) for name, each in value.items()}
+        if key in _NAMED_SCHEMAS and isinstance(value, Mapping)
+        else value
+        if key in ("enum", "const", "examples")
+        else without_defaults(value)
+        for key, value in schema.items()
+        if key != "default"
+    }

@@ -68,6 +68,8 @@ def _marked(function: Function, *, name: str | None, effect: str | None) -> Func
 
         made = call
     setattr(made, _MARK, True)
+    # Some frameworks look at the arguments without asking what is wrapped.
+    made.__signature__ = signature
     return cast(Function, made)
 
 

@@ -205,6 +205,7 @@ def finish_of(choice: Choice, by_reason: Mapping[str, str], for_calls: str, othe
     has_calls = bool(parts_of(choice.parts, "tool_call"))
     if choice.finish is None:
         return for_calls if has_calls else otherwise
-    reason = choice.finish.lower()
-    found = by_reason.get(reason, choice.finish)
+    # Some record a member of an enumeration: FinishReason.TOOL_CALLS.
+    said = choice.finish.rpartition(".")[2]
+    found = by_reason.get(said.lower(), said.lower() if said != choice.finish else said)
     return for_calls if has_calls and found == otherwise else found
