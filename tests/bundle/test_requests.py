@@ -269,6 +269,11 @@ def test_parameters_go_by_one_name_and_others_are_noise() -> None:
     assert difference.told() == "parameters.max_tokens: recorded 10, asked (nothing)"
 
 
+def test_a_parameter_that_was_recorded_as_not_given_was_not_sent() -> None:
+    recorded = canonical_request(messages=[QUESTION], parameters={"top_k": "NOT_GIVEN", "seed": 3})
+    assert recorded.parameters == {"seed": 3}
+
+
 def test_what_is_usual_is_the_same_whether_it_is_sent_or_not() -> None:
     recorded = canonical_request(
         parameters={"temperature": 1.0, "tool_choice": "auto", "parallel_tool_calls": True}

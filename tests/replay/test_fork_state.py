@@ -210,6 +210,26 @@ def test_parts_of_objects_are_replaced_in_their_kind() -> None:
 
 
 @pytest.mark.long
+def test_a_class_of_the_program_is_called_if_it_is_named(module_served: Served, tmp_path: Path) -> None:
+    original, (parent,) = recorded(module_served, "class")
+    there = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{module_served.http}",
+        "RETROSPAN_URL": f"http://{module_served.sql}",
+    }
+    words = (parent, "--step", "4", "--set", "state.offer.price=9")
+    program = ("--", sys.executable, str(PROGRAM), "record", "class")
+    refused = fork(tmp_path, *words, *program, **there)
+    assert refused.returncode == 1 and "retrospan fork --type __main__:Offer" in refused.stderr
+    done = fork(tmp_path, *words, "--type", "__main__:Offer", *program, **there)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["end"]["offer"] == "Offer Offer(price=9)" and found["ran"] == ["buy"]
+    assert original["end"]["offer"] == "Offer Offer(price=12)"
+    wrong = fork(tmp_path, *words, "--type", "Offer", *program, **there)
+    assert wrong.returncode == 2 and "--type Offer: write MODULE:CLASS" in wrong.stderr
+
+
+@pytest.mark.long
 def test_a_graph_goes_on_from_the_step_with_the_change(module_served: Served, tmp_path: Path) -> None:
     original, (parent,) = recorded(module_served, "fork")
     there = {

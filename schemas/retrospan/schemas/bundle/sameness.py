@@ -46,6 +46,8 @@ USUAL: Mapping[str, Json] = {
     "parallel_tool_calls": True,
     "response_format": {"type": "text"},
 }
+#: How OpenAI's client prints a parameter that is not sent.
+_NOT_GIVEN = "NOT_GIVEN"
 #: The day of a model's version at the end of its name.
 _DAY = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}$")
 _NAMES = {name: canonical for canonical, names in _PARAMETERS.items() for name in names}
@@ -166,7 +168,7 @@ def canonical_parameters(parameters: Mapping[str, Json]) -> dict[str, Json]:
     found = dict[str, Json]()
     for name, value in parameters.items():
         canonical = _NAMES.get(str(name).lower().removeprefix("gen_ai.request."))
-        if canonical is None or value is None or value == "":
+        if canonical is None or value is None or value in ("", _NOT_GIVEN):
             continue
         if canonical == "stop" and isinstance(value, str):
             value = [value]

@@ -57,6 +57,13 @@ def add_arguments(parser: Parser) -> None:
     add("--step", type=number(1), metavar="N", required=True, help="the first step that is not as recorded")
     add("--prompt", type=Path, metavar="FILE", help="the instructions from that step on")
     add(
+        "--type",
+        action="append",
+        default=[],
+        metavar="MODULE:CLASS",
+        help="a class of the program that the state of a LangGraph graph holds; may be given again",
+    )
+    add(
         "--set",
         action="append",
         default=[],
@@ -132,7 +139,15 @@ def _thread(arguments: argparse.Namespace, source: Bundle | Path, edits: Edits) 
         return None
     checkpoint, first = before
     restore = "retrospan.queries.forked_thread:forked"
-    return {"restore": restore, "checkpoint": checkpoint, "first": first, "rows": rows}
+    types = [_class(word) for word in arguments.type]
+    return {"restore": restore, "checkpoint": checkpoint, "first": first, "rows": rows, "types": types}
+
+
+def _class(word: str) -> tuple[str, str]:
+    module, colon, name = word.partition(":")
+    if not (module and colon and name):
+        raise UsageError(f"--type {word}: write MODULE:CLASS, as shop.orders:Order.", "fork")
+    return module, name
 
 
 def checkpoint_before(run: RunRecord, step: int, inner: Container[str] = ()) -> tuple[str, int] | None:
