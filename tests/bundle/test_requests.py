@@ -344,6 +344,23 @@ def test_what_nests_deeper_than_anything_meant_is_compared_as_text(depth: int) -
     assert found is not None and found.recorded == one
 
 
+def test_an_error_is_the_same_with_and_without_its_envelope() -> None:
+    call = message("assistant", call_part("a", "f", 1))
+
+    def told(response: Json) -> list[Message]:
+        return [call, message("tool", response_part("a", response))]
+
+    assert same(told("it is locked"), told({"error": "it is locked"}))
+    assert same(told("it is locked"), told('{"error":"it is locked"}'))
+    assert not same(told("it is locked"), told({"error": "it is open"}))
+    assert not same(told("it is locked"), told({"error": "it is locked", "code": 1}))
+    # What a model wrote stays as it is.
+    assert not same(
+        [message("assistant", call_part("a", "f", "x"))],
+        [message("assistant", call_part("a", "f", {"error": "x"}))],
+    )
+
+
 def test_ids_and_defaults_that_the_record_does_not_hold_are_not_compared() -> None:
     def asked(call_id: str | None, default: Json = ABSENT, name: str = "f") -> CanonicalRequest:
         schema: dict[str, Json] = {"type": "object", "properties": {"default": {"type": "integer"}}}

@@ -25,7 +25,7 @@ from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
 from retrospan.exporter.replay.wire.forms import form_of, read_request, refusal_reply, reply_of
 from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest
 from retrospan.schemas.bundle.form import Json, ModelCall, RunRecord, ToolCall
-from retrospan.schemas.errors import ReplayMiss, ReplayRefused
+from retrospan.schemas.errors import ConfigError, ReplayMiss, ReplayRefused
 
 if TYPE_CHECKING:
     from retrospan.exporter.replay.beginning import Beginning
@@ -100,6 +100,10 @@ class Replaying:
         self._edited = False
         self._form = ""
         self.on_miss: Callable[[], object] = lambda: None
+        #: Called before the first model call is answered. What it raises ends the replay.
+        self.before_answers: Callable[[], object] | None = None
+        #: Tells of tools that are not at a boundary, by their names.
+        self.look_for: Callable[[frozenset[str]], None] = lambda names: None
         self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
         self.report.state_keys = tuple(conditions.edits.state)
         self._updating: Updating | None = None
@@ -182,11 +186,12 @@ class Replaying:
         return asked.host in self.conditions.hosts or asked.authority in self.conditions.hosts
 
     def _model(self, asked: Exchange, form: Form, request: Asked) -> Reply | Live:
+        self._begin_answering()
         if self._miss is not None:
             return self._missed(form)
         self._form = form.name
         canonical = self._canonical(request)
-        place = self._models.take(canonical, again=_is_again(asked.headers))
+        place = self._models.take(canonical, again=asked.is_again)
         if self.conditions.mode == "shadow":
             return self._shadowed(canonical, place, request)
         if place is None and self._updating is not None:
@@ -216,6 +221,15 @@ class Replaying:
         if isinstance(outcome, CutOff):
             return reply_of(form, outcome.answer, request, outcome.cut)
         return reply_of(form, outcome, request)
+
+    def _begin_answering(self) -> None:
+        with self._lock:
+            begin, self.before_answers = self.before_answers, None
+        try:
+            if begin is not None:
+                begin()
+        except ConfigError as error:
+            self.stop(str(error))
 
     def _canonical(self, request: Asked) -> CanonicalRequest:
         """Return the request as it is compared: without what redaction took out of the record."""
@@ -322,9 +336,10 @@ class Replaying:
         if wanted.name in self.conditions.live_tools and not self._runs_live():
             return None
         edits = self.conditions.edits
-        told_so = [wanted.arguments, *wanted.others]
-        if self._redact is not None:
-            told_so = [redacted(each, self._redact) for each in told_so]
+        redact = self._redact
+        told_so = [
+            each if redact is None else redacted(each, redact) for each in (wanted.arguments, *wanted.others)
+        ]
         place = self._tools.take(wanted.name, told_so, wanted.call_id)
         if place is not None:
             call = self._tools.calls[place]
@@ -341,6 +356,7 @@ class Replaying:
                 self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
             )
         if edits.has_result and self._take_edit():
+            self.report.live.append(f"tool {wanted.name}, given")
             return ToolCall(
                 n=0,
                 step=self.conditions.until,
@@ -378,15 +394,5 @@ class Replaying:
         models = [self._models.calls[place] for place in self._models.left()]
         tools = [self._tools.calls[place] for place in self._tools.left()]
         with self._lock:
-            self.report.left = len(models)
-            self.report.unseen = self._tools.names - self._seen
-            seen = [call for call in tools if call.name in self._seen]
-            self.report.left_of_tools = len(seen)
-            if left := [*models, *seen]:
-                first = min(left, key=lambda call: call.n)
-                self.report.first_left, self.report.first_left_step = told(first), first.step
-
-
-def _is_again(headers: Mapping[str, str]) -> bool:
-    """Tell whether a client says that it tries a request again, as those of OpenAI and Anthropic do."""
-    return headers.get("x-stainless-retry-count", "0") not in ("0", "")
+            self.report.leave(models, tools, self._tools.names - self._seen)
+        self.look_for(self.report.unseen)

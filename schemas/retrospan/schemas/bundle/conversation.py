@@ -150,7 +150,7 @@ class Conversation:
                     {
                         "type": kind,
                         "id": self._id(part.get("id")),
-                        "response": canonical_data(response),
+                        "response": _told(canonical_data(response)),
                     },
                 )
             elif kind == "tool_call":
@@ -176,6 +176,13 @@ class Conversation:
             self._is_nameless = True
             return None
         return self._ids.setdefault(call_id, f"id:{len(self._ids) + 1}")
+
+
+def _told(response: Json) -> Json:
+    """Return a response without the envelope that some clients put around an error on its way to the model."""
+    if isinstance(response, dict) and [*response] == ["error"]:
+        return cast("dict[str, Json]", response)["error"]
+    return response
 
 
 def _place_of_response(messages: list[dict[str, Json]], part: dict[str, Json]) -> int:

@@ -113,6 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json and not ran.report["miss"]:
         Screen.open(arguments.color).note(f"  compare: retrospan diff {parent} last")
     has_no_effect = bool(edits.state) and not ran.report["state_to"]
+    if edits.there and not (edits.state or ran.report["live"] or ran.report["miss"]):
+        has_no_effect = True
+        if not arguments.json:
+            Screen.open(arguments.color).note(
+                f"  nothing was changed: the agent made no call from step {arguments.step} on"
+            )
     return 1 if ran.report["miss"] or has_no_effect else ran.exit_code
 
 
