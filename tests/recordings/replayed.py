@@ -134,7 +134,7 @@ def play(recording: Recording, framework: Framework, python: Path, bundle: Bundl
             said, trouble = done.stdout, done.stderr
         except subprocess.TimeoutExpired as late:
             said, trouble = str(late.stdout or ""), "it took more than two minutes"
-        ran = sum(1 for _ in truth.open(encoding="utf-8"))
+        ran = len(truth.read_text(encoding="utf-8").splitlines())
         return _told(recording, bundle, read_report(report), said, trouble, ran)
 
 
