@@ -134,10 +134,11 @@ def _thread(arguments: argparse.Namespace, source: Bundle | Path, edits: Edits) 
     if len(runs) == 1 and not runs[0].states:
         raise ConfigError(_without_states(runs[0]))
     beginning(runs, arguments.step, edits.state)
-    if not isinstance(source, Bundle) or not runs[0].checkpoints:
-        # A file holds no contents of checkpoints.
+    if not runs[0].checkpoints:
         return None
-    rows = session_of(arguments).ask("checkpoint_contents", run_id=runs[0].run_id)
+    rows: list[Row] = [dict(each) for each in runs[0].checkpoint_records]
+    if isinstance(source, Bundle):
+        rows = session_of(arguments).ask("checkpoint_contents", run_id=runs[0].run_id)
     before = checkpoint_before(
         runs[0], arguments.step, {str(row["checkpoint_id"]) for row in rows if _is_inner(row)}
     )
