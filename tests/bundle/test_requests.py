@@ -220,7 +220,9 @@ def test_calls_beside_each_other_end_in_any_order() -> None:
         assert same([asked, *told], [asked, message("tool", *responses)])
     # Not across what was said between them, and not of responses whose calls are not known.
     assert not same([asked, told[0], after, told[1]], [asked, told[1], after, told[0]])
-    nameless = [message("tool", {"type": "tool_call_response", "response": name}) for name in "ab"]
+    nameless: list[Message] = [
+        message("tool", {"type": "tool_call_response", "response": name}) for name in "ab"
+    ]
     assert not same(nameless, nameless[::-1])
 
 
@@ -366,7 +368,7 @@ def test_ids_and_defaults_that_the_record_does_not_hold_are_not_compared() -> No
         schema: dict[str, Json] = {"type": "object", "properties": {"default": {"type": "integer"}}}
         if default is not ABSENT:
             cast("dict[str, dict[str, Json]]", schema["properties"])["default"]["default"] = default
-        call = {"type": "tool_call", "id": call_id, "name": name, "arguments": {}}
+        call: dict[str, Json] = {"type": "tool_call", "id": call_id, "name": name, "arguments": {}}
         told = {"type": "tool_call_response", "id": call_id, "response": 1}
         messages = [message("assistant", call), message("tool", told)]
         return canonical_request(messages=messages, tools=[{"name": "f", "parameters": schema}])

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from retrospan.exporter.replay.current import guard
-from retrospan.exporter.replay.patches import patch
+from retrospan.exporter.replay.patches import Around, patch
 
 
 def install(name: str) -> None:
@@ -56,7 +56,7 @@ def _start(original: Any, loop: Any, factory: Any, program: Any, *args: Any, **n
     return original(loop, factory, program, *args, **named)
 
 
-_WAYS = {
+_WAYS: dict[str, Around] = {
     "create_connection": _connect,
     "create_unix_connection": _connect_unix,
     "create_datagram_endpoint": _send,
