@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HELP = Help(
     job="Run an agent again: as recorded before a step, with something changed there, and live from there on.",
-    exits="the exit code of the command; 1 if it left the record before the step, or never asked for a state that was set; "
+    exits="the exit code of the command; 1 if it left the record before the step, or the change had no effect; "
     "2 wrong use or trouble",
     examples=(
         "retrospan fork last --step 4 --prompt strict.txt --host api.openai.com -- python my_agent.py",
