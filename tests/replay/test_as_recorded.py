@@ -17,7 +17,7 @@ from retrospan.schemas.bundle.canonical import with_keys
 from retrospan.schemas.bundle.form import Bundle, CallError, RunRecord
 
 
-class RecordLocked(Exception):
+class ShelfLocked(Exception):
     """Of the program: found by its name."""
 
 
@@ -67,23 +67,23 @@ def test_an_error_that_geminis_client_told_is_raised_again() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "RecordLocked('C-1 is locked')\n\nTraceback (most recent call last):\n…",
-        'RecordLocked("C-1 is locked")',
-        "RecordLocked('C-1 is locked',)",
+        "ShelfLocked('C-1 is locked')\n\nTraceback (most recent call last):\n…",
+        'ShelfLocked("C-1 is locked")',
+        "ShelfLocked('C-1 is locked',)",
     ],
 )
 def test_an_error_that_was_printed_for_programmers_is_raised_as_itself(message: str) -> None:
     for kind in ("Exception", None):
         found = error_of(CallError(type=kind, message=message))
-        assert isinstance(found, RecordLocked) and str(found) == "C-1 is locked"
+        assert isinstance(found, ShelfLocked) and str(found) == "C-1 is locked"
 
 
 @pytest.mark.parametrize(
-    "message", ["NoSuchClass('x')", "RecordLocked(", "RecordLocked('x') + 1", "os.system('x')", "(" * 9999]
+    "message", ["NoSuchClass('x')", "ShelfLocked(", "ShelfLocked('x') + 1", "os.system('x')", "(" * 9999]
 )
 def test_what_only_looks_like_one_is_a_message(message: str) -> None:
     found = error_of(CallError(type="Exception", message=message))
-    assert not isinstance(found, RecordLocked) or message == "RecordLocked('x') + 1"
+    assert not isinstance(found, ShelfLocked) or message == "ShelfLocked('x') + 1"
     assert str(found) in (message, "x")
 
 
