@@ -163,6 +163,9 @@ RUNS = st.builds(
     states=st.lists(STATES, max_size=2).map(tuple),
     checkpoints=st.lists(CHECKPOINTS, max_size=2).map(tuple),
     draws=st.lists(OBJECTS, max_size=2).map(tuple),
+    checkpoint_records=st.lists(
+        st.fixed_dictionaries(dict.fromkeys(("checkpoint_id", "content", "redacted"), TEXT)), max_size=2
+    ).map(tuple),
 )
 BUNDLES = st.builds(
     Bundle,

@@ -136,6 +136,17 @@ def test_a_model_call_without_content_says_so_with_its_switch(
     assert (call.replayable, call.reason) == (False, reason)
 
 
+def test_a_call_that_only_its_result_tells_of_is_missing_where_it_was_asked_for() -> None:
+    rows = [tool_row(tool_name="", arguments=None, span_id=None, step=None), tool_row(2, asked_by=2)]
+    run = record_of(
+        BundleRows(run=RUN, model_calls=[model_row(), model_row(2, 3)], tool_calls=rows), SWITCHES.__getitem__
+    )
+    said = [(call.replayable, call.reason) for call in run.calls]
+    assert said[0] == (False, "it asked for a call of a tool whose name and arguments are not on record")
+    assert said[1] == (False, "which tool was called is not on record")
+    assert said[2:] == [(True, ""), (True, "")]
+
+
 def test_an_empty_answer_of_no_token_is_an_answer() -> None:
     assert model_call(output_messages=EMPTY, output_tokens=0).replayable
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import permutations
 from typing import cast
 
 import pytest
@@ -207,6 +208,24 @@ def test_what_is_not_the_same() -> None:
     )
 
 
+def test_calls_beside_each_other_end_in_any_order() -> None:
+    calls = [call_part(name, "f", name) for name in "abc"]
+    asked = message("assistant", *calls)
+    told = [message("tool", response_part(name, f"of {name}")) for name in "abc"]
+    after = message("user", text_part("and?"))
+    for order in permutations(told):
+        assert same([asked, *told], [asked, *order])
+        assert same([asked, *told, after], [asked, *order, after])
+        responses = [part for each in order for part in cast("list[dict[str, Json]]", each["parts"])]
+        assert same([asked, *told], [asked, message("tool", *responses)])
+    # Not across what was said between them, and not of responses whose calls are not known.
+    assert not same([asked, told[0], after, told[1]], [asked, told[1], after, told[0]])
+    nameless: list[Message] = [
+        message("tool", {"type": "tool_call_response", "response": name}) for name in "ab"
+    ]
+    assert not same(nameless, nameless[::-1])
+
+
 @pytest.mark.parametrize(
     "tool",
     [
@@ -250,6 +269,11 @@ def test_parameters_go_by_one_name_and_others_are_noise() -> None:
     difference = first_difference(recorded, canonical_request(parameters={"stop": "x"}))
     assert difference is not None
     assert difference.told() == "parameters.max_tokens: recorded 10, asked (nothing)"
+
+
+def test_a_parameter_that_was_recorded_as_not_given_was_not_sent() -> None:
+    recorded = canonical_request(messages=[QUESTION], parameters={"top_k": "NOT_GIVEN", "seed": 3})
+    assert recorded.parameters == {"seed": 3}
 
 
 def test_what_is_usual_is_the_same_whether_it_is_sent_or_not() -> None:
@@ -320,3 +344,44 @@ def test_what_nests_deeper_than_anything_meant_is_compared_as_text(depth: int) -
     assert first_difference_of_arguments("search", one, one) is None
     found = first_difference_of_arguments("search", one, other)
     assert found is not None and found.recorded == one
+
+
+def test_an_error_is_the_same_with_and_without_its_envelope() -> None:
+    call = message("assistant", call_part("a", "f", 1))
+
+    def told(response: Json) -> list[Message]:
+        return [call, message("tool", response_part("a", response))]
+
+    assert same(told("it is locked"), told({"error": "it is locked"}))
+    assert same(told("it is locked"), told('{"error":"it is locked"}'))
+    assert not same(told("it is locked"), told({"error": "it is open"}))
+    assert not same(told("it is locked"), told({"error": "it is locked", "code": 1}))
+    # What a model wrote stays as it is.
+    assert not same(
+        [message("assistant", call_part("a", "f", "x"))],
+        [message("assistant", call_part("a", "f", {"error": "x"}))],
+    )
+
+
+def test_ids_and_defaults_that_the_record_does_not_hold_are_not_compared() -> None:
+    def asked(call_id: str | None, default: Json = ABSENT, name: str = "f") -> CanonicalRequest:
+        schema: dict[str, Json] = {"type": "object", "properties": {"default": {"type": "integer"}}}
+        if default is not ABSENT:
+            cast("dict[str, dict[str, Json]]", schema["properties"])["default"]["default"] = default
+        call: dict[str, Json] = {"type": "tool_call", "id": call_id, "name": name, "arguments": {}}
+        told = {"type": "tool_call_response", "id": call_id, "response": 1}
+        messages = [message("assistant", call), message("tool", told)]
+        return canonical_request(messages=messages, tools=[{"name": "f", "parameters": schema}])
+
+    def is_same(recorded: CanonicalRequest, now: CanonicalRequest) -> bool:
+        found = key_of(now, recorded.held()) == recorded.key()
+        assert found == (first_difference(recorded, now) is None)
+        return found
+
+    assert is_same(asked(None), asked("call_1"))
+    assert not is_same(asked("call_1"), asked(None)), "only the record may lack them"
+    assert not is_same(asked(None), asked("call_1", name="g"))
+    assert asked(None).held().not_compared()[-1] == "ids of calls"
+    assert is_same(asked("a"), asked("a", 2)) and is_same(asked("a", 2), asked("a", 2))
+    assert not is_same(asked("a", 2), asked("a", 3)) and not is_same(asked("a", 2), asked("a"))
+    assert not is_same(canonical_request(messages=[], tools=[]), canonical_request(messages=[], tools=["f"]))

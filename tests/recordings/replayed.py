@@ -2,6 +2,7 @@
 
     PYTHONPATH=tests .venv/bin/python -m recordings.replayed            # every framework that can be replayed
     PYTHONPATH=tests .venv/bin/python -m recordings.replayed langtrace
+    PYTHONPATH=tests .venv/bin/python -m recordings.replayed --from FOLDER smolagents    # recorded there by `make record`
 
 Each driver runs in an environment of its own, at the versions of the recording. What it is answered comes from the
 recording's own OTLP and nothing else: the model server of the kit does not run, and the tools must not.
@@ -9,6 +10,7 @@ recording's own OTLP and nothing else: the model server of the kit does not run,
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -56,9 +58,9 @@ class Replayed:
         return self.verdict == "identical" and self.same_answer and not self.ran
 
 
-def entries() -> dict[str, dict[str, Any]]:
-    """Return every recording that has a driver in Python here: by its name its entry."""
-    listed = json.loads((TAKEN / "MANIFEST.json").read_text(encoding="utf-8"))["recordings"]
+def entries(folder: Path = TAKEN) -> dict[str, dict[str, Any]]:
+    """Return every recording of a folder that has a driver in Python here: by its name its entry."""
+    listed = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))["recordings"]
     return {
         f"{entry['framework']}/{entry['scenario']}": entry
         for entry in listed
@@ -104,6 +106,8 @@ def play(recording: Recording, framework: Framework, python: Path, bundle: Bundl
             **{name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ},
             **variables({}, how, report, None),
             "HOME": place,
+            # One of them leaves without the interpreter's end.
+            "PYTHONUNBUFFERED": "1",
             **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"), "none"),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "OPENAI_BASE_URL": f"{NOWHERE}/v1",
@@ -130,7 +134,7 @@ def play(recording: Recording, framework: Framework, python: Path, bundle: Bundl
             said, trouble = done.stdout, done.stderr
         except subprocess.TimeoutExpired as late:
             said, trouble = str(late.stdout or ""), "it took more than two minutes"
-        ran = sum(1 for _ in truth.open(encoding="utf-8"))
+        ran = len(truth.read_text(encoding="utf-8").splitlines())
         return _told(recording, bundle, read_report(report), said, trouble, ran)
 
 
@@ -174,13 +178,19 @@ def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def main(wanted: Sequence[str]) -> int:
-    results: list[Replayed] = []
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m recordings.replayed", description=__doc__)
+    parser.add_argument("wanted", nargs="*", help="frameworks, or recordings; all when none is named")
+    parser.add_argument(
+        "--from", dest="folder", type=Path, default=TAKEN, help="the folder of the recordings"
+    )
+    options = parser.parse_args(arguments)
+    wanted, results = options.wanted, list[Replayed]()
     with serving() as served:
-        for name, entry in entries().items():
+        for name, entry in entries(options.folder).items():
             if wanted and not any(name == each or name.startswith(f"{each}/") for each in wanted):
                 continue
-            found = replayed(served, entry)
+            found = replayed(served, entry, options.folder)
             if isinstance(found, str):
                 print(f"| {name} | not installed: {found} |", flush=True)
                 continue
@@ -191,9 +201,9 @@ def main(wanted: Sequence[str]) -> int:
     return 0 if whole == len(results) else 1
 
 
-def replayed(served: Served, entry: Mapping[str, Any]) -> Replayed | str:
+def replayed(served: Served, entry: Mapping[str, Any], folder: Path = TAKEN) -> Replayed | str:
     """Replay one recording; return why not, where its framework cannot be installed here."""
-    recording, framework = read_recording(TAKEN, dict(entry)), FRAMEWORKS[entry["framework"]]
+    recording, framework = read_recording(folder, dict(entry)), FRAMEWORKS[entry["framework"]]
     try:
         python = environment(entry["framework"], framework, entry["versions"])
     except RuntimeError as error:

@@ -25,7 +25,10 @@ from replay.conftest import Provider
 from replay.recorded import QUESTION, REFUSED, SYSTEM, bundle, model_call, text
 
 from retrospan.exporter.replay import replay
-from retrospan.schemas.bundle.form import CallError
+from retrospan.exporter.replay.answers import answer_of_text
+from retrospan.exporter.replay.wire.form import Asked, Cut, Form
+from retrospan.exporter.replay.wire.forms import FORMS, reply_of
+from retrospan.schemas.bundle.form import Bundle, CallError
 from retrospan.schemas.errors import ReplayRefused
 
 URL = "https://model.invalid/v1/chat/completions"
@@ -219,9 +222,14 @@ def test_sockets_of_every_kind_are_refused() -> None:
             sock.connect("/run/docker.sock")
         with pytest.raises(ReplayRefused):
             socket.gethostbyname("example.com")
+        with pytest.raises(ReplayRefused):
+            socket.gethostbyaddr("192.0.2.1")
+        with pytest.raises(ReplayRefused):
+            socket.getnameinfo(("192.0.2.1", 80), 0)
+        assert socket.getfqdn("127.0.0.1"), "a server of this machine asks for its own name"
         with ThreadPoolExecutor(1) as threads, pytest.raises(ReplayRefused):
             threads.submit(socket.create_connection, ("127.0.0.1", 9)).result()
-    assert len(r.report.refused) == 6
+    assert len(r.report.refused) == 8
 
 
 def test_asyncio_opens_its_own_pipe_and_nothing_else() -> None:
@@ -274,3 +282,52 @@ def test_grpc_is_refused_but_for_telemetry_which_is_kept_back() -> None:
         export = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
         assert export(b"x") == b""
     assert (r.report.kept_back, len(r.report.refused)) == (1, 2)
+
+
+def cut(kind: str) -> Bundle:
+    """A stream that broke off: what had come of the answer is on record, and no reason why it ended."""
+    said = text("assistant", "Snow on the fells, rain on the coast. " * 5)
+    error = CallError(type=kind, message="the stream broke off")
+    return bundle(model_call(1, [text("user", QUESTION)], said, error=error))
+
+
+@pytest.mark.parametrize(
+    ("kind", "raised"),
+    [
+        ("httpx.RemoteProtocolError", (openai.APIConnectionError, httpx.RemoteProtocolError)),
+        ("ReadTimeout", openai.APITimeoutError),
+    ],
+)
+def test_a_stream_that_broke_off_does_so_again(kind: str, raised: Any) -> None:
+    client = openai.OpenAI(api_key="none", base_url="https://model.invalid/v1")
+    messages: Any = BODY["messages"]
+    with replay(cut(kind)) as r:
+        stream = client.chat.completions.create(model="gpt-4o-mini", messages=messages, stream=True)
+        said = list[str]()
+        with pytest.raises(raised):
+            for chunk in stream:
+                said.append(chunk.choices[0].delta.content or "")
+                assert chunk.choices[0].finish_reason is None
+    assert "".join(said).startswith("Snow on the fells")
+    assert r.report.verdict == "identical"
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_what_broke_off_has_no_end_in_any_form(form: Form) -> None:
+    asked = Asked(form.name, "m", True, [], [], None, {})
+    answer = answer_of_text("Snow on the fells, rain on the coast.", asked, "x")
+    whole, broken = reply_of(form, answer, asked), reply_of(form, answer, asked, Cut("connection", "lost"))
+    assert whole.body.startswith(broken.body) and len(broken.body) < len(whole.body)
+    for end in (b'finish_reason": "stop', b"response.completed", b"message_stop", b"STOP", b"messageStop"):
+        assert end not in broken.body
+    # Gemini says all of a part at once, with the end.
+    assert (b"rain" in broken.body) == (form.name != "gemini")
+
+
+@pytest.mark.parametrize("ask", [by_requests, by_urllib3, by_urllib])
+def test_other_clients_lose_the_connection_in_the_middle(
+    ask: Callable[[str], tuple[int, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BODY, "stream", True)
+    with replay(cut("APIConnectionError")), pytest.raises(Exception, match=r"IncompleteRead|ncomplete"):
+        ask(URL)

@@ -210,6 +210,26 @@ def test_parts_of_objects_are_replaced_in_their_kind() -> None:
 
 
 @pytest.mark.long
+def test_a_class_of_the_program_is_called_if_it_is_named(module_served: Served, tmp_path: Path) -> None:
+    original, (parent,) = recorded(module_served, "class")
+    there = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{module_served.http}",
+        "RETROSPAN_URL": f"http://{module_served.sql}",
+    }
+    words = (parent, "--step", "4", "--set", "state.offer.price=9")
+    program = ("--", sys.executable, str(PROGRAM), "record", "class")
+    refused = fork(tmp_path, *words, *program, **there)
+    assert refused.returncode == 1 and "retrospan fork --type __main__:Offer" in refused.stderr
+    done = fork(tmp_path, *words, "--type", "__main__:Offer", *program, **there)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["end"]["offer"] == "Offer Offer(price=9)" and found["ran"] == ["buy"]
+    assert original["end"]["offer"] == "Offer Offer(price=12)"
+    wrong = fork(tmp_path, *words, "--type", "Offer", *program, **there)
+    assert wrong.returncode == 2 and "--type Offer: write MODULE:CLASS" in wrong.stderr
+
+
+@pytest.mark.long
 def test_a_graph_goes_on_from_the_step_with_the_change(module_served: Served, tmp_path: Path) -> None:
     original, (parent,) = recorded(module_served, "fork")
     there = {
@@ -244,6 +264,21 @@ def test_a_graph_goes_on_from_the_step_with_the_change(module_served: Served, tm
         *((step, None, "same", "inherited") for step in (1, 2, 3)),
         (4, 1, "changed", "messages, price, seen"),
     ]
+    # The same from a file, with nobody to ask; without the contents of checkpoints the graph asks for nothing.
+    for flags, code in ((("--checkpoints",), 0), ((), 1)):
+        words = ("bundle", parent, *flags, "--out", "run.bundle")
+        done = subprocess.run(
+            [sys.executable, "-m", "retrospan.ingest.cli.main", *words],
+            cwd=tmp_path, env={**os.environ, **there}, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        nobody = {**there, "RETROSPAN_URL": "http://127.0.0.1:9"}
+        done = fork(tmp_path, "run.bundle", "--step", "4", "--set", "state.price=9", *program, **nobody)
+        assert done.returncode == code, done.stderr
+        if code == 0:
+            assert json.loads(done.stdout)["end"]["log"][3] == "bought cup for 9 (None), ['shop']"
+        else:
+            assert "not set, as the agent never asked for its state" in done.stderr
     # A list under a reducer is replaced, not added to; both nodes of the superstep run again.
     found = forked(3, 'state.log=["anew"]')
     assert sorted(found["ran"]) == ["buy", "check", "reserve"]

@@ -22,6 +22,11 @@ WHOLE = (
     "haystack-openinference/normal",
     "pydantic-ai-mlflow/normal",
     "crewai-openinference/normal",
+    "google-adk-openinference/tool_error",
+    "llama-index-mlflow/parallel",
+    "openai-agents-logfire/normal",
+    "semantic-kernel/normal",
+    "anthropic-langsmith/tool_error",
 )
 
 

@@ -25,11 +25,16 @@ _MADE_BY = "retrospan_run"
 
 
 def forked(
-    rows: Iterable[Mapping[str, Any]], checkpoint: str, thread: str | None, changes: Mapping[str, object]
+    rows: Iterable[Mapping[str, Any]],
+    checkpoint: str,
+    thread: str | None,
+    changes: Mapping[str, object],
+    types: Iterable[tuple[str, str]] = (),
 ) -> Restored:
     """Return a saver with a thread at a checkpoint, changed: values by paths of keys with dots between them.
 
-    `rows` are those of `questions/checkpoint_contents.sql`; `thread` is the new name of the thread, None for its own.
+    `rows` are those of `questions/checkpoint_contents.sql`; `thread` is the new name of the thread, None for its own;
+    `types` are classes of the program that the state holds, by module and name: no other is called, as records are data that somebody sent.
 
     Raises NotRestorable: the checkpoint is not there, was cut, redacted or deleted, or has no such key.
     """
@@ -51,7 +56,7 @@ def forked(
     records.rename(point.thread, point.thread if thread is None else str(thread))
     for each in records.points.values():
         each.metadata = {key: value for key, value in each.metadata.items() if key != _MADE_BY}
-    saver = filled(records, point, Values(()))
+    saver = filled(records, point, Values(types))
     _change(saver, point, changes)
     saver.config = {"configurable": {"thread_id": point.thread}}
     return saver

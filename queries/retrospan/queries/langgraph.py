@@ -183,7 +183,7 @@ class Values:
         if not known:
             raise NotRestorable(
                 f"{where} holds {module}.{name}, which is not called unless you say so: "
-                f"restore(…, types=[({module!r}, {name!r})])."
+                f"restore(…, types=[({module!r}, {name!r})]), or retrospan fork --type {module}:{name}."
             )
         try:
             getattr(import_module(module), name)

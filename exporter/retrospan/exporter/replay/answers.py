@@ -6,14 +6,17 @@ import ast
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
-from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Choice, Refusal
-from retrospan.schemas.bundle.form import CallError, ModelCall
+from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Choice, Cut, Refusal
+from retrospan.schemas.bundle.form import CallError, Json, ModelCall, ToolCall
 from retrospan.schemas.bundle.statuses import status_of
 
 _TIMEOUT = re.compile(r"timeout|timed ?out", re.IGNORECASE)
 _CONNECTION = re.compile(r"connect|disconnected|remoteprotocol|reseterror", re.IGNORECASE)
+#: What Gemini's client puts before the error of a function.
+_GEMINI_ERROR = " because of error "
 #: Longer bodies of errors are not looked for: a client prints no such.
 _LONGEST_BODY = 65536
 
@@ -25,25 +28,46 @@ class Broken(NamedTuple):
     message: str
 
 
+class CutOff(NamedTuple):
+    """A stream that broke off: what of the answer had come, and how it ended."""
+
+    answer: Answer
+    cut: Cut
+
+
 class Unknown(NamedTuple):
     """What was answered is not on record; `reason` says why."""
 
     reason: str
 
 
-def outcome_of(call: ModelCall, asked: Asked) -> Answer | Refusal | Broken | Unknown:
+def outcome_of(call: ModelCall, asked: Asked) -> Answer | CutOff | Refusal | Broken | Unknown:
     """Return what the call came to."""
     if call.error is not None and not call.answer:
         return _failure(call.error)
     if not call.replayable or not call.answer:
         return Unknown(call.reason or "the record holds no answer")
-    return Answer(
+    answer = Answer(
         id=call.response_id or f"replayed-{call.span_id or call.n}",
         model=call.response_model or call.model or asked.model or "",
         created=(call.ended_at or call.started_at or 0) // 1_000_000_000,
-        choices=_choices(call, asked.choices),
+        choices=_choices(call, asked.choices, with_ids=asked.form != "gemini"),
         usage=_usage(call.usage),
     )
+    cut = _cut(call) if asked.streamed else None
+    return answer if cut is None else CutOff(answer, cut)
+
+
+def _cut(call: ModelCall) -> Cut | None:
+    """Return how the answer broke off; one with a reason why it ended came to its end, whatever failed before or after."""
+    if (
+        call.error is None
+        or call.finish_reasons
+        or any(each.get("finish_reason") for each in call.answer or ())
+    ):
+        return None
+    found = _failure(call.error)
+    return Cut(found.kind, found.message) if isinstance(found, Broken) else None
 
 
 def answer_of_text(text: str, asked: Asked, name: str) -> Answer:
@@ -52,31 +76,33 @@ def answer_of_text(text: str, asked: Asked, name: str) -> Answer:
     return Answer(name, asked.model or "", 0, (choice,), {})
 
 
-def _choices(call: ModelCall, wanted: int) -> tuple[Choice, ...]:
+def _choices(call: ModelCall, wanted: int, *, with_ids: bool) -> tuple[Choice, ...]:
     """Return one choice for each that was asked for; several messages are else one answer, told in pieces."""
     messages = [cast(JSON, each) for each in call.answer or ()]
     reasons = [*call.finish_reasons]
     if wanted > 1 and len(messages) > 1:
         return tuple(
             Choice(
-                _parts(each, call, place),
+                _parts(each, call, place, with_ids=with_ids),
                 each.get("finish_reason") or (reasons[place] if place < len(reasons) else None),
             )
             for place, each in enumerate(messages)
         )
-    parts = [part for place, each in enumerate(messages) for part in _parts(each, call, place)]
+    parts = [
+        part for place, each in enumerate(messages) for part in _parts(each, call, place, with_ids=with_ids)
+    ]
     said = [each["finish_reason"] for each in messages if each.get("finish_reason")]
     return (Choice(tuple(parts), (reasons or said or [None])[-1]),)
 
 
-def _parts(message: JSON, call: ModelCall, place: int) -> tuple[JSON, ...]:
-    """Return the parts of a message; a call without an id gets one."""
+def _parts(message: JSON, call: ModelCall, place: int, *, with_ids: bool) -> tuple[JSON, ...]:
+    """Return the parts of a message; a call without an id gets one where the form wants ids."""
     found: list[JSON] = []
     for number, part in enumerate(message.get("parts") or ()):
         if not isinstance(part, Mapping):
             continue
         kept: dict[str, Any] = dict(part)
-        if kept.get("type") == "tool_call" and not kept.get("id"):
+        if with_ids and kept.get("type") == "tool_call" and not kept.get("id"):
             kept["id"] = f"call_{call.n}_{place}_{number}"
         found.append(kept)
     return tuple(found)
@@ -129,3 +155,19 @@ def _body(message: str) -> JSON | None:
     except (TypeError, ValueError):
         return None
     return cast(JSON, found) if isinstance(found, dict) else None
+
+
+def from_gemini(call: ToolCall) -> ToolCall:
+    """Return a call with what the function returned or raised, where the record has what Gemini's client made of that."""
+    if not isinstance(call.result, dict):
+        return call
+    result = cast("dict[str, Json]", call.result)
+    if [*result] == ["result"]:
+        return replace(call, result=result["result"])
+    if [*result] == ["error"] and isinstance(told := result["error"], str):
+        if call.error is not None and _GEMINI_ERROR not in told:
+            # The agent made a result of the error itself, as callbacks of ADK do.
+            return call
+        message = told.rpartition(_GEMINI_ERROR)[2]
+        return replace(call, has_result=False, result=None, error=CallError(message=message))
+    return call

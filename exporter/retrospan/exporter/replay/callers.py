@@ -48,6 +48,13 @@ def caller() -> str:
     return last or "nobody known"
 
 
+def is_own(file: object) -> bool:
+    """Tell whether a file is the program's own: of no installed package, not of Python, and not ours."""
+    if not isinstance(file, str) or file.startswith((_OURS, *_standard())):
+        return False
+    return not _package_of(file)
+
+
 @cache
 def _standard() -> tuple[str, ...]:
     # Here: most replays refuse nothing.

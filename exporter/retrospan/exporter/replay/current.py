@@ -44,6 +44,11 @@ def current() -> Replaying | None:
     return _Current.replaying
 
 
+def guard() -> Guard | None:
+    """Return what keeps the agent in."""
+    return _Current.guard
+
+
 def admit(host: str) -> None:
     """Let connections to a host out: a call to it is to be made."""
     if _Current.guard is not None:

@@ -34,6 +34,11 @@ class Exchange(NamedTuple):
     def is_telemetry(self) -> bool:
         return self.method == "POST" and self.path.endswith(_TELEMETRY)
 
+    @property
+    def is_again(self) -> bool:
+        """Tell whether the client says that it tries again, as those of OpenAI and Anthropic do."""
+        return self.headers.get("x-stainless-retry-count", "0") not in ("0", "")
+
 
 def lower(headers: Iterable[tuple[object, object]]) -> dict[str, str]:
     """Return headers by their names in lower case, as text."""

@@ -2,7 +2,7 @@
 
 The interpreter tells an audit hook of each of these before it happens, whoever asks. A hook cannot be taken away again: it is added once, and
 does nothing while no replay is under way. What opens connections in C, without the interpreter's sockets, is not seen: gRPC is
-refused by a hook of its own (`transports.grpc`), uvloop at its import.
+refused by a hook of its own (`transports.grpc`), and uvloop asks (`transports.uvloop`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from retrospan.exporter.replay.replaying import Replaying
 
 _CONNECTS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-_NAMES = frozenset(
-    {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
-)
+_NAMES = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
+_NAMES_BACK = frozenset({"socket.gethostbyaddr", "socket.getnameinfo"})
 _FORKS = frozenset({"os.fork", "os.forkpty"})
 _STARTS = frozenset(
     {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "pty.spawn"}
@@ -101,6 +100,15 @@ class Guard:
         if not (_is_address(name) or self._is_named(name, _port(port))):
             raise self._replaying.refuse(f"looking up the host {name}")
 
+    def resolve_back(self, host: object) -> None:
+        """Refuse to look up what an address is called; of this machine's own, servers ask as they start."""
+        name = str(host)
+        if _is_address(name) and not (
+            ipaddress.ip_address(name.partition("%")[0]).is_loopback or self._is_named(name, None)
+        ):
+            raise self._replaying.refuse(f"looking up the address {name}")
+        self.resolve(host)
+
     def start(self, program: object) -> None:
         name = _program(program)
         if name == _ASKED_BY_PLATFORM and _is_asked_by_platform():
@@ -146,8 +154,9 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         if _family(arguments[0]) != getattr(socket, "AF_NETLINK", None) and arguments[-1] is not None:
             guard.connect(arguments[1])
     elif event in _NAMES:
-        host = arguments[0][0] if event == "socket.getnameinfo" else arguments[0]
-        guard.resolve(host, arguments[1] if event == "socket.getaddrinfo" else None)
+        guard.resolve(arguments[0], arguments[1] if event == "socket.getaddrinfo" else None)
+    elif event in _NAMES_BACK:
+        guard.resolve_back(arguments[0][0] if event == "socket.getnameinfo" else arguments[0])
     elif event == "os.exec" and guard.goes_on(arguments):
         return
     elif event in _STARTS:

@@ -14,6 +14,9 @@ from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest, 
 from retrospan.schemas.bundle.difference import first_difference_of_arguments, nearest
 from retrospan.schemas.bundle.form import Call, Json, ModelCall, ToolCall
 
+#: What a miss names instead of a field where a call was made more often than recorded.
+EXTRA = "calls"
+
 
 class Explanation(NamedTuple):
     """Why nothing in the record answers: the step and call that come nearest, and the first field that differs."""
@@ -102,6 +105,7 @@ class ModelRecord:
             return Explanation(
                 f"an extra call: it asks what {told(call)} asked, which was recorded {times} and already given out",
                 call.step,
+                EXTRA,
             )
         left = self.left()
         candidates = left or [*range(len(self.calls))]
@@ -163,24 +167,41 @@ class ToolRecord:
     def explain(self, name: str, arguments: Json, call_id: str | None) -> Explanation:
         """Return why no recorded call answers."""
         same = [(place, call) for place, call in enumerate(self.calls) if call.name == name]
-        if not same:
-            others = ", ".join(sorted(self.names)) or "no tool at all"
-            return Explanation(f"the record holds no call of {name}; it holds calls of {others}")
         left = {*self.left()}
+        if not same:
+            return self._explain_name(name, arguments, call_id, [self.calls[place] for place in sorted(left)])
         free = [call for place, call in same if place in left]
-        call = next(
-            (each for each in free if call_id and each.call_id == call_id), (free or [same[-1][1]])[0]
-        )
+        of_id = [call for call in free if call_id and call.call_id == call_id]
+        equal = [
+            call for _, call in same if first_difference_of_arguments(name, call.arguments, arguments) is None
+        ]
+        call = [*of_id, *(equal[-1:] or free), same[-1][1]][0]
         difference = first_difference_of_arguments(name, call.arguments, arguments)
         if difference is None or not free:
-            times = f"{len(same)} time{'s' if len(same) != 1 else ''}"
+            times = f"{len(equal or same)} time{'s' if len(equal or same) != 1 else ''}"
+            how = " with these arguments" if len(equal) not in (0, len(same)) else ""
             return Explanation(
-                f"an extra call: {name} was recorded {times}, and each was given out", call.step
+                f"an extra call: {name} was recorded {times}{how}, and each was given out", call.step, EXTRA
             )
         return Explanation(
             f"the nearest recorded call is {told(call)}; they differ in {difference.told()}",
             call.step,
             difference.field,
+        )
+
+    def _explain_name(
+        self, name: str, arguments: Json, call_id: str | None, left: list[ToolCall]
+    ) -> Explanation:
+        """Return why nothing answers a tool that the record does not hold: it may have another name now."""
+        if not self.calls:
+            return Explanation(f"the record holds no call of {name}, nor of any other tool")
+        of_id = [call for call in left if call_id and call.call_id == call_id]
+        alike = [call for call in left if tool_key(name, call.arguments) == tool_key(name, arguments)]
+        call = [*of_id, *alike, *left, self.calls[-1]][0]
+        return Explanation(
+            f'the record holds no call of {name}: the nearest is {told(call)}; they differ in name: recorded "{call.name}", asked "{name}"',
+            call.step,
+            "name",
         )
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retrospan.exporter.replay.answers import Broken, Unknown, answer_of_text, outcome_of
+from retrospan.exporter.replay.answers import Broken, CutOff, Unknown, answer_of_text, from_gemini, outcome_of
 from retrospan.exporter.replay.callers import caller
 from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
@@ -25,8 +24,8 @@ from retrospan.exporter.replay.rewriting import rewritten
 from retrospan.exporter.replay.wire.form import Asked, Form, Refusal, Reply
 from retrospan.exporter.replay.wire.forms import form_of, read_request, refusal_reply, reply_of
 from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest
-from retrospan.schemas.bundle.form import CallError, Json, ModelCall, RunRecord, ToolCall
-from retrospan.schemas.errors import ReplayMiss, ReplayRefused
+from retrospan.schemas.bundle.form import Json, ModelCall, RunRecord, ToolCall
+from retrospan.schemas.errors import ConfigError, ReplayMiss, ReplayRefused
 
 if TYPE_CHECKING:
     from retrospan.exporter.replay.beginning import Beginning
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
 _MISS_STATUS = 422
 _HARMLESS = ("none", "read")
-#: What Gemini's client puts before the error of a function.
-_GEMINI_ERROR = " because of error "
 
 
 class Wanted(NamedTuple):
@@ -96,11 +93,17 @@ class Replaying:
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
         self._draws = [draws for run in runs for draws in run.draws]
         self._seen: set[str] = set()
+        #: Places of model calls that were answered: several runs have calls of one number.
+        self._answered: set[int] = set()
         self._lock = Lock()
         self._miss: ReplayMiss | None = None
         self._edited = False
         self._form = ""
         self.on_miss: Callable[[], object] = lambda: None
+        #: Called before the first model call is answered. What it raises ends the replay.
+        self.before_answers: Callable[[], object] | None = None
+        #: Tells of tools that are not at a boundary, by their names.
+        self.look_for: Callable[[frozenset[str]], None] = lambda names: None
         self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
         self.report.state_keys = tuple(conditions.edits.state)
         self._updating: Updating | None = None
@@ -183,11 +186,12 @@ class Replaying:
         return asked.host in self.conditions.hosts or asked.authority in self.conditions.hosts
 
     def _model(self, asked: Exchange, form: Form, request: Asked) -> Reply | Live:
+        self._begin_answering()
         if self._miss is not None:
             return self._missed(form)
         self._form = form.name
         canonical = self._canonical(request)
-        place = self._models.take(canonical, again=_is_again(asked.headers))
+        place = self._models.take(canonical, again=asked.is_again)
         if self.conditions.mode == "shadow":
             return self._shadowed(canonical, place, request)
         if place is None and self._updating is not None:
@@ -205,7 +209,8 @@ class Replaying:
             )
             return self._missed(form)
         with self._lock:
-            if call.n not in self.report.answered:
+            if place not in self._answered:
+                self._answered.add(place)
                 self.report.answered.append(call.n)
         if self._updating is not None:
             self._updating.record.model(canonical.key(), request, call)
@@ -213,7 +218,18 @@ class Replaying:
             raise TransportFailed(outcome.kind, outcome.message)
         if isinstance(outcome, Refusal):
             return refusal_reply(form, outcome)
+        if isinstance(outcome, CutOff):
+            return reply_of(form, outcome.answer, request, outcome.cut)
         return reply_of(form, outcome, request)
+
+    def _begin_answering(self) -> None:
+        with self._lock:
+            begin, self.before_answers = self.before_answers, None
+        try:
+            if begin is not None:
+                begin()
+        except ConfigError as error:
+            self.stop(str(error))
 
     def _canonical(self, request: Asked) -> CanonicalRequest:
         """Return the request as it is compared: without what redaction took out of the record."""
@@ -320,9 +336,10 @@ class Replaying:
         if wanted.name in self.conditions.live_tools and not self._runs_live():
             return None
         edits = self.conditions.edits
-        told_so = [wanted.arguments, *wanted.others]
-        if self._redact is not None:
-            told_so = [redacted(each, self._redact) for each in told_so]
+        redact = self._redact
+        told_so = [
+            each if redact is None else redacted(each, redact) for each in (wanted.arguments, *wanted.others)
+        ]
         place = self._tools.take(wanted.name, told_so, wanted.call_id)
         if place is not None:
             call = self._tools.calls[place]
@@ -333,12 +350,13 @@ class Replaying:
                 self.report.results.append(call.n)
             if self._updating is not None:
                 self._updating.record.tool(wanted.name, wanted.arguments, wanted.call_id, call)
-            return self._returned(call)
+            return from_gemini(call) if self._form == "gemini" else call
         if not self._runs_live():
             raise self.fail(
                 self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
             )
         if edits.has_result and self._take_edit():
+            self.report.live.append(f"tool {wanted.name}, given")
             return ToolCall(
                 n=0,
                 step=self.conditions.until,
@@ -363,18 +381,6 @@ class Replaying:
             self._updating.record.runs(wanted.name, wanted.arguments, wanted.call_id, effect)
         return None
 
-    def _returned(self, call: ToolCall) -> ToolCall:
-        """Return the call with what the function returned or raised, where the record has what Gemini's client made of that."""
-        result = call.result
-        if self._form != "gemini" or not isinstance(result, dict):
-            return call
-        if [*result] == ["result"]:
-            return replace(call, result=cast("dict[str, Json]", result)["result"])
-        if [*result] == ["error"] and isinstance(told := cast("dict[str, Json]", result)["error"], str):
-            message = told.rpartition(_GEMINI_ERROR)[2]
-            return replace(call, has_result=False, result=None, error=CallError(message=message))
-        return call
-
     def _take_edit(self) -> bool:
         with self._lock:
             first, self._edited = not self._edited, True
@@ -385,13 +391,8 @@ class Replaying:
 
     def settle(self) -> None:
         """Bring the report up to date with what is left."""
+        models = [self._models.calls[place] for place in self._models.left()]
         tools = [self._tools.calls[place] for place in self._tools.left()]
         with self._lock:
-            self.report.left = len(self._models.left())
-            self.report.unseen = self._tools.names - self._seen
-            self.report.left_of_tools = sum(call.name in self._seen for call in tools)
-
-
-def _is_again(headers: Mapping[str, str]) -> bool:
-    """Tell whether a client says that it tries a request again, as those of OpenAI and Anthropic do."""
-    return headers.get("x-stainless-retry-count", "0") not in ("0", "")
+            self.report.leave(models, tools, self._tools.names - self._seen)
+        self.look_for(self.report.unseen)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Literal, NamedTuple
+
+from retrospan.exporter.replay.record import told
+from retrospan.schemas.bundle.form import ModelCall, ToolCall
 
 Verdict = Literal["identical", "prefix", "parts", "live"]
 
@@ -30,6 +33,10 @@ class Report:
     """The same of tool calls."""
     unseen: frozenset[str] = frozenset()
     """Recorded tools of which no call came to the boundary: the agent ran them itself, or not at all."""
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of those, where functions of that name are in the program: module:function."""
+    never_loaded: tuple[str, ...] = ()
+    """Functions that were named as tools, and whose modules were never imported."""
     live: list[str] = field(default_factory=list[str])
     """Calls that went out, in the order in which they did."""
     differences: list[str] = field(default_factory=list[str])
@@ -46,6 +53,9 @@ class Report:
     field_name: str | None = None
     left: int = 0
     """Recorded model calls that were not asked."""
+    first_left: str = ""
+    """The first of the recorded calls that were not made."""
+    first_left_step: int | None = None
     left_of_tools: int = 0
     """Recorded calls of tools that came to the boundary before, and did not come again."""
     edges: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
@@ -68,6 +78,15 @@ class Report:
         with self._lock:
             if refused not in self.refused:
                 self.refused.append(refused)
+
+    def leave(self, models: Sequence[ModelCall], tools: Sequence[ToolCall], unseen: frozenset[str]) -> None:
+        """Note which recorded calls were not made; tools that are unseen came to no boundary."""
+        seen = [call for call in tools if call.name not in unseen]
+        self.left, self.left_of_tools, self.unseen = len(models), len(seen), unseen
+        left: list[ModelCall | ToolCall] = [*models, *seen]
+        if left:
+            first = min(left, key=lambda call: call.n)
+            self.first_left, self.first_left_step = told(first), first.step
 
     @property
     def verdict(self) -> Verdict:
@@ -95,6 +114,8 @@ class Report:
         found = [f"{self._headline()}: {asked} and {tools} were answered from the record"]
         if self.missed:
             found.append(f"  {self.missed}")
+        if self.verdict == "prefix":
+            found.append(f"  not made: {self.first_left}")
         if self.live:
             found.append(f"  live: {counted(len(self.live), 'call')}")
         if self.state_keys:
@@ -103,13 +124,20 @@ class Report:
         if self.not_compared:
             found.append(f"  answers not compared: {self.not_compared}")
         if self.unseen:
-            found.append(f"  not at the boundary of tools: {', '.join(sorted(self.unseen))}")
+            found.append(f"  not at the boundary of tools: {', '.join(sorted(self.unseen))}{self._how()}")
+        if self.never_loaded:
+            found.append(f"  named as tools, but nobody imported them: {', '.join(self.never_loaded)}")
         found += [f"  refused: {refused.what}, wanted by {refused.caller}" for refused in self.refused]
         if self.edges:
             found.append(f"  drawn from outside: {self._edges()}")
         if self.kept_back:
             found.append(f"  not sent: {counted(self.kept_back, 'request')} with telemetry")
         return found
+
+    def _how(self) -> str:
+        """Return how tools are brought to the boundary that ran as always."""
+        flags = " ".join(f"--tool {place}" for _, place in sorted(self.places.items()))
+        return f". What of it was called, ran: {flags} answers it from the record" if flags else ""
 
     def _headline(self) -> str:
         if self.verdict == "parts":
@@ -142,6 +170,7 @@ class Report:
             "tool_calls": self.tool_calls,
             "tool_calls_answered": list(self.results),
             "tools_not_at_the_boundary": sorted(self.unseen),
+            "tools_never_loaded": list(self.never_loaded),
             "live": list(self.live),
             "differences": list(self.differences),
             "answers_not_compared": self.not_compared,
@@ -152,9 +181,10 @@ class Report:
             "state_to": self.state_to or None,
             "telemetry_kept_back": self.kept_back,
             "miss": self.missed or None,
-            "step": self.step,
+            "step": self.first_left_step if verdict == "prefix" else self.step,
             "field": self.field_name,
             "left": self.left,
+            "first_left": self.first_left if verdict == "prefix" else None,
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -25,6 +26,7 @@ class Replay:
     def __init__(self, runs: Sequence[RunRecord], replaying: Replaying, named_tools: Sequence[str]) -> None:
         self._runs, self.replaying, self._named_tools = runs, replaying, named_tools
         self.guard = Guard(replaying)
+        self._looked_for: frozenset[str] = frozenset()
 
     @property
     def report(self) -> Report:
@@ -37,6 +39,8 @@ class Replay:
             transports.install()
             tools.install()
             functions.install(self._named_tools)
+            self.replaying.before_answers = partial(functions.install_of_program, self._named_tools)
+            self.replaying.look_for = self._look_for
             self.guard.begin()
         except BaseException:
             current.end()
@@ -51,6 +55,12 @@ class Replay:
         miss = self.replaying.miss
         if miss is not None and error is not miss and (error is None or isinstance(error, Exception)):
             raise miss from error
+
+    def _look_for(self, names: frozenset[str]) -> None:
+        report = self.replaying.report
+        report.never_loaded = functions.never_loaded(self._named_tools)
+        if names != self._looked_for:
+            self._looked_for, report.places = names, functions.places_of(names)
 
     def end(self) -> None:
         """Let the process out again; what came of it stays in the report."""

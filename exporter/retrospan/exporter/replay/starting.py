@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from retrospan.exporter.replay.descent import Descent, mark_runs
 from retrospan.schemas.errors import PermanentError, RetrospanError
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: JSON of how to replay; see `variables`.
 VARIABLE = "RETROSPAN_REPLAY"
 _PATH = "PYTHONPATH"
-#: The key of a report that says why no replay began.
-_TROUBLE = "trouble"
+#: The key of a report that says why no replay began, and of one that is there before the agent is.
+_TROUBLE, _BEGUN = "trouble", "begun"
 _FOLDER = Path(__file__).parent / "at_start"
 
 
@@ -93,11 +93,29 @@ def begin(folder: str) -> None:
         from retrospan.exporter.replay.threads import install
 
         install(Path(thread), session.replaying)
-    atexit.register(_end, session, report, record_to)
+    _put(report, {_BEGUN: True})
+    atexit.register(_end, session, report, record_to, os.getpid())
     session.when_missed(lambda: _write(session, report))
+    _tell_before_exit(session, report, record_to)
 
 
-def _end(session: Replay, report: Path, record_to: str | None) -> None:
+def _tell_before_exit(session: Replay, report: Path, record_to: str | None) -> None:
+    """Tell what came of it where the agent ends its process without the interpreter's end, too."""
+    leave, process = os._exit, os.getpid()
+
+    def tell_and_leave(status: int) -> NoReturn:
+        try:
+            _end(session, report, record_to, process)
+        finally:
+            leave(status)
+
+    os._exit = tell_and_leave
+
+
+def _end(session: Replay, report: Path, record_to: str | None, process: int) -> None:
+    if os.getpid() != process:
+        # A fork of the agent's process: its own end is not that of the agent.
+        return
     if record_to is not None:
         from retrospan.schemas.bundle.container import write_bundle
         from retrospan.schemas.bundle.form import Bundle
@@ -125,4 +143,8 @@ def read_report(report: Path) -> tuple[dict[str, object], Sequence[str]] | None:
         return None
     if _TROUBLE in found:
         raise PermanentError(found[_TROUBLE])
+    if _BEGUN in found:
+        raise PermanentError(
+            "the agent's process was killed before it could tell what came of the replay: nothing is known of what it did."
+        )
     return found, cast("list[str]", found.pop("lines"))

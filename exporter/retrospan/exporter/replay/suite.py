@@ -27,6 +27,8 @@ class Verdict:
     run_id: str
     kind: Literal["same", "changed", "trouble"]
     lines: tuple[str, ...]
+    ran: tuple[str, ...] = ()
+    """Recorded tools that came to no boundary: where they were called, they ran."""
 
 
 def replay_run(
@@ -110,8 +112,9 @@ def filled(command: Sequence[str], run: RunRecord) -> list[str]:
 
 def _verdict(run: RunRecord, ran: Ran) -> Verdict:
     lines = tuple(ran.lines)
+    unseen = tuple(cast("list[str]", ran.report["tools_not_at_the_boundary"]))
     if ran.is_identical:
-        return Verdict(run.run_id, "same", lines)
+        return Verdict(run.run_id, "same", lines, unseen)
     answered = ran.report["model_calls_answered"] or ran.report["tool_calls_answered"]
     if not answered and not ran.report["miss"]:
         why = f"the command ended with exit code {ran.exit_code} before it made a call"

@@ -36,6 +36,8 @@ class Thread:
     first: int
     """The first step of the run that is done from there."""
     rows: list[dict[str, Any]]
+    types: list[list[str]]
+    """Classes of the program that may be called, by module and name."""
 
     @classmethod
     def read(cls, file: Path) -> Thread:
@@ -94,7 +96,13 @@ class _Beginning:
         module, _, function = thread.restore.partition(":")
         try:
             restore = getattr(import_module(module), function)
-            saver = restore(thread.rows, thread.checkpoint, place.get("thread_id"), changes)
+            saver = restore(
+                thread.rows,
+                thread.checkpoint,
+                place.get("thread_id"),
+                changes,
+                types=map(tuple, thread.types),
+            )
         except PermanentError as error:
             raise replaying.stop(f"the state cannot be set: {error}") from error
         except ImportError as error:

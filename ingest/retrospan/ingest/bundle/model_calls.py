@@ -29,12 +29,16 @@ def model_calls_of(rows: BundleRows, switch: Switch, numbers: Mapping[int | None
         problems.setdefault(str(row["span_id"]), []).append(row)
     # Histories repeat messages: each is one object, however often it is read.
     pool = dict[str, Message]()
+    # A call that only its result tells of is missing in the answer that asked for it.
+    nameless = {whole(row, "asked_by") for row in rows.tool_calls if not row["tool_name"]}
     found = list[ModelCall]()
     for row in rows.model_calls:
         span_id = str(row["span_id"])
         messages, answer = _messages(row, "input_messages", pool), _messages(row, "output_messages", pool)
         error = error_of(row)
         reason = _reason(row, messages, answer, error, problems.get(span_id, ()), switch)
+        if not reason and whole(row, "ordinal") in nameless:
+            reason = "it asked for a call of a tool whose name and arguments are not on record"
         found.append(
             _call(row, spans.get(span_id), numbers[whole(row, "ordinal")], messages, answer, error, reason)
         )

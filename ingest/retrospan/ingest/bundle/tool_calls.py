@@ -74,6 +74,8 @@ def _refuse(constant: str) -> Json:
 def _reason(row: Row, error: CallError | None, switch: Switch) -> str:
     """Return why the call cannot be answered from the record, '' if it can. A call that never ran needs no answer."""
     status = str(row["status"])
+    if not row["tool_name"] and status != "not_executed":
+        return "which tool was called is not on record"
     if status == "not_executed" or error is not None or row["result"] is not None:
         return ""
     if status == "unknown" or (status == "incomplete" and row["span_id"] is None):

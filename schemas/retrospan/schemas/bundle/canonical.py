@@ -21,11 +21,15 @@ from retrospan.schemas.bundle.sameness import (
     canonical_parameters,
     canonical_tools,
     day_of,
+    has_defaults,
+    without_defaults,
 )
 from retrospan.schemas.hashing import canonical_json
 
 #: What of a tool is compared beside its name, if the record holds it of any tool.
 _TOOL_ASPECTS = ("description", "parameters")
+#: One more, of their arguments: some instrumentations leave it out.
+_DEFAULTS = "default"
 #: So many lists of tools are known at most.
 _MOST_TOOLS = 256
 
@@ -42,6 +46,8 @@ class Held(NamedTuple):
     system: bool
     messages: bool
     tools: frozenset[str] | None
+    ids: bool = True
+    """Whether calls and responses have ids, if there are any."""
 
     def not_compared(self) -> list[str]:
         """Return the names of what cannot be compared."""
@@ -52,6 +58,8 @@ class Held(NamedTuple):
             names.append("tools")
         elif missing := [aspect for aspect in _TOOL_ASPECTS if self.tools and aspect not in self.tools]:
             names += [f"{aspect} of tools" for aspect in missing]
+        if not self.ids:
+            names.append("ids of calls")
         return names
 
 
@@ -73,6 +81,8 @@ class CanonicalRequest:
         aspects: frozenset[str] | None = None
         if self.tools is not None:
             aspects = frozenset(key for tool in self.tools for key in tool)
+            if any(has_defaults(tool.get("parameters")) for tool in self.tools):
+                aspects |= {_DEFAULTS}
         return Held(
             model=self.model is not None,
             model_day=day_of(self.model or ""),
@@ -80,6 +90,7 @@ class CanonicalRequest:
             system=self.system is not None,
             messages=self.messages is not None,
             tools=aspects,
+            ids=self.conversation is None or not self.conversation.lacks_ids,
         )
 
     def reduced_to(self, held: Held) -> CanonicalRequest:
@@ -87,7 +98,7 @@ class CanonicalRequest:
         tools: Sequence[Mapping[str, Json]] | None = None
         if held.tools is not None:
             # A record of no tools holds that there were none: tools that are there now are compared whole.
-            aspects = held.tools or frozenset({"name", *_TOOL_ASPECTS})
+            aspects = held.tools or frozenset({"name", *_TOOL_ASPECTS, _DEFAULTS})
             tools = self.known.reduced(self.tools or (), aspects)
         sent = {**{name: USUAL[name] for name in USUAL if name in held.parameters}, **(self.parameters or {})}
         model = self.model or ""
@@ -95,11 +106,18 @@ class CanonicalRequest:
             model=(model if not model or day_of(model) else model + held.model_day) if held.model else None,
             parameters={name: sent[name] for name in sent if name in held.parameters},
             system=self.system or [] if held.system else None,
-            messages=self.messages or [] if held.messages else None,
+            messages=self._messages_for(held),
             tools=tools,
             conversation=self.conversation,
             known=self.known,
         )
+
+    def _messages_for(self, held: Held) -> Sequence[Mapping[str, Json]] | None:
+        if not held.messages:
+            return None
+        if held.ids or not self.messages:
+            return self.messages or []
+        return [{**message, "parts": _without_ids(message["parts"])} for message in self.messages]
 
     def key(self) -> str:
         """Return the SHA-256 of everything that this holds as canonical JSON, as hex digits."""
@@ -150,7 +168,14 @@ class _KnownTools:
         found = self._reduced.get(name)
         if found is None:
             found = list[Mapping[str, Json]](
-                {key: tool[key] for key in tool if key in aspects} for tool in tools
+                {
+                    key: tool[key]
+                    if key != "parameters" or _DEFAULTS in aspects
+                    else without_defaults(tool[key])
+                    for key in tool
+                    if key in aspects
+                }
+                for tool in tools
             )
             if id(tools) in self._texts and len(self._reduced) < _MOST_TOOLS:
                 self._texts[id(found)] = found, canonical_json(found)
@@ -222,6 +247,13 @@ def canonical_request(
 def canonical_of(call: ModelCall) -> CanonicalRequest:
     """Return the request of a recorded call without noise."""
     return Canonicalizer().call(call)
+
+
+def _without_ids(parts: Json) -> list[Json]:
+    return [
+        {**part, "id": None} if isinstance(part, dict) and "id" in part else part
+        for part in cast("list[Json]", parts)
+    ]
 
 
 def key_of(asked: CanonicalRequest, held: Held) -> str:

@@ -25,7 +25,7 @@ from retrospan.schemas.errors import BundleDamaged, PermanentError
 
 _LEVEL = 6
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_LISTS = ("calls", "states", "checkpoints", "draws")
+_LISTS = ("calls", "states", "checkpoints", "draws", "checkpoint_records")
 
 
 def write_bundle(path: str | os.PathLike[str], bundle: Bundle) -> None:
@@ -86,6 +86,9 @@ def _contents(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
             yield f"{folder}/checkpoints.jsonl", b"".join(line_of(asdict(each)) for each in run.checkpoints)
         if run.draws:
             yield f"{folder}/draws.jsonl", b"".join(line_of(each) for each in run.draws)
+        if run.checkpoint_records:
+            name = f"{folder}/checkpoint_records.jsonl"
+            yield name, b"".join(line_of(each) for each in run.checkpoint_records)
     for name in sorted(bodies.texts):
         yield member_of(name), bodies.texts[name]
 
@@ -160,4 +163,8 @@ def _run(archive: Archive, run_id: str, bodies: BodyReader) -> RunRecord:
         states=states,
         checkpoints=checkpoints,
         draws=tuple(each.values for each in archive.lines(f"{folder}/draws.jsonl")),
+        checkpoint_records=tuple(
+            {name: each.text(name) for name in ("checkpoint_id", "content", "redacted")}
+            for each in archive.lines(f"{folder}/checkpoint_records.jsonl")
+        ),
     )

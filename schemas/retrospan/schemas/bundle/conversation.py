@@ -75,18 +75,24 @@ def _is_beginning(earlier: list[Message], given: list[Message]) -> bool:
 class Conversation:
     """The parts of the system messages at the head, and the messages after them.
 
-    Neighbours of one role are one message; each response of a tool is a message of its own; texts beside each other are one text. Ids of calls are
-    named by the order in which they first appear: id:1, id:2 and so on.
+    Neighbours of one role are one message; each response of a tool is a message of its own, and those beside each other are in the order of the calls
+    that they answer; texts beside each other are one text. Ids of calls are named by the order in which they first appear: id:1, id:2 and so on.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.system = list[Json]()
         self.messages = list[dict[str, Json]]()
         self._ids = dict[str, str]()
-        # The hash of the messages that no further one can change: all but the last.
+        self._is_nameless = False
+        # The hash of the messages that no further one can change: all before the last, and before the responses at the end.
         self._hash = sha256(b'{"messages":[')
         self._hashed = 0
         self._add(messages)
+
+    @property
+    def lacks_ids(self) -> bool:
+        """Tell whether it has calls, or responses, and no id of any."""
+        return self._is_nameless and not self._ids
 
     def followed_by(self, messages: Iterable[Message]) -> Conversation:
         """Return the conversation with these after it."""
@@ -97,7 +103,7 @@ class Conversation:
         if other.messages:
             last = other.messages[-1]
             other.messages[-1] = {**last, "parts": _with_own_end(cast("list[Json]", last["parts"]))}
-        other._ids = {**self._ids}
+        other._ids, other._is_nameless = {**self._ids}, self._is_nameless
         other._hash, other._hashed = self._hash.copy(), self._hashed
         other._add(messages)
         return other
@@ -105,8 +111,8 @@ class Conversation:
     def key(self, others: bytes) -> str:
         """Return the SHA-256, as hex digits, of a request of these messages: `others` is its canonical JSON from behind the list of messages."""
         found = self._hash.copy()
-        if self.messages:
-            found.update(_as_item(self.messages[-1], first=len(self.messages) == 1))
+        for place in range(self._hashed, len(self.messages)):
+            found.update(_as_item(self.messages[place], first=place == 0))
         found.update(b"]" + others)
         return found.hexdigest()
 
@@ -119,10 +125,12 @@ class Conversation:
                 elif rest and rest[-1]["role"] == role and role != "tool":
                     _append(cast("list[Json]", rest[-1]["parts"]), part)
                 else:
-                    rest.append({"role": role, "parts": [part]})
-        for place in range(self._hashed, len(rest) - 1):
+                    place = _place_of_response(rest, part) if role == "tool" else len(rest)
+                    rest.insert(place, {"role": role, "parts": [part]})
+        settled = max(self._hashed, _settled(rest))
+        for place in range(self._hashed, settled):
             self._hash.update(_as_item(rest[place], first=place == 0))
-        self._hashed = max(self._hashed, len(rest) - 1)
+        self._hashed = settled
 
     def _parts(self, message: Message) -> Iterator[tuple[str, dict[str, Json]]]:
         """Yield the parts that are compared, each with its role."""
@@ -142,7 +150,7 @@ class Conversation:
                     {
                         "type": kind,
                         "id": self._id(part.get("id")),
-                        "response": canonical_data(response),
+                        "response": _told(canonical_data(response)),
                     },
                 )
             elif kind == "tool_call":
@@ -165,8 +173,42 @@ class Conversation:
     def _id(self, call_id: Json) -> str | None:
         """Return the name of an id, None if there is none."""
         if not isinstance(call_id, str) or not call_id:
+            self._is_nameless = True
             return None
         return self._ids.setdefault(call_id, f"id:{len(self._ids) + 1}")
+
+
+def _told(response: Json) -> Json:
+    """Return a response without the envelope that some clients put around an error on its way to the model."""
+    if isinstance(response, dict) and [*response] == ["error"]:
+        return cast("dict[str, Json]", response)["error"]
+    return response
+
+
+def _place_of_response(messages: list[dict[str, Json]], part: dict[str, Json]) -> int:
+    """Return where a response belongs among those at the end: calls that run side by side end in any order."""
+    place, number = len(messages), _number_of(part)
+    while place and number is not None:
+        before = messages[place - 1]
+        other = _number_of(cast("list[Json]", before["parts"])[0]) if before["role"] == "tool" else None
+        if other is None or other <= number:
+            break
+        place -= 1
+    return place
+
+
+def _number_of(part: Json) -> int | None:
+    """Return the number of the call that a response answers, None for what answers none that is known."""
+    name = cast("dict[str, Json]", part).get("id")
+    return int(name.removeprefix("id:")) if isinstance(name, str) else None
+
+
+def _settled(messages: list[dict[str, Json]]) -> int:
+    """Return how many messages stay as they are, whatever follows."""
+    place = len(messages) - 1
+    while place > 0 and messages[place]["role"] == messages[place - 1]["role"] == "tool":
+        place -= 1
+    return max(place, 0)
 
 
 def _append(parts: list[Json], part: dict[str, Json]) -> None:

@@ -137,6 +137,8 @@ class RunRecord:
     checkpoints: tuple[CheckpointAt, ...] = ()
     draws: tuple[Mapping[str, Json], ...] = ()
     """What each block under `deterministic()` drew from outside: its seed, and values by place."""
+    checkpoint_records: tuple[Mapping[str, Json], ...] = ()
+    """What checkpoints hold, as the hook recorded it: `checkpoint_id`, `content` and `redacted`. Only where it was asked for."""
 
     def model_calls(self) -> tuple[ModelCall, ...]:
         """Return the calls of models alone."""

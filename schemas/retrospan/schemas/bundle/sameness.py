@@ -46,6 +46,8 @@ USUAL: Mapping[str, Json] = {
     "parallel_tool_calls": True,
     "response_format": {"type": "text"},
 }
+#: How OpenAI's client prints a parameter that is not sent.
+_NOT_GIVEN = "NOT_GIVEN"
 #: The day of a model's version at the end of its name.
 _DAY = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}$")
 _NAMES = {name: canonical for canonical, names in _PARAMETERS.items() for name in names}
@@ -166,7 +168,7 @@ def canonical_parameters(parameters: Mapping[str, Json]) -> dict[str, Json]:
     found = dict[str, Json]()
     for name, value in parameters.items():
         canonical = _NAMES.get(str(name).lower().removeprefix("gen_ai.request."))
-        if canonical is None or value is None or value == "":
+        if canonical is None or value is None or value in ("", _NOT_GIVEN):
             continue
         if canonical == "stop" and isinstance(value, str):
             value = [value]
@@ -250,3 +252,25 @@ def _schema(schema: Json) -> Json:
         else:
             found[key] = _schema(value)
     return found
+
+
+def has_defaults(schema: Json) -> bool:
+    """Tell whether a canonical schema says of any argument what it is where it is not given."""
+    return without_defaults(schema) != schema
+
+
+def without_defaults(schema: Json) -> Json:
+    """Return a canonical schema that says of no argument what it is where it is not given."""
+    if isinstance(schema, list | tuple):
+        return [without_defaults(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: {name: without_defaults(each) for name, each in value.items()}
+        if key in _NAMED_SCHEMAS and isinstance(value, Mapping)
+        else value
+        if key in ("enum", "const", "examples")
+        else without_defaults(value)
+        for key, value in schema.items()
+        if key != "default"
+    }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, overload
 
 from retrospan.exporter.hooks.watch import when_imported
+from retrospan.exporter.replay.callers import is_own
 from retrospan.exporter.replay.current import current
 from retrospan.exporter.replay.replaying import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
@@ -19,6 +21,7 @@ from retrospan.schemas.errors import ConfigError
 Function = TypeVar("Function", bound=Callable[..., Any])
 Effect = Literal["none", "read", "write", "destructive"]
 _MARK = "__retrospan_tool__"
+_MAIN = "__main__"
 
 
 @overload
@@ -68,6 +71,8 @@ def _marked(function: Function, *, name: str | None, effect: str | None) -> Func
 
         made = call
     setattr(made, _MARK, True)
+    # Some frameworks look at the arguments without asking what is wrapped.
+    made.__signature__ = signature
     return cast(Function, made)
 
 
@@ -97,15 +102,61 @@ def install(names: Sequence[str]) -> None:
     Raises ConfigError for a name in another form, or for a function that is not there.
     """
     for named in names:
-        module, colon, function = named.partition(":")
-        if not (module and colon and function):
-            raise ConfigError(
-                f"tools: {named!r} names no function; write module:function, as shop.tools:send_email."
-            )
+        module, function = _split(named)
+        if module == _MAIN and not hasattr(sys.modules[_MAIN], "__file__"):
+            # It is not there before its code has run: `install_of_program` sees to it.
+            continue
         if module in sys.modules:
             _install(module, function)
         else:
             when_imported(module, partial(_install, module, function))
+
+
+def _split(named: str) -> tuple[str, str]:
+    module, colon, function = named.partition(":")
+    if not (module and colon and function):
+        raise ConfigError(
+            f"tools: {named!r} names no function; write module:function, as shop.tools:send_email."
+        )
+    return module, function
+
+
+def install_of_program(names: Sequence[str]) -> None:
+    """Make tools of the named functions of the program that runs, once its code has: as `__main__`, or by the name of its file.
+
+    Raises ConfigError for a function that is not there.
+    """
+    for module, function in map(_split, names):
+        if module == _MAIN or _is_program(module):
+            _install(_MAIN, function)
+
+
+def _is_program(module: str) -> bool:
+    """Tell whether a module that nobody imported is the file that runs."""
+    file = getattr(sys.modules.get(_MAIN), "__file__", None)
+    return module not in sys.modules and isinstance(file, str) and Path(file).stem == module
+
+
+def never_loaded(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the named functions whose modules were never imported, so that nothing was made a tool."""
+    return tuple(
+        named
+        for named in names
+        if (module := _split(named)[0]) not in sys.modules and not _is_program(module)
+    )
+
+
+def places_of(names: Iterable[str]) -> dict[str, str]:
+    """Return where functions of these names are in the program's own modules, each as `module:function`."""
+    found = dict[str, str]()
+    for key, module in list(sys.modules.items()):
+        if not is_own(getattr(module, "__file__", None)):
+            continue
+        for name in names:
+            function = vars(module).get(name)
+            if inspect.isfunction(function) and function.__module__ == key and not hasattr(function, _MARK):
+                found.setdefault(name, f"{key}:{name}")
+    return found
 
 
 def _install(module: str, function: str) -> None:

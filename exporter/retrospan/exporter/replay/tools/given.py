@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +22,8 @@ CAME: ContextVar[Callable[[Json, BaseException | None], None] | None] = ContextV
     "retrospan-replay-came", default=None
 )
 _SAME = object()
+#: An error as Python prints it for programmers, which LangSmith records: RecordLocked('it is locked') and where it was raised.
+_REPR = re.compile(r"""([A-Za-z_][\w.]{0,200})\((["'].{0,5000}["']),?\)(?:\s|$)""")
 Value = TypeVar("Value")
 
 
@@ -48,6 +52,8 @@ def value_of(call: ToolCall, *, result_first: bool = False) -> Json:
 def error_of(error: CallError) -> Exception:
     """Return an error of the recorded class, which the agent may catch by its name, with the recorded message."""
     kind, message = error.type or "", error.message or ""
+    if kind in ("", "Exception") and (told := _REPR.match(message)) and _class_of(told[1]) is not None:
+        kind, message = told[1], _argument(told[2])
     found = _class_of(kind)
     if found is None:
         return RecordedError(kind, message)
@@ -57,6 +63,14 @@ def error_of(error: CallError) -> Exception:
         made = found.__new__(found)
         made.args = (message,)
     return made
+
+
+def _argument(text: str) -> str:
+    """Return the first argument of a printed error."""
+    try:
+        return str(ast.literal_eval(text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 def _class_of(kind: str) -> type[Exception] | None:

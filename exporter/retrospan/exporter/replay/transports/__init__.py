@@ -16,6 +16,7 @@ CLIENTS = {
     "urllib3.connectionpool": "urllib3",
     "aiohttp": "aiohttp",
     "grpc": "grpc",
+    "uvloop": "uvloop",
 }
 
 

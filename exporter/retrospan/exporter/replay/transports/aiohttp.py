@@ -93,7 +93,10 @@ class _Line(asyncio.Transport):
         except Exception as error:  # noqa: BLE001 - to whoever waits for the response
             self._protocol.set_exception(error)
             return
-        asyncio.get_running_loop().call_soon(self._protocol.data_received, response_bytes(reply))
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._protocol.data_received, response_bytes(reply))
+        if reply.cut is not None:
+            loop.call_soon(self._protocol.connection_lost, ConnectionResetError(reply.cut.message))
 
     def _ask(self, asked: Exchange) -> Reply:
         """Return the reply to a request whose body came in pieces."""

@@ -10,7 +10,7 @@ from typing import Any
 from retrospan.exporter.replay.current import admit, current
 from retrospan.exporter.replay.exchange import Exchange, TransportFailed, lower
 from retrospan.exporter.replay.patches import patch, patch_async
-from retrospan.exporter.replay.wire.form import Reply
+from retrospan.exporter.replay.wire.form import Cut, Reply
 
 
 def install(name: str) -> None:
@@ -62,7 +62,7 @@ def _handle(httpx: Any, original: Any, transport: Any, request: Any) -> Any:
         if found.recorded is not None and "json" in response.headers.get("content-type", ""):
             replaying.compare(exchange, found, response.read())
         return response
-    content: Any = _pieces(found) if len(found.chunks) > 1 else found.body
+    content: Any = _pieces(httpx, found, request) if len(found.chunks) > 1 or found.cut else found.body
     return httpx.Response(found.status, headers=_headers(found), content=content, request=request)
 
 
@@ -81,14 +81,24 @@ async def _handle_async(httpx: Any, original: Any, transport: Any, request: Any)
         if found.recorded is not None and "json" in response.headers.get("content-type", ""):
             replaying.compare(exchange, found, await response.aread())
         return response
-    content: Any = _pieces_async(found) if len(found.chunks) > 1 else found.body
+    content: Any = _pieces_async(httpx, found, request) if len(found.chunks) > 1 or found.cut else found.body
     return httpx.Response(found.status, headers=_headers(found), content=content, request=request)
 
 
-def _pieces(reply: Reply) -> Iterator[bytes]:
+def _pieces(httpx: Any, reply: Reply, request: Any) -> Iterator[bytes]:
     yield from reply.chunks
+    if reply.cut is not None:
+        raise _broken_off(httpx, reply.cut, request)
 
 
-async def _pieces_async(reply: Reply) -> AsyncIterator[bytes]:
+async def _pieces_async(httpx: Any, reply: Reply, request: Any) -> AsyncIterator[bytes]:
     for chunk in reply.chunks:
         yield chunk
+    if reply.cut is not None:
+        raise _broken_off(httpx, reply.cut, request)
+
+
+def _broken_off(httpx: Any, cut: Cut, request: Any) -> Exception:
+    kind = httpx.ReadTimeout if cut.kind == "timeout" else httpx.RemoteProtocolError
+    broken: Exception = kind(cut.message, request=request)
+    return broken

@@ -59,7 +59,8 @@ def response_bytes(reply: Reply) -> bytes:
         f"HTTP/1.1 {reply.status} {_PHRASES.get(reply.status, '')}",
         f"content-type: {reply.content_type}",
         *(f"{name}: {value}" for name, value in reply.headers),
-        f"content-length: {len(body)}",
+        # More than there is, where the reply breaks off: clients take that for a lost connection.
+        f"content-length: {len(body) + (reply.cut is not None)}",
         "connection: close",
     ]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body

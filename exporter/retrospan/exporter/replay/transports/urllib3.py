@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from http.client import IncompleteRead
 from io import BytesIO
 from typing import Any
 
@@ -70,7 +71,7 @@ def _response(reply: Reply, method: str, url: str, named: dict[str, Any]) -> HTT
     headers = HTTPHeaderDict([("content-type", reply.content_type), *reply.headers])
     known = {status.value: status.phrase for status in HTTPStatus}
     return HTTPResponse(
-        body=BytesIO(reply.body),
+        body=BytesIO(reply.body) if reply.cut is None else _BrokenOff(reply.body),
         headers=headers,
         status=reply.status,
         version=11,
@@ -80,3 +81,13 @@ def _response(reply: Reply, method: str, url: str, named: dict[str, Any]) -> HTT
         request_method=method,
         request_url=url,
     )
+
+
+class _BrokenOff(BytesIO):
+    """A body whose end never comes."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        if not found or size is None or size < 0:
+            raise IncompleteRead(found)
+        return found

@@ -200,4 +200,14 @@ def _instruct(body: JSON, prompt: str) -> None:
     body["system"] = prompt
 
 
-FORM = Form("anthropic messages", _is_spoken_at, _read, _whole, _stream, _refuse, _as_request, _instruct)
+FORM = Form(
+    "anthropic messages",
+    _is_spoken_at,
+    _read,
+    _whole,
+    _stream,
+    _refuse,
+    _as_request,
+    _instruct,
+    piece=b"event: content_block_delta\n",
+)

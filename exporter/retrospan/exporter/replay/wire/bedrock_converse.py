@@ -190,4 +190,5 @@ FORM = Form(
     _as_request,
     _instruct,
     stream_type="application/vnd.amazon.eventstream",
+    piece=b"contentBlockDelta",
 )

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 JSON = dict[str, Any]
 #: Whether a text begins as Python reads JSON: with NaN and Infinity. Trying costs more, and every message is read with each request.
@@ -63,6 +63,13 @@ class Refusal(NamedTuple):
     body: JSON | None = None
 
 
+class Cut(NamedTuple):
+    """How a stream ended in its middle."""
+
+    kind: Literal["timeout", "connection"]
+    message: str
+
+
 class Reply(NamedTuple):
     """What goes back to the client."""
 
@@ -70,6 +77,8 @@ class Reply(NamedTuple):
     content_type: str
     chunks: tuple[bytes, ...]
     headers: tuple[tuple[str, str], ...] = ()
+    cut: Cut | None = None
+    """What breaks off after the last chunk; None where the reply is whole."""
 
     @property
     def body(self) -> bytes:
@@ -92,6 +101,8 @@ class Form(NamedTuple):
     instruct: Callable[[JSON, str], None]
     """Puts other instructions into the body of a request."""
     stream_type: str = "text/event-stream; charset=utf-8"
+    piece: bytes = b""
+    """What only those chunks of a stream hold that bring a piece of the answer; empty where the last brings the end as well."""
 
 
 def dumped(value: object) -> str:
@@ -194,6 +205,7 @@ def finish_of(choice: Choice, by_reason: Mapping[str, str], for_calls: str, othe
     has_calls = bool(parts_of(choice.parts, "tool_call"))
     if choice.finish is None:
         return for_calls if has_calls else otherwise
-    reason = choice.finish.lower()
-    found = by_reason.get(reason, choice.finish)
+    # Some record a member of an enumeration: FinishReason.TOOL_CALLS.
+    said = choice.finish.rpartition(".")[2]
+    found = by_reason.get(said.lower(), said.lower() if said != choice.finish else said)
     return for_calls if has_calls and found == otherwise else found

@@ -12,7 +12,7 @@ from retrospan.exporter.replay.wire import (
     openai_chat,
     openai_responses,
 )
-from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Form, Refusal, Reply, dumped
+from retrospan.exporter.replay.wire.form import JSON, Answer, Asked, Cut, Form, Refusal, Reply, dumped
 from retrospan.schemas.bundle.sameness import MAX_REQUEST_DEPTH, may_nest_deeper, nests_deeper
 
 #: In the order in which they are tried.
@@ -46,11 +46,19 @@ def read_request(form: Form, path: str, body: bytes) -> Asked | None:
     return form.read(path, cast(JSON, found))
 
 
-def reply_of(form: Form, answer: Answer, asked: Asked) -> Reply:
-    """Return the answer in the form's bytes, streamed where the request asks for that."""
+def reply_of(form: Form, answer: Answer, asked: Asked, cut: Cut | None = None) -> Reply:
+    """Return the answer in the form's bytes, streamed where the request asks for that; a stream that was cut has no end."""
+    if cut is not None:
+        return Reply(200, form.stream_type, _without_end(form, [*form.stream(answer, asked)]), (), cut)
     if asked.streamed:
         return Reply(200, form.stream_type, tuple(form.stream(answer, asked)))
     return Reply(200, _JSON_TYPE, (dumped(form.whole(answer, asked)).encode(),))
+
+
+def _without_end(form: Form, chunks: list[bytes]) -> tuple[bytes, ...]:
+    """Return the chunks of a stream up to the last that brings a piece of the answer."""
+    pieces = [place for place, chunk in enumerate(chunks) if form.piece and form.piece in chunk]
+    return tuple(chunks[: pieces[-1] + 1 if pieces else -1])
 
 
 def refusal_reply(form: Form, refusal: Refusal) -> Reply:

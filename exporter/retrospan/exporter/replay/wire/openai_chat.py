@@ -232,4 +232,14 @@ def _instruct(body: JSON, prompt: str) -> None:
     body["messages"] = [{"role": "system", "content": prompt}, *without_head(dicts(body.get("messages")))]
 
 
-FORM = Form("openai chat", _is_spoken_at, _read, _whole, _stream, refuse, _as_request, _instruct)
+FORM = Form(
+    "openai chat",
+    _is_spoken_at,
+    _read,
+    _whole,
+    _stream,
+    refuse,
+    _as_request,
+    _instruct,
+    piece=b'"finish_reason": null',
+)

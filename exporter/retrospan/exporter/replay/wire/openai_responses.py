@@ -245,4 +245,14 @@ def _instruct(body: JSON, prompt: str) -> None:
         body["input"] = without_head(body["input"])
 
 
-FORM = Form("openai responses", _is_spoken_at, _read, _whole, _stream, refuse, _as_request, _instruct)
+FORM = Form(
+    "openai responses",
+    _is_spoken_at,
+    _read,
+    _whole,
+    _stream,
+    refuse,
+    _as_request,
+    _instruct,
+    piece=b".delta\n",
+)

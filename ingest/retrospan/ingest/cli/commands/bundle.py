@@ -67,6 +67,11 @@ def add_arguments(parser: Parser) -> None:
         help=f"with --where: at most the newest N runs ({MOST:,})",
     )
     add("--out", metavar="FILE", help="write the bundle there (RUN.bundle, or runs.bundle for a suite)")
+    add(
+        "--checkpoints",
+        action="store_true",
+        help="with what checkpoints of LangGraph hold, for a fork with another state from the file",
+    )
     add("--check", action="store_true", help="write nothing: say what can be replayed, and what is missing")
     add("--exit-code", action="store_true", help="exit 1 if a call cannot be replayed")
     add_output_flags(parser)
@@ -77,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("name one RUN, or the runs of a suite by --where SQL.", "bundle")
     if arguments.param and not arguments.where:
         raise UsageError("--param is for --where.", "bundle")
+    if arguments.check and arguments.checkpoints:
+        raise UsageError("--check writes nothing: leave out --checkpoints, or --check.", "bundle")
     if arguments.check and arguments.out:
         raise UsageError("--check writes nothing: leave out --out, or --check.", "bundle")
     session = Session.open(arguments)
@@ -85,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         about = session.one("bundle_run", run_id=run_ids[0])
         traces = [] if about is None else texts_of(about, "trace_ids")
         return session.print_sql(*questions_of(run_ids[0], traces))
-    runs, rules = _read(session, run_ids)
+    runs, rules = _read(session, run_ids, with_checkpoints=arguments.checkpoints)
     checks = [check_of(each) for each in runs]
     if not arguments.check:
         _write(session, arguments, runs, rules)
@@ -109,14 +116,16 @@ def _chosen(session: Session, arguments: argparse.Namespace) -> list[str]:
     return found[: arguments.n]
 
 
-def _read(session: Session, run_ids: list[str]) -> tuple[list[RunRecord], str | None]:
+def _read(
+    session: Session, run_ids: list[str], *, with_checkpoints: bool
+) -> tuple[list[RunRecord], str | None]:
     """Return the runs and the versions of their interpretation. Of a suite, runs deleted meanwhile are left out and told."""
     runs, rules, gone = list[RunRecord](), set[str](), 0
     with Progress(session.screen) as progress:
         for done, run_id in enumerate(run_ids):
             progress.tell({"phase": "reading", "done": done, "total": len(run_ids), "unit": "runs"})
             try:
-                run, version = read_run(session, run_id)
+                run, version = read_run(session, run_id, with_checkpoints=with_checkpoints)
             except NotFound:
                 if len(run_ids) == 1:
                     raise

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HELP = Help(
     job="Run an agent again: as recorded before a step, with something changed there, and live from there on.",
-    exits="the exit code of the command; 1 if it left the record before the step, or never asked for a state that was set; "
+    exits="the exit code of the command; 1 if it left the record before the step, or the change had no effect; "
     "2 wrong use or trouble",
     examples=(
         "retrospan fork last --step 4 --prompt strict.txt --host api.openai.com -- python my_agent.py",
@@ -56,6 +56,13 @@ def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
     add("--step", type=number(1), metavar="N", required=True, help="the first step that is not as recorded")
     add("--prompt", type=Path, metavar="FILE", help="the instructions from that step on")
+    add(
+        "--type",
+        action="append",
+        default=[],
+        metavar="MODULE:CLASS",
+        help="a class of the program that the state of a LangGraph graph holds; may be given again",
+    )
     add(
         "--set",
         action="append",
@@ -106,6 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json and not ran.report["miss"]:
         Screen.open(arguments.color).note(f"  compare: retrospan diff {parent} last")
     has_no_effect = bool(edits.state) and not ran.report["state_to"]
+    if edits.there and not (edits.state or ran.report["live"] or ran.report["miss"]):
+        has_no_effect = True
+        if not arguments.json:
+            Screen.open(arguments.color).note(
+                f"  nothing was changed: the agent made no call from step {arguments.step} on"
+            )
     return 1 if ran.report["miss"] or has_no_effect else ran.exit_code
 
 
@@ -121,10 +134,11 @@ def _thread(arguments: argparse.Namespace, source: Bundle | Path, edits: Edits) 
     if len(runs) == 1 and not runs[0].states:
         raise ConfigError(_without_states(runs[0]))
     beginning(runs, arguments.step, edits.state)
-    if not isinstance(source, Bundle) or not runs[0].checkpoints:
-        # A file holds no contents of checkpoints.
+    if not runs[0].checkpoints:
         return None
-    rows = session_of(arguments).ask("checkpoint_contents", run_id=runs[0].run_id)
+    rows: list[Row] = [dict(each) for each in runs[0].checkpoint_records]
+    if isinstance(source, Bundle):
+        rows = session_of(arguments).ask("checkpoint_contents", run_id=runs[0].run_id)
     before = checkpoint_before(
         runs[0], arguments.step, {str(row["checkpoint_id"]) for row in rows if _is_inner(row)}
     )
@@ -132,7 +146,15 @@ def _thread(arguments: argparse.Namespace, source: Bundle | Path, edits: Edits) 
         return None
     checkpoint, first = before
     restore = "retrospan.queries.forked_thread:forked"
-    return {"restore": restore, "checkpoint": checkpoint, "first": first, "rows": rows}
+    types = [_class(word) for word in arguments.type]
+    return {"restore": restore, "checkpoint": checkpoint, "first": first, "rows": rows, "types": types}
+
+
+def _class(word: str) -> tuple[str, str]:
+    module, colon, name = word.partition(":")
+    if not (module and colon and name):
+        raise UsageError(f"--type {word}: write MODULE:CLASS, as shop.orders:Order.", "fork")
+    return module, name
 
 
 def checkpoint_before(run: RunRecord, step: int, inner: Container[str] = ()) -> tuple[str, int] | None:

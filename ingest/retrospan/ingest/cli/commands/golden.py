@@ -247,6 +247,9 @@ def _run(arguments: argparse.Namespace) -> int:
             screen.line(("✗ " if is_red else "✓ ", "red" if is_red else "green"), golden.name)
             for line in [*(verdict.lines if verdict.kind == "changed" else ()), *unmet]:
                 screen.line(f"  {line}")
+            if verdict.ran and verdict.kind == "same":
+                said = f"not answered from the record, so that they ran where they were called: {', '.join(verdict.ran)} (--tool)"
+                screen.line((f"  {said}", "yellow"))
     if not arguments.json:
         screen.line(f"{len(names) - red} of {counted(len(names), 'golden run')} done again as on record")
     return 1 if red else 0

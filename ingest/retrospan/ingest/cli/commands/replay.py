@@ -56,7 +56,7 @@ def add_cage_flags(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="MODULE:FUNCTION",
-        help="a plain function that is a tool; may be given again",
+        help="a plain function that is a tool, of the program by its file: my_agent:find; may be given again",
     )
     add("--host", action="append", default=[], metavar="HOST", help="a host that may be reached")
     add(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import cast, get_args
 
@@ -11,7 +12,7 @@ from retrospan.ingest.bundle.rows import BundleRows, Switch
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.row_values import texts_of, whole
-from retrospan.schemas.bundle.form import RunRecord
+from retrospan.schemas.bundle.form import Json, RunRecord
 from retrospan.schemas.errors import NotFound
 
 #: Rows of interpretation problems that are looked at: a reason for each call that has one.
@@ -36,8 +37,8 @@ def questions_of(run_id: str, trace_ids: Sequence[str]) -> list[Asked]:
     ]
 
 
-def read_run(session: Session, run_id: str) -> tuple[RunRecord, str]:
-    """Return a run with all of its calls, and the version of the interpretation. Raises NotFound."""
+def read_run(session: Session, run_id: str, *, with_checkpoints: bool = False) -> tuple[RunRecord, str]:
+    """Return a run with all of its calls, and the version of the interpretation; what its checkpoints hold only on request. Raises NotFound."""
     about = session.one("bundle_run", run_id=run_id)
     if about is None:
         raise _not_there(run_id)
@@ -58,7 +59,17 @@ def read_run(session: Session, run_id: str) -> tuple[RunRecord, str]:
         problems=problems,
         draws=draws,
     )
-    return record_of(rows, switch_of(texts_of(about, "dialects"))), str(about["interpreted_by"])
+    found = record_of(rows, switch_of(texts_of(about, "dialects")))
+    if with_checkpoints:
+        found = replace(found, checkpoint_records=_checkpoint_records(session, run_id))
+    return found, str(about["interpreted_by"])
+
+
+def _checkpoint_records(session: Session, run_id: str) -> tuple[dict[str, Json], ...]:
+    return tuple(
+        {name: str(row[name]) for name in ("checkpoint_id", "content", "redacted")}
+        for row in session.ask("checkpoint_contents", run_id=run_id)
+    )
 
 
 def _model_calls(session: Session, run_id: str, calls: int) -> list[Row]:

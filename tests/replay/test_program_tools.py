@@ -1,0 +1,105 @@
+"""Tools that are plain functions of the program itself: named they are answered, else the report says how to name them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from golden.agents import AGENT, golden, suite
+
+from retrospan.schemas.bundle.container import write_bundle
+from retrospan.schemas.bundle.golden import write_golden
+
+#: All in one file, as one begins.
+PROGRAM = AGENT + "\nTABLE = {'get_weather': get_weather}\nprint(run(sys.argv[1]))\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "my_agent.py").write_text(PROGRAM)
+    write_bundle(tmp_path / "run.bundle", suite("run-1"))
+    return tmp_path
+
+
+def retrospan(place: Path, *words: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "retrospan.ingest.cli.main", *words],
+        cwd=place, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin", "NO_COLOR": "1"},
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def replayed(place: Path, *flags: str) -> tuple[int, str]:
+    command = (sys.executable, "my_agent.py", "What is the weather in Oslo?")
+    return retrospan(place, "replay", "run.bundle", *flags, "--", *command)
+
+
+@pytest.mark.parametrize("name", ["my_agent:get_weather", "__main__:get_weather"])
+def test_a_function_of_the_program_is_answered_if_it_is_named(place: Path, name: str) -> None:
+    code, said = replayed(place, "--tool", name)
+    assert code == 0 and "identical: 2 of 2 model calls and 1 of 1 tool calls" in said, said
+    assert not (place / "ran").exists()
+
+
+def test_one_that_is_not_named_runs_and_the_report_says_so(place: Path) -> None:
+    # The tool says something else than what was recorded.
+    code, said = replayed(place)
+    assert code == 1 and (place / "ran").exists()
+    assert (
+        "not at the boundary of tools: get_weather. What of it was called, ran: --tool __main__:get_weather"
+        in said
+    )
+
+
+def test_what_nobody_imported_and_what_is_not_there_is_told(place: Path) -> None:
+    code, said = replayed(place, "--tool", "other:get_weather")
+    assert code == 1 and "named as tools, but nobody imported them: other:get_weather" in said
+    (place / "ran").unlink()
+    code, said = replayed(place, "--tool", "my_agent:get_whether")
+    assert code == 1 and "the module __main__ has no function get_whether" in said
+    assert not (place / "ran").exists()
+
+
+def test_a_golden_run_says_which_tools_ran(place: Path) -> None:
+    (place / "my_agent.py").write_text(PROGRAM.replace('"temp_c": 20', '"temp_c": -3'))
+    write_golden(place / "golden", replace(golden(), tools=()), suite("run-1"))
+    command = f"{sys.executable} my_agent.py {{question}}"
+    code, said = retrospan(place, "golden", "run", "--command", command)
+    assert (
+        code == 0
+        and "not answered from the record, so that they ran where they were called: get_weather" in said
+    )
+    (place / "ran").unlink()
+    code, said = retrospan(place, "golden", "run", "--command", command, "--tool", "my_agent:get_weather")
+    assert code == 0 and "✓ weather\n1 of 1" in said and not (place / "ran").exists()
+
+
+def test_a_fork_after_the_end_says_that_it_changed_nothing(place: Path) -> None:
+    (place / "prompt.txt").write_text("You are curt.")
+    command = (sys.executable, "my_agent.py", "What is the weather in Oslo?")
+    code, said = retrospan(
+        place,
+        "fork",
+        "run.bundle",
+        "--step",
+        "9",
+        "--prompt",
+        "prompt.txt",
+        "--tool",
+        "my_agent:get_weather",
+        "--",
+        *command,
+    )
+    assert code == 1 and "nothing was changed: the agent made no call from step 9 on" in said
+
+
+def test_a_program_that_leaves_at_once_and_one_that_is_killed_are_told_apart(place: Path) -> None:
+    (place / "my_agent.py").write_text(PROGRAM + "\nimport os\nos._exit(0)\n")
+    code, said = replayed(place, "--tool", "my_agent:get_weather")
+    assert code == 0 and "identical: 2 of 2" in said, said
+    (place / "my_agent.py").write_text(PROGRAM + "\nimport os\nos.kill(os.getpid(), 9)\n")
+    code, said = replayed(place, "--tool", "my_agent:get_weather")
+    assert code == 2 and "killed before it could tell" in said
