@@ -94,6 +94,7 @@ class BatchRunner:
         """By which tool calls are read; may be changed at any time, for the batches that come."""
         self._worker = Worker(memory_bytes, PATIENCE_SECONDS) if own_process else None
         self._is_busy = False  # the other process has a job
+        self._is_to_forget = False  # and is to end after it
         self._owns = owns
         self._generation = 0
         self._timed: dict[str, frozenset[str]] = {}
@@ -201,8 +202,12 @@ class BatchRunner:
         """Wait for what came of the job that was sent; None when it has to be done again, with all that belongs to it."""
         assert self._worker is not None
         self._is_busy = False
+        is_to_forget, self._is_to_forget = self._is_to_forget, False
         try:
-            return self._worker.receive()
+            done = self._worker.receive()
+            if is_to_forget and not (done is not None and done.is_large):
+                self._worker.stop()
+            return done
         except WorkerGone as error:
             _LOG.warning("%s; its work is done again", error)
         except Exception:  # noqa: BLE001 (done again, in halves, it shows which trace it was)
@@ -231,6 +236,13 @@ class BatchRunner:
         done = self._worker.receive(answer_from(store, lambda run_id: self._owns(batch.tenant, run_id)))
         assert done is not None
         return done
+
+    def forget(self) -> None:
+        """Have the other process keep nothing of what it has read: it ends, once it has answered what it has under way."""
+        if self._is_busy:
+            self._is_to_forget = True
+        else:
+            self.stop()
 
     def stop(self) -> None:
         """End the other process, whatever it does. Safe to call twice; the next job starts another."""

@@ -34,6 +34,7 @@ class InterpretationCounters:
 
     runs: int = 0
     spans: int = 0
+    known_spans: int = 0
     broken: int = 0
     failures: int = 0
     seconds: float = 0.0
@@ -107,6 +108,7 @@ class ResultWriter:
                 self._superseded.note(writing.tenant, run.run_id, run.generation)
         self.counters.runs += len(done.runs)
         self.counters.spans += done.spans
+        self.counters.known_spans += done.known
         self.counters.broken += done.broken
 
     def overtaken(self, store: Store, writing: Writing) -> bool:
