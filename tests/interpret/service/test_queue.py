@@ -41,21 +41,58 @@ def test_a_trace_that_cost_much_waits_four_times_as_long() -> None:
     assert queue.take(1.0, 10) == [(A, (1,))]
     queue.done(A, effort=3.0)
     queue.touch(A, 1, (2,), now=10.0)
-    assert queue.take(21.9, 10) == []
-    assert queue.take(22.0, 10) == [(A, (2,))]
+    queue.touch(A, 1, (3,), now=12.9)
+    assert queue.take(12.9, 10) == []
+    assert queue.take(13.0, 10) == [(A, (3,))]
 
 
 def test_a_trace_that_never_falls_quiet_is_read_when_it_grew_by_half() -> None:
     queue = RunQueue(1.0)
     queue.touch(A, 10, (1,), now=0.0)
     assert queue.take(1.0, 10) == [(A, (1,))]
-    queue.done(A, effort=0.01)
+    queue.done(A, effort=1.0)
     for tick in range(8):
         queue.touch(A, 1, (tick + 2,), now=2.0 + tick / 2)
         due = queue.take(2.0 + tick / 2, 10)
         assert bool(due) == (tick == 4)
         if due:
             break
+
+
+@pytest.mark.parametrize("every", [0.1, 0.4, 0.9, 1.0, 1.1, 1.9])
+def test_a_trace_that_grows_is_read_every_two_seconds_whatever_its_rhythm(every: float) -> None:
+    queue = RunQueue(1.0)
+    read_once(queue, A, 0.0, effort=0.01)
+    readings, waited, since, touched = 0, 0.0, 0.0, 0.0
+    for tick in range(1, 1001):
+        now = tick / 10
+        if now >= touched + every:
+            since, touched = since or now, now
+            queue.touch(A, 1, (tick,), now=now)
+        if queue.take(now, 10):
+            queue.done(A, effort=0.01)
+            readings, waited, since = readings + 1, max(waited, now - since), 0.0
+    assert 25 <= readings <= 50
+    assert waited < 2.3
+
+
+def test_traces_that_grow_are_read_together() -> None:
+    queue = RunQueue(1.0)
+    growing = [("default", f"run {number}") for number in range(30)]
+    for number, trace in enumerate(growing):
+        read_once(queue, trace, number / 30, effort=0.01)
+    passes = [0]
+    for tick in range(20, 620):
+        now = tick / 10
+        for number, trace in enumerate(growing):
+            if number % 10 == tick % 10:
+                queue.touch(trace, 1, (tick,), now=now)
+        if taken := queue.take(now, 1000):
+            passes.append(len(taken))
+            for trace, _ in taken:
+                queue.done(trace, effort=0.01)
+    assert len(passes) <= 45
+    assert passes[-1] >= 27
 
 
 def test_the_longest_waiting_come_first_and_no_more_than_asked() -> None:
