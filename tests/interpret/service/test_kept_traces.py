@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 from arriving import single_records, single_spans
+from bench.long_run import LongRun
 from fix_recordings import Recording
 from interpreting import canonical, load, settled
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from spans import spans_of_requests
 
 from retrospan.ingest.config import InterpreterSettings
@@ -17,6 +19,7 @@ from retrospan.ingest.interpret.normalize.kept_readings import KeptReadings
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
 from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.interpret.service.job import Job
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
@@ -59,6 +62,28 @@ def test_a_run_read_as_it_grows_has_the_rows_of_one_that_is_read_whole(
     assert canonical(store) == grown
     assert living.counters.known_spans == known, "who asks for a rebuild gets nothing that was kept"
     assert living.counters.failures == living.counters.broken == 0
+
+
+def test_a_run_that_may_go_on_from_another_is_read_once_at_a_time(
+    store: EmbeddedStore, living: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans, jobs = [*LongRun(30, seed=5).spans()], list[Job]()
+    sent = living._runner.send
+
+    def noted(job: Job) -> bool:
+        jobs.append(job)
+        return sent(job)
+
+    monkeypatch.setattr(living._runner, "send", noted)
+    for at in (0, 3, 6):
+        request = ExportTraceServiceRequest()
+        request.resource_spans.add().scope_spans.add().spans.extend(spans[at : at + 3])
+        living.notice(*load(store, [request.SerializeToString()]))
+        settled(living)
+    assert len(jobs) == 1, "it could not be read by itself, and that is known from then on"
+    assert living.counters.spans == 3 + 6 + 9
+    assert living.counters.known_spans == 3 + 3 + 6
+    assert store.rows("SELECT model_calls FROM canon_runs FINAL") == [[3]]
 
 
 def test_nothing_is_kept_of_runs_once_some_are_deleted(

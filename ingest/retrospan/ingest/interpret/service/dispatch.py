@@ -39,6 +39,8 @@ LONG_BYTES = 32 << 20
 LONG_PAGE_BYTES = 16 << 20
 #: A process that says nothing of a batch for so long has traces that are read one by one, by themselves, in seconds.
 PATIENCE_SECONDS = 60.0
+#: Of so many traces it is remembered that they could not be read by themselves.
+REMEMBERED = 10_000
 #: How fast a guess falls: by half with each batch. It rises at once.
 _FALL = 0.5
 #: Generations set aside for a batch, of which each run takes one: the next batch begins above them.
@@ -95,6 +97,7 @@ class BatchRunner:
         self._worker = Worker(memory_bytes, PATIENCE_SECONDS) if own_process else None
         self._is_busy = False  # the other process has a job
         self._is_to_forget = False  # and is to end after it
+        self._leading: dict[TraceKey, None] = {}  # traces that lead to others, or may
         self._owns = owns
         self._generation = 0
         self._timed: dict[str, frozenset[str]] = {}
@@ -128,9 +131,11 @@ class BatchRunner:
 
     def job(self, store: Store, batch: TraceBatch) -> Job | None:
         """Read a batch for the other process; None when more belongs to it, or it has to be done here."""
+        trace_ids = list(batch.newest)
         if self._worker is None or batch.whole or self.joined(store, batch):
             return None
-        trace_ids = list(batch.newest)
+        if any((batch.tenant, trace_id) in self._leading for trace_id in trace_ids):
+            return None
         generation = self._free_generations()
         fetch = store_fetch(store)
         pages = span_pages(fetch, batch.tenant, trace_ids)
@@ -186,6 +191,13 @@ class BatchRunner:
         # A span may name a run by the trace that it is.
         asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest), "run_ids": list(batch.newest)}
         return bool(store.rows(load("traces_joined"), asked))
+
+    def note_leading(self, batch: TraceBatch) -> None:
+        """Remember that something in a batch led elsewhere: what goes on is next read at once with all that belongs to it."""
+        for trace_id in batch.newest:
+            self._leading[batch.tenant, trace_id] = None
+        while len(self._leading) > REMEMBERED:
+            del self._leading[next(iter(self._leading))]
 
     def send(self, job: Job) -> bool:
         """Give a job to the other process, which has none; False when it is gone, or a page of spans does not fit."""

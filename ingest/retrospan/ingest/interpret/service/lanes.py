@@ -79,6 +79,8 @@ class Lanes:
             began = time.perf_counter()
             done = self._runner.receive()
             before.seconds += time.perf_counter() - began
+            if done is None:
+                self._runner.note_leading(before)
             if done is not None and (before.stale or self._runner.joined(store, before)):
                 done = None  # rows are gone since, or the batch before it told that others belong to these
             if done is None or done.is_large:
