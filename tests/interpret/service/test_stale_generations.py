@@ -6,7 +6,6 @@ from typing import cast
 
 import pytest
 
-from retrospan.ingest.interpret.service import stale_generations as module
 from retrospan.ingest.interpret.service.stale_generations import (
     COLLECT_SECONDS,
     GENERATIONAL,
@@ -27,7 +26,7 @@ class _Store:
 
 def test_rows_of_many_runs_are_deleted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     now, store, stale = 1000.0, _Store(), StaleGenerations()
-    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    monkeypatch.setattr("time.monotonic", lambda: now)
 
     def deleted() -> list[Parameters]:
         before = len(store.deleted)

@@ -143,7 +143,11 @@ class Lanes:
     def _settle(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> None:
         """Write what a batch gave, or all that belongs to it, and count it as done."""
         try:
-            self._writer.write(store, batch, done or self._runner.whole(store, batch))
+            if done is None:
+                began = time.perf_counter()
+                done = self._runner.whole(store, batch)
+                batch.seconds += time.perf_counter() - began
+            self._writer.write(store, batch, done)
         except (OutOfMemory, WorkerGone, TooLong) as error:
             self._take_apart(store, batch, str(error))
         except RetryableError:

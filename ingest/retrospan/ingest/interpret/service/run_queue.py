@@ -34,8 +34,8 @@ class Touched(NamedTuple):
 #: A trace that never falls quiet is read again after this long, once half as many records have come as it had.
 PATIENCE_SECONDS = 2.0
 #: Traces that still grow are each read again after so many times what one reading of all of them costs: together they
-#: take no more than a fifth of the time, however many they are.
-GROWING_PAUSE = 4.0
+#: take no more than a third of the time, however many they are.
+GROWING_PAUSE = 3.0
 #: A trace that was read before and of which nothing came for so long does not grow any more.
 GROWING_SECONDS = 60.0
 #: Of so many traces is known what reading them cost.
@@ -66,7 +66,7 @@ class _Read:
 class RunQueue:
     """Traces with new records. Times are seconds of any one monotonic clock.
 
-    A trace is due when it has been quiet for max(`quiet_seconds`, four times its last effort), or when its records grew by
+    A trace is due when it has been quiet for max(`quiet_seconds`, twice its last effort), or when its records grew by
     half. One that was read before and whose root span has not ended will be read again in any case. It waits for its turn
     among all that grow (`GROWING_PAUSE`), so that those which have ended are not kept waiting by those which go on, and
     has it whether it is quiet or not: whatever the rhythm of its spans, it is read as often. Those that grow are read
@@ -172,7 +172,7 @@ class RunQueue:
             return True
         read = self._read.get(trace)
         effort = read.effort if read else 0.0
-        is_quiet = now - held.touched >= max(self._quiet, 4 * effort)
+        is_quiet = now - held.touched >= max(self._quiet, 2 * effort)
         if read is not None and trace in self._growing:
             if now - read.at >= self._pause:
                 return True
