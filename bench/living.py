@@ -2,8 +2,9 @@
 
 Each agent exports one span a second, every span at once, in one run that ends with the bench. Beside them a short run
 is sent whole every few seconds: how long it takes until `runs` has it tells whether runs that have ended wait for those
-that go on. Printed are the spans that were interpreted for each one sent, the processor time of all processes, and the
-lags. Writes no page.
+that go on. Printed are the spans that were interpreted for each one sent, and how many of them were not known from the
+reading before; the processor time of all processes, and what one reading of everything takes; and the lags. Writes no
+page.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bench.processes import Served, cpu_seconds_of_family
 from bench.scale import settle
 
 PROBE_SPANS, PROBE_SECONDS = 7, 5.0
-_COUNTER = "retrospan_interpreter_spans"
+_READ, _KNOWN = "retrospan_interpreter_spans", "retrospan_interpreter_known_spans"
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -46,7 +47,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _measure(served: Served, agents: int, seconds: int) -> None:
-    began_read, began_cpu = _interpreted(served), cpu_seconds_of_family(served.process.pid)
+    began_read, began_known = _count(served, _READ), _count(served, _KNOWN)
+    began_cpu = cpu_seconds_of_family(served.process.pid)
     runs = [[*LongRun(seconds, seed).spans()] for seed in range(agents)]
     lags, waits = list[float](), list[float]()
     over = threading.Event()
@@ -69,18 +71,23 @@ def _measure(served: Served, agents: int, seconds: int) -> None:
     probe.join()
     settle(served)
     sent += PROBE_SPANS * len(waits)
-    read = _interpreted(served) - began_read
+    read, known = _count(served, _READ) - began_read, _count(served, _KNOWN) - began_known
     print(f"agents {agents}, one span a second each, {live:.0f} s")
     print(f"sent {sent:,} spans, interpreted {read:,}: {read / sent:.1f} times")
+    print(f"of these not known before: {read - known:,}: {(read - known) / sent:.1f} times")
     print(f"processor of all processes: {cpu:.1f} s, {cpu / live:.2f} of a core")
     print(f"longest wait of what goes on: median {median(lags):.1f} s, most {max(lags):.1f} s")
     print(f"a run that has ended, until `runs` has it: median {median(waits):.1f} s, most {max(waits):.1f} s")
+    began_cpu = cpu_seconds_of_family(served.process.pid)
+    served.rebuild()
+    cpu = cpu_seconds_of_family(served.process.pid) - began_cpu
+    print(f"a rebuild of everything: {cpu:.1f} s of processor")
 
 
-def _interpreted(served: Served) -> int:
+def _count(served: Served, counter: str) -> int:
     with urllib.request.urlopen(f"http://{served.ports['sql']}/metrics", timeout=60) as reply:
         text = reply.read().decode()
-    return int(float(next(line.split()[-1] for line in text.splitlines() if line.startswith(_COUNTER))))
+    return int(float(next(line.split()[-1] for line in text.splitlines() if line.startswith(counter))))
 
 
 def _watch(served: Served, over: threading.Event, lags: list[float]) -> None:

@@ -166,13 +166,14 @@ def family(pid: int) -> Iterator[int]:
 
 
 def cpu_seconds_of_family(pid: int) -> float:
-    """CPU time of a process and of all below it that live."""
-    return sum(map(_cpu_seconds_of, family(pid)))
+    """CPU time of a process and of all below it, those that ended included."""
+    return sum(_cpu_seconds_of(each, with_ended=True) for each in family(pid))
 
 
-def _cpu_seconds_of(pid: int) -> float:
+def _cpu_seconds_of(pid: int, with_ended: bool = False) -> float:
+    """Its own, and on demand that of the children that ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return sum(map(int, fields[11 : 15 if with_ended else 13])) / _TICKS
 
 
 def memory_of(pid: int, key: str) -> int:

@@ -42,10 +42,9 @@ from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.normalize.acts_in_records import complete_from_records
 from retrospan.ingest.interpret.normalize.counted_calls import counted_calls
 from retrospan.ingest.interpret.normalize.failed_kinds import failed_kinds
-from retrospan.ingest.interpret.normalize.general import read_span
+from retrospan.ingest.interpret.normalize.kept_readings import SpanReader
 from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_of
 from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.stray_answers import told_by_strays
 from retrospan.ingest.interpret.normalize.told_in_records import handed_down
@@ -100,29 +99,31 @@ def read_spans(
     problems: ParseIssues,
     names: Vocabulary = EVERY_FAMILY,
     dialects: Sequence[Dialect] = DIALECTS,
+    reader: SpanReader | None = None,
 ) -> list[NormalizedSpan]:
     """Return what each span says, by the general rules and then by its dialect.
 
-    Without `dialects`, and with the `names` of OpenTelemetry alone, it is the general rules that read.
+    Without `dialects`, and with the `names` of OpenTelemetry alone, it is the general rules that read. A `reader` that
+    knows some of the spans does not read those again.
     """
-    growing = PrefixCache()
+    reader = reader or SpanReader()
     ordered = sorted(spans, key=lambda sent: sent.order)
-    found = [read_span(sent, problems, growing, names) for sent in ordered]
+    found = [reader.read(sent, problems, names) for sent in ordered]
     unknown = [span.sent for span in found if span.operation == "other"]
     keys = kind_keys(unknown) if unknown else {}
     for place, span in enumerate(found if keys else ()):
         kind = kind_of(span.sent, keys) if span.operation == "other" else None
         if kind is not None:
-            found[place] = read_span(span.sent, problems, growing, names, kind)
+            found[place] = reader.read(span.sent, problems, names, kind)
     for place, kind in [*failed_kinds(found)]:
-        found[place] = read_span(found[place].sent, problems, growing, names, kind)
+        found[place] = reader.read(found[place].sent, problems, names, kind)
     for place, sent in [*handed_down(found)]:
-        found[place] = read_span(sent, problems, growing, names, found[place].operation)
+        found[place] = reader.read(sent, problems, names, found[place].operation)
     for place, kind in [*counted_calls(found)]:
-        found[place] = read_span(found[place].sent, problems, growing, names, kind)
+        found[place] = reader.read(found[place].sent, problems, names, kind)
     for place, sent in [*told_by_strays(found)]:
-        found[place] = read_span(sent, problems, growing, names, found[place].operation)
-    read_unnamed(found, problems, growing, names)
+        found[place] = reader.read(sent, problems, names, found[place].operation)
+    read_unnamed(found, problems, reader.growing, names)
     complete_from_records(found)
     for span in found:
         dialect = dialect_of(span.sent, dialects)

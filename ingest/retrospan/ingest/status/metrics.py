@@ -158,6 +158,12 @@ METRICS: tuple[Metric, ...] = (
     _count("interpreter", "spans", "{span}", "spans read for them"),
     _count(
         "interpreter",
+        "known_spans",
+        "{span}",
+        "of these, spans that had not changed since their run was read before",
+    ),
+    _count(
+        "interpreter",
         "broken",
         "{run}",
         "runs that could not be interpreted; interpretation_problems says why",

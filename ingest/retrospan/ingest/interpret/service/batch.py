@@ -19,6 +19,7 @@ from retrospan.ingest.interpret.rows.lists import LISTS, Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
+from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -62,6 +63,7 @@ def interpret_traces(
     prices: PriceHistory = NO_PRICES,
     *,
     at_once: bool = True,
+    kept: KeptTraces | None = None,
 ) -> InterpretedTraces:
     """Return the rows of the traces in `newest` (trace id → newest record of each log known to hold some of it).
 
@@ -70,13 +72,13 @@ def interpret_traces(
     listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
     when something had to be. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the
     user's mutation rules, `prices` what models cost when. Without `at_once` the rows were read one after the other: that
-    one of a record is among them does not tell that all of that record are.
+    one of a record is among them does not tell that all of that record are. Spans that are `kept` are not read again.
     """
     batch = InterpretedTraces(rules=rules, prices=prices)
     spans = given.spans
     problems: dict[str, ParseIssues] = {trace_id: ParseIssues() for trace_id in newest}
     _note_depth(given, problems)
-    groups = _groups(spans, problems, batch, tenant, next_generation)
+    groups = _groups(spans, problems, batch, tenant, next_generation, kept)
     batch.histories = _histories(groups)
     if conversations is None and not all(
         trace.is_alone for group in groups for trace in group.traces.values()
@@ -141,12 +143,14 @@ def _groups(
     batch: InterpretedTraces,
     tenant: str,
     next_generation: Callable[[], int],
+    kept: KeptTraces | None,
 ) -> list[TraceGroup]:
     """Return the traces in groups that belong together, earliest first."""
     traces: dict[str, Trace] = {}
     for trace_id, own in spans.items():
         try:
-            normalized = read_spans(own, problems[trace_id])
+            reader = kept.reader(tenant, trace_id, own) if kept is not None else None
+            normalized = read_spans(own, problems[trace_id], reader=reader)
         except Exception:  # noqa: BLE001 (whatever one trace holds, the others go on)
             batch.broken += 1
             _extend(batch.rows, broken_run(tenant, trace_id, next_generation(), own, traceback.format_exc()))

@@ -39,6 +39,8 @@ LONG_BYTES = 32 << 20
 LONG_PAGE_BYTES = 16 << 20
 #: A process that says nothing of a batch for so long has traces that are read one by one, by themselves, in seconds.
 PATIENCE_SECONDS = 60.0
+#: Of so many traces it is remembered that they could not be read by themselves.
+REMEMBERED = 10_000
 #: How fast a guess falls: by half with each batch. It rises at once.
 _FALL = 0.5
 #: Generations set aside for a batch, of which each run takes one: the next batch begins above them.
@@ -94,6 +96,8 @@ class BatchRunner:
         """By which tool calls are read; may be changed at any time, for the batches that come."""
         self._worker = Worker(memory_bytes, PATIENCE_SECONDS) if own_process else None
         self._is_busy = False  # the other process has a job
+        self._is_to_forget = False  # and is to end after it
+        self._leading: dict[TraceKey, None] = {}  # traces that lead to others, or may
         self._owns = owns
         self._generation = 0
         self._timed: dict[str, frozenset[str]] = {}
@@ -127,9 +131,11 @@ class BatchRunner:
 
     def job(self, store: Store, batch: TraceBatch) -> Job | None:
         """Read a batch for the other process; None when more belongs to it, or it has to be done here."""
+        trace_ids = list(batch.newest)
         if self._worker is None or batch.whole or self.joined(store, batch):
             return None
-        trace_ids = list(batch.newest)
+        if any((batch.tenant, trace_id) in self._leading for trace_id in trace_ids):
+            return None
         generation = self._free_generations()
         fetch = store_fetch(store)
         pages = span_pages(fetch, batch.tenant, trace_ids)
@@ -186,6 +192,13 @@ class BatchRunner:
         asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest), "run_ids": list(batch.newest)}
         return bool(store.rows(load("traces_joined"), asked))
 
+    def note_leading(self, batch: TraceBatch) -> None:
+        """Remember that something in a batch led elsewhere: what goes on is next read at once with all that belongs to it."""
+        for trace_id in batch.newest:
+            self._leading[batch.tenant, trace_id] = None
+        while len(self._leading) > REMEMBERED:
+            del self._leading[next(iter(self._leading))]
+
     def send(self, job: Job) -> bool:
         """Give a job to the other process, which has none; False when it is gone, or a page of spans does not fit."""
         assert self._worker is not None
@@ -201,8 +214,12 @@ class BatchRunner:
         """Wait for what came of the job that was sent; None when it has to be done again, with all that belongs to it."""
         assert self._worker is not None
         self._is_busy = False
+        is_to_forget, self._is_to_forget = self._is_to_forget, False
         try:
-            return self._worker.receive()
+            done = self._worker.receive()
+            if is_to_forget and not (done is not None and done.is_large):
+                self._worker.stop()
+            return done
         except WorkerGone as error:
             _LOG.warning("%s; its work is done again", error)
         except Exception:  # noqa: BLE001 (done again, in halves, it shows which trace it was)
@@ -231,6 +248,13 @@ class BatchRunner:
         done = self._worker.receive(answer_from(store, lambda run_id: self._owns(batch.tenant, run_id)))
         assert done is not None
         return done
+
+    def forget(self) -> None:
+        """Have the other process keep nothing of what it has read: it ends, once it has answered what it has under way."""
+        if self._is_busy:
+            self._is_to_forget = True
+        else:
+            self.stop()
 
     def stop(self) -> None:
         """End the other process, whatever it does. Safe to call twice; the next job starts another."""

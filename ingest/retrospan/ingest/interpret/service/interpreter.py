@@ -138,6 +138,8 @@ class Interpreter(Service):
             ConfigError: that file cannot be used; nothing was changed.
         """
         self._runner.rules = Ruleset.configured(self._rules_file)
+        with self._lock:
+            self._runner.forget()
         with closing(self._warehouse.connect()) as store:
             rows = self._arrivals.keep_own(store, selection.traces(store), self._backlog.owns)
         self._backlog.wait_read(rows, progress, lambda: self.is_stopping)
@@ -148,7 +150,10 @@ class Interpreter(Service):
     def deleting(self, tenant: str, trace_ids: Iterable[str]) -> Iterator[None]:
         """Write no rows of runs meanwhile; of these traces rows go, and what is being read of them is read anew."""
         with self._lock:
-            yield
+            try:
+                yield
+            finally:
+                self._runner.forget()
             self._lanes.forget(tenant, trace_ids)
 
     def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None:

@@ -47,7 +47,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What came of a job. `last_generation` is the highest used.
+    """What came of a job. `last_generation` is the highest used. `known` spans were kept from earlier readings.
 
     `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
     before the next job is sent.
@@ -62,6 +62,7 @@ class BatchResult:
     foreign: dict[str, str]
     rows: Iterable[Encoded] = ()
     is_large: bool = False
+    known: int = 0
 
 
 class TooLong(PermanentError):

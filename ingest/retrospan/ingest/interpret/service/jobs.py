@@ -10,6 +10,7 @@ from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.rows.lists import TABLES, Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
 from retrospan.ingest.interpret.service.job import BatchResult, Job, RunSummary
+from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
 from retrospan.ingest.interpret.service.strays import awaits_strays, give_strays
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
@@ -27,8 +28,9 @@ PIECE_CHARACTERS = 8_000_000
 MOST_READINGS = 4
 
 
-def interpret_job(job: Job) -> BatchResult | None:
-    """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages."""
+def interpret_job(job: Job, kept: KeptTraces | None = None) -> BatchResult | None:
+    """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages: what is `kept`
+    makes no difference."""
     raw_logs = parse_logs(job.logs)
     raw_spans: list[RawSpan] = []
     pages = 0
@@ -49,23 +51,37 @@ def interpret_job(job: Job) -> BatchResult | None:
         rules=job.rules,
         prices=unpacked(job.prices),
         at_once=pages <= 1,
+        kept=kept,
     )
-    return None if batch.needs_warehouse else pack(batch, job.timed, next(generations) - 1)
+    if batch.needs_warehouse:
+        return None
+    return pack(batch, job.timed, next(generations) - 1, _settled(kept))
 
 
-def interpret_whole(job: Job, store: Store, owns: Callable[[str], bool]) -> BatchResult:
+def interpret_whole(
+    job: Job, store: Store, owns: Callable[[str], bool], kept: KeptTraces | None = None
+) -> BatchResult:
     """Return what came of a job whose traces are read from the warehouse, with all that belong to them.
 
     Raises TooLong when those have more rows than the job may read, and whatever the warehouse does.
     """
     generations = count(job.generation + 1)
-    newest, batch = _interpret_members(job, job.newest, store, owns, generations)
+    newest, batch = _interpret_members(job, job.newest, store, owns, generations, kept)
     for _ in range(MOST_READINGS - 1):
         others = traces_of_histories(store, job.tenant, batch.histories)
         if others.keys() <= newest.keys():
             break
-        newest, batch = _interpret_members(job, {**others, **newest}, store, owns, generations)
-    return pack(batch, job.timed, next(generations) - 1)
+        newest, batch = _interpret_members(job, {**others, **newest}, store, owns, generations, kept)
+    return pack(batch, job.timed, next(generations) - 1, _settled(kept))
+
+
+def _settled(kept: KeptTraces | None) -> int:
+    """Keep what is to be kept now that a job is done; return how many spans were known in it."""
+    if kept is None:
+        return 0
+    kept.settle()
+    known, kept.known = kept.known, 0
+    return known
 
 
 def _interpret_members(
@@ -74,6 +90,7 @@ def _interpret_members(
     store: Store,
     owns: Callable[[str], bool],
     generations: Iterator[int],
+    kept: KeptTraces | None,
 ) -> tuple[Mapping[str, Newest], InterpretedTraces]:
     """Return the traces that are wanted with those that they lead to, and what came of them."""
     newest, raw_spans, raw_logs, at_once = read_members(
@@ -93,14 +110,17 @@ def _interpret_members(
         job.rules,
         unpacked(job.prices),
         at_once=at_once,
+        kept=kept,
     )
     # A trace that nothing has arrived of is only named by a link: it is known once it comes.
     batch.rows.traces = [row for row in batch.rows.traces if row.trace_id in arrived]
     return newest, batch
 
 
-def pack(batch: InterpretedTraces, timed: Mapping[str, frozenset[str]], last_generation: int) -> BatchResult:
-    """Return a batch ready to be written; it is used up with the rows."""
+def pack(
+    batch: InterpretedTraces, timed: Mapping[str, frozenset[str]], last_generation: int, known: int = 0
+) -> BatchResult:
+    """Return a batch ready to be written; it is used up with the rows. `known` is how many of its spans were."""
     runs = [
         RunSummary(row.run_id, row.generation, row.conversation_id, row.started_at, row.final_history_hash)
         for row in batch.rows.runs
@@ -116,6 +136,7 @@ def pack(batch: InterpretedTraces, timed: Mapping[str, frozenset[str]], last_gen
         last_generation,
         batch.foreign,
         _encoded(batch.rows, timed),
+        known=known,
     )
 
 

@@ -79,6 +79,8 @@ class Lanes:
             began = time.perf_counter()
             done = self._runner.receive()
             before.seconds += time.perf_counter() - began
+            if done is None:
+                self._runner.note_leading(before)
             if done is not None and (before.stale or self._runner.joined(store, before)):
                 done = None  # rows are gone since, or the batch before it told that others belong to these
             if done is None or done.is_large:
@@ -141,7 +143,11 @@ class Lanes:
     def _settle(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> None:
         """Write what a batch gave, or all that belongs to it, and count it as done."""
         try:
-            self._writer.write(store, batch, done or self._runner.whole(store, batch))
+            if done is None:
+                began = time.perf_counter()
+                done = self._runner.whole(store, batch)
+                batch.seconds += time.perf_counter() - began
+            self._writer.write(store, batch, done)
         except (OutOfMemory, WorkerGone, TooLong) as error:
             self._take_apart(store, batch, str(error))
         except RetryableError:

@@ -34,6 +34,7 @@ class InterpretationCounters:
 
     runs: int = 0
     spans: int = 0
+    known_spans: int = 0
     broken: int = 0
     failures: int = 0
     seconds: float = 0.0
@@ -77,7 +78,12 @@ class ResultWriter:
         for rows in done.rows:
             self.piece(store, writing, rows)
         self.end(store, writing)
-        self.counters.seconds += time.perf_counter() - began + batch.seconds
+        took = time.perf_counter() - began + batch.seconds
+        # What it took in all: reading raw rows and writing others is as much of it as what lies between.
+        of_runs = sum(done.effort.values())
+        shares = {trace_id: took * effort / of_runs for trace_id, effort in done.effort.items() if effort}
+        self._backlog.note_effort(batch.tenant, shares)
+        self.counters.seconds += took
         batch.seconds = 0.0
 
     def begin(self, store: Store, batch: TraceBatch, done: BatchResult) -> Writing:
@@ -107,6 +113,7 @@ class ResultWriter:
                 self._superseded.note(writing.tenant, run.run_id, run.generation)
         self.counters.runs += len(done.runs)
         self.counters.spans += done.spans
+        self.counters.known_spans += done.known
         self.counters.broken += done.broken
 
     def overtaken(self, store: Store, writing: Writing) -> bool:

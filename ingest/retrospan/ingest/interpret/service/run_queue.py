@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -34,8 +34,8 @@ class Touched(NamedTuple):
 #: A trace that never falls quiet is read again after this long, once half as many records have come as it had.
 PATIENCE_SECONDS = 2.0
 #: Traces that still grow are each read again after so many times what one reading of all of them costs: together they
-#: take no more than a fifth of the time, however many they are.
-GROWING_PAUSE = 4.0
+#: take no more than a third of the time, however many they are.
+GROWING_PAUSE = 3.0
 #: A trace that was read before and of which nothing came for so long does not grow any more.
 GROWING_SECONDS = 60.0
 #: Of so many traces is known what reading them cost.
@@ -66,10 +66,11 @@ class _Read:
 class RunQueue:
     """Traces with new records. Times are seconds of any one monotonic clock.
 
-    A trace is due when it has been quiet for max(`quiet_seconds`, four times its last effort), or when its records grew by
-    half: by the latter alone the total work for a growing run stays within three times the last reading of it. One that was
-    read before and whose root span has not ended will be read again in any case. It waits for its turn among all that
-    grow (`GROWING_PAUSE`), so that those which have ended are not kept waiting by those which go on.
+    A trace is due when it has been quiet for max(`quiet_seconds`, twice its last effort), or when its records grew by
+    half. One that was read before and whose root span has not ended will be read again in any case. It waits for its turn
+    among all that grow (`GROWING_PAUSE`), so that those which have ended are not kept waiting by those which go on, and
+    has it whether it is quiet or not: whatever the rhythm of its spans, it is read as often. Those that grow are read
+    together, for what a reading takes of the engine hardly depends on how many traces it is of.
     """
 
     def __init__(self, quiet_seconds: float, most: int = MOST_WAITING) -> None:
@@ -119,9 +120,11 @@ class RunQueue:
 
     def take(self, now: float, limit: int) -> list[tuple[TraceKey, Newest]]:
         """Remove and return up to `limit` traces that are due, longest waiting first, with their newest sequences."""
-        due = (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))
+        due = [*islice(self._due(now), limit)]
+        if any(trace in self._growing for trace in due):
+            due += islice(self._almost(now, due), limit - len(due))
         taken = []
-        for trace in [*islice(due, limit)]:
+        for trace in due:
             held = self._waiting.pop(trace)
             taken.append((trace, held.newest))
             read = self._read.pop(trace, None) or _Read()
@@ -150,20 +153,38 @@ class RunQueue:
         for trace, held in self._waiting.items():
             if trace not in self._growing or held.urgent:
                 return max(0.0, now - held.since)
-            if (over := now - max(held.since, self._read[trace].at + self._turn)) > 0.0:
+            if (over := now - max(held.since, self._read[trace].at + self._pause)) > 0.0:
                 return over
         return 0.0
+
+    def _due(self, now: float) -> Iterator[TraceKey]:
+        return (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))
+
+    def _almost(self, now: float, due: Iterable[TraceKey]) -> Iterator[TraceKey]:
+        """Yield the traces that grow and have more than half of their pause behind them, those that are due apart."""
+        others = self._waiting.keys() & self._growing.keys() - {*due}
+        for trace in sorted(others, key=lambda trace: self._waiting[trace].since):
+            if now - self._read[trace].at > self._pause / 2:
+                yield trace
 
     def _is_due(self, trace: TraceKey, held: _Waiting, now: float) -> bool:
         if held.urgent:
             return True
         read = self._read.get(trace)
         effort = read.effort if read else 0.0
-        is_quiet = now - held.touched >= max(self._quiet, 4 * effort)
-        if is_quiet and (read is None or held.ended or now - read.at >= self._turn):
+        is_quiet = now - held.touched >= max(self._quiet, 2 * effort)
+        if read is not None and trace in self._growing:
+            if now - read.at >= self._pause:
+                return True
+        elif is_quiet:
             return True
         grown = held.records >= (read.records if read else 0) / 2
         return grown and now - held.since >= max(PATIENCE_SECONDS, self._quiet, 2 * effort)
+
+    @property
+    def _pause(self) -> float:
+        """How long a trace that grows is not read again, whatever comes."""
+        return max(2.0 * self._quiet, self._turn)
 
     @property
     def _turn(self) -> float:

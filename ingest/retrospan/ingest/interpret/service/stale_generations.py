@@ -12,6 +12,9 @@ from retrospan.schemas.store import Store
 #: Superseded rows stay this long, for queries that began with them.
 KEEP_SECONDS = 120.0
 
+#: And are deleted together: that takes most of a second of the processor, of one run or of a hundred.
+COLLECT_SECONDS = 30.0
+
 #: Tables that replace their rows by themselves; of all others superseded rows must be deleted.
 _REPLACING = ("spans", "traces", "runs")
 GENERATIONAL = tuple(name for name in TABLES if name not in _REPLACING)
@@ -22,6 +25,7 @@ class StaleGenerations:
 
     def __init__(self) -> None:
         self._waiting: list[tuple[float, str, str, int]] = []
+        self._collected = -COLLECT_SECONDS
 
     def note(self, tenant: str, run_id: str, generation: int) -> None:
         """From now on this is the newest generation of the run; those before it have been replaced."""
@@ -30,9 +34,12 @@ class StaleGenerations:
     def collect(self, store: Store, form: Form) -> None:
         """Delete the rows of generations that were superseded long enough ago."""
         now = time.monotonic()
+        if now - self._collected < COLLECT_SECONDS:
+            return
         due = [entry for entry in self._waiting if now - entry[0] >= KEEP_SECONDS]
         if not due:
             return
+        self._collected = now
         self._waiting = [entry for entry in self._waiting if now - entry[0] < KEEP_SECONDS]
         by_tenant: dict[str, dict[str, int]] = {}
         for _, tenant, run_id, generation in due:

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from multiprocessing.connection import Connection
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import RemoteStore, StoreQuery
@@ -29,6 +29,9 @@ from retrospan.ingest.operating_system import end_with
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.warehouse.rows import Encoded
 from retrospan.schemas.errors import RetrospanError, RetryableError
+
+if TYPE_CHECKING:
+    from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 
 #: How many bytes of pieces the parent holds at a time.
 HELD_BYTES = 32_000_000
@@ -210,16 +213,23 @@ def main() -> None:
     # It may be at work for minutes when the parent is killed, and would not notice before its next word.
     end_with(os.getppid(), 1)
     asked, answers = Connection(0, writable=False), Connection(1, readable=False)
+    # Imported here and below: the parent loads this module too, and never reads a run.
+    from retrospan.ingest.interpret.service.kept_traces import KEPT_BYTES, KeptTraces
+
+    kept = KeptTraces(min(KEPT_BYTES, most // 8) if most else KEPT_BYTES)
     try:
         while True:
-            for answer in _answers(cast(Job, _receive(asked)), asked, answers):
+            for answer in _answers(cast(Job, _receive(asked)), asked, answers, kept):
                 _send(answers, answer)
     except (EOFError, OSError, pickle.UnpicklingError):
         return
 
 
-def _answers(job: Job, asked: Connection, answers: Connection) -> Iterator[object]:
-    """Yield the answer to the job whose pages follow: its head, its rows, None at the end; or None, or an error."""
+def _answers(job: Job, asked: Connection, answers: Connection, kept: KeptTraces) -> Iterator[object]:
+    """Yield the answer to the job whose pages follow: its head, its rows, None at the end; or None, or an error.
+
+    Of runs of any length nothing is kept.
+    """
     pages: Iterator[bytes] = iter(())
     if not job.asks:
         pages = iter(lambda: cast("bytes | None", _receive(asked)), None)
@@ -232,14 +242,15 @@ def _answers(job: Job, asked: Connection, answers: Connection) -> Iterator[objec
         return found
 
     try:
-        # Imported here: the parent loads this module too, and never reads a run.
         from retrospan.ingest.interpret.service.jobs import interpret_job, interpret_whole
 
         if job.asks:
             store = RemoteStore(ask)
-            done: BatchResult | None = interpret_whole(job, store, store.owns)
+            done: BatchResult | None = interpret_whole(
+                job, store, store.owns, kept if job.most_rows else None
+            )
         else:
-            done = interpret_job(replace(job, pages=pages))
+            done = interpret_job(replace(job, pages=pages), kept)
         if done is not None:
             yield replace(done, rows=())
             yield from done.rows
@@ -247,6 +258,7 @@ def _answers(job: Job, asked: Connection, answers: Connection) -> Iterator[objec
     except (EOFError, OSError, pickle.UnpicklingError):
         raise
     except Exception as error:  # noqa: BLE001 (the parent decides; it sees what happened here)
+        kept.clear()
         for _ in pages:
             pass  # the next job begins behind them
         if isinstance(error, MemoryError):
