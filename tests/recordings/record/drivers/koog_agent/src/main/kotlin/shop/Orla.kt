@@ -64,5 +64,7 @@ fun main() {
             runBlocking { orla.close() }
             1
         }
+    // A service runs on; its exporter sends every few seconds, and nothing of its own waits for that at the end.
+    Thread.sleep(8000)
     exitProcess(code)
 }
