@@ -19,7 +19,9 @@ class ShopObservation(Observation):
 def offer(function):
     """Register a function of the shop as a tool."""
     pascal = "".join(word.title() for word in function.__name__.split("_"))
-    fields = {name: (KINDS[kind], Field(description=name)) for name, kind in SCHEMAS[function.__name__].items()}
+    fields = {
+        name: (KINDS[kind], Field(description=name)) for name, kind in SCHEMAS[function.__name__].items()
+    }
     action = create_model(f"{pascal}Action", __base__=Action, **fields)
 
     class Executor(ToolExecutor):
@@ -40,7 +42,9 @@ def offer(function):
             )
         ]
 
-    kind = type(f"{pascal}Tool", (ToolDefinition,), {"create": classmethod(create), "name": function.__name__})
+    kind = type(
+        f"{pascal}Tool", (ToolDefinition,), {"create": classmethod(create), "name": function.__name__}
+    )
     register_tool(function.__name__, kind)
     return Tool(name=function.__name__)
 
