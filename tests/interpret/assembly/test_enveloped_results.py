@@ -111,6 +111,13 @@ def test_a_name_that_an_attribute_tells_and_other_arguments_stay() -> None:
     assert json.loads(call.arguments or "") == {"action": {"city": "Bergen"}}
 
 
+def test_a_call_whose_name_was_lost_gives_none() -> None:
+    span = act("execute_tool", 3, name="weather", gen_ai__tool__call__id="c1",
+               gen_ai__tool__call__arguments=json.dumps(OSLO))  # fmt: skip
+    (call,) = calls(chat(1, [HI], asks("", OSLO, "c1")), span)
+    assert call.tool_name == "weather"
+
+
 def test_defaults_beside_what_was_asked_for_stay() -> None:
     asked, given = {"city": "Oslo", "day": 1}, {"city": "Oslo", "day": 1, "unit": "C"}
     ask = chat(1, [HI], asks("weather", asked, "c1"))

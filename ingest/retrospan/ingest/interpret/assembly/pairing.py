@@ -260,9 +260,8 @@ def _execution(
 def _is_code(span: NormalizedSpan, asked: RequestedCall) -> bool:
     """Tell whether an execution with the id and the arguments of a call is called after the code that runs it: no attribute
     names its tool."""
-    return span.fields.text(*span.names.tools) is None and holds_arguments(
-        span.arguments, asked.arguments, by_id=True
-    )
+    is_unnamed = bool(asked.name) and span.fields.text(*span.names.tools) is None
+    return is_unnamed and holds_arguments(span.arguments, asked.arguments, by_id=True)
 
 
 def _unpacked(result: object, said: object) -> list[object] | None:
