@@ -10,7 +10,7 @@ ASKED, THANKS = said("user", "How is Oslo?"), said("user", "Thanks. And Bergen?"
 SNOW = said("assistant", "It snows.")
 
 
-def conversation(*spans: Span) -> list[tuple[str, str, str]]:
+def conversation(*spans: Span) -> list[tuple[str | None, str, str]]:
     root = act("", 0, takes=100, name="conversation", span_id=f"{1:016x}", parent_span_id="")
     return [(each.span_id, each.field, each.raw) for each in rows(root, *spans).problems]
 

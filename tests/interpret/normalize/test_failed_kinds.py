@@ -25,7 +25,7 @@ def bare(**more: Any) -> Span:
     return act("", 5, **{"name": "call_llm", **more})
 
 
-def called(*spans: Span) -> list[str | None]:
+def called(*spans: Span) -> list[str]:
     return [call.span_id for call in rows(agent(), *asking(), *spans).model_calls][1:]
 
 
