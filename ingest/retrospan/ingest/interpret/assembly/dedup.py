@@ -48,7 +48,8 @@ def _requests(
 ) -> dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]]:
     """Return the first request and all requests that each model span is or holds, told from the innermost outwards."""
     requests: dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]] = {}
-    executed = {span.tool_call_id for span in tree.spans if span.operation == "tool" and span.tool_call_id}
+    tools = (span for span in tree.spans if span.operation == "tool") if below else ()
+    executed = {span.tool_call_id for span in tools if span.tool_call_id}
     for span in sorted(inference, key=tree.depth, reverse=True):
         # Each list is taken once, by the span right around it.
         inner = [requests.pop(each) for each in below.get(span, [])]

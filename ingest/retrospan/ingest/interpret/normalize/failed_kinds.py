@@ -18,20 +18,24 @@ _KINDS = ("inference", "agent")
 def failed_kinds(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, str]]:
     """Yield the places of spans of unknown kind that failed, each with the kind of those that are called so."""
     known = {_called(span, span.operation) for span in spans if span.operation in _KINDS}
-    unknown = [
-        (place, span) for place, span in enumerate(spans if known else ()) if span.operation == "other"
-    ]
     above: set[str] | None = None
-    for place, span in unknown:
-        is_bare = not (span.failed or span.sent.attributes or span.sent.events or span.sent.logs)
-        kind = next((kind for kind in _KINDS if _called(span, kind) in known), None)
-        if kind is None or not (span.failed or (is_bare and kind == _KINDS[0])):
+    for place, span in enumerate(spans if known else ()):
+        if span.operation != "other" or not (span.failed or _is_bare(span)):
             continue
-        if is_bare:
+        kind = next((kind for kind in _KINDS if _called(span, kind) in known), None)
+        if kind is None or not (span.failed or kind == _KINDS[0]):
+            continue
+        if not span.failed:
             above = {each.sent.parent_span_id for each in spans} if above is None else above
-            if span.sent.span_id in above or span.sent.is_placeholder or not span.sent.ended_at:
-                continue  # around others, or not told whole
+            if span.sent.span_id in above:
+                continue  # around others
         yield place, kind
+
+
+def _is_bare(span: NormalizedSpan) -> bool:
+    """Tell whether a span that was told whole says nothing at all."""
+    sent = span.sent
+    return not (sent.attributes or sent.events or sent.logs or sent.is_placeholder) and bool(sent.ended_at)
 
 
 def _called(span: NormalizedSpan, kind: str) -> tuple[str, str, str]:
