@@ -22,6 +22,13 @@ def test_the_only_event_with_an_output_says_what_a_tool_returned() -> None:
     assert [call.result for call in rows(agent(), ran("snow", "rain")).tool_calls] == [None]
 
 
+def test_what_a_span_of_another_kind_would_say_is_not_what_a_tool_returned() -> None:
+    told = {"acme__llm_response": "{}", "acme__tool_response": '{"snow": true}'}
+    assert [call.result for call in rows(agent(), tool(3, "weather", **told)).tool_calls] == ['{"snow":true}']
+    only = tool(3, "weather", acme__tool_response="{}")
+    assert [call.result for call in rows(agent(), only).tool_calls] == ["{}"]
+
+
 def test_an_agent_was_asked_what_an_attribute_calls_the_prompt_of_the_user() -> None:
     told = said("user", "<reminder>Oslo</reminder>", "How is Oslo?")
     assert rows(agent(user_prompt="How is Oslo?"), chat(1, [told], "Snow.")).runs[0].input == "How is Oslo?"

@@ -72,11 +72,13 @@ class PythonEnvironment(Environment):
         packages = list(self._framework.packages)
         if self._version:
             packages[0] = f"{re.split('[<>=!~]', packages[0])[0]}=={self._version}"
-        _run(_uv(), "venv", "--quiet", "--python", sys.executable, str(self.folder))
+        _run(_uv(), "venv", "--quiet", "--python", self._framework.python or sys.executable, str(self.folder))
         # The standard library by a name that says nothing of this machine.
         base, config = self.folder / "python", self.folder / "pyvenv.cfg"
-        base.symlink_to(sys.base_prefix)
-        config.write_text(re.sub("(?m)^home = .*", f"home = {base / 'bin'}", config.read_text()))
+        told = config.read_text()
+        (home,) = re.findall("(?m)^home = (.*)", told)
+        base.symlink_to(Path(home).parent)
+        config.write_text(told.replace(f"home = {home}", f"home = {base / 'bin'}"))
         _run(_uv(), "pip", "install", "--quiet", "--python", str(self.folder / "bin/python"), *packages)
 
 

@@ -29,6 +29,9 @@ class Framework:
     settings: dict[str, str] = field(default_factory=dict)
     """Environment variables that the instrumentation needs to send contents."""
 
+    python: str = ""
+    """The version of Python that it needs, where that is not the one this runs with."""
+
     answers_apart: bool = False
     """Whether it asks for the answer in one more request, after the loop of tool calls."""
 
@@ -53,6 +56,7 @@ _NO_MACHINE = {"OTEL_NODE_RESOURCE_DETECTORS": "env"}
 _NOWHERE_ELSE = {"HTTPS_PROXY": "http://127.0.0.1:9"}
 
 FRAMEWORKS: dict[str, Framework] = {
+    "agentscope": Framework(("agentscope>=2", *_OTEL), "agentscope_agent.py"),
     "agno": Framework(_openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
     "agno-openlit": Framework(("openlit", "agno>=2", "openai", *_OTEL), "agno_openlit.py"),
     "anthropic-langsmith": Framework(
@@ -175,6 +179,15 @@ FRAMEWORKS: dict[str, Framework] = {
         _GEMINI,
         settings={**_GENAI, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_and_event"},
     ),
+    "google-adk-js": Framework(
+        # The API at the version that it has itself: two copies know nothing of each other.
+        ("@google/adk", "@opentelemetry/api@1.9.0", "@opentelemetry/resources@^2", "zod@^4"),
+        "adk.mjs",
+        _WITH_HANDOFF,
+        _GEMINI,
+        _GEMINI,
+        settings=_NO_MACHINE,
+    ),
     "google-adk-openinference": Framework(
         _openinference("google-adk", "google-adk>=2"),
         "adk_openinference.py",
@@ -223,6 +236,9 @@ FRAMEWORKS: dict[str, Framework] = {
         settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true", "HAYSTACK_TELEMETRY_ENABLED": "False"},
     ),
     "haystack-openinference": Framework(_openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
+    "koog": Framework(
+        ("ai.koog:koog-agents-jvm", "io.opentelemetry:opentelemetry-exporter-otlp"), "koog_agent/pom.xml"
+    ),
     "langchain-genai": Framework(
         ("langchain>=1", "langchain-openai", "opentelemetry-instrumentation-genai-langchain", *_OTEL),
         "langchain_genai.py",
@@ -349,6 +365,18 @@ FRAMEWORKS: dict[str, Framework] = {
         "openai_agents_openinference.mjs",
         _EVERY,
     ),
+    "openai-js-langfuse": Framework(
+        (
+            "@langfuse/openai@^5",
+            "@langfuse/otel@^5",
+            "@langfuse/tracing@^5",
+            "openai@^6",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-node",
+        ),
+        "openai_langfuse.mjs",
+        settings=_NO_MACHINE,
+    ),
     "openai-js-otel": Framework(
         (
             "@opentelemetry/instrumentation-openai",
@@ -379,6 +407,12 @@ FRAMEWORKS: dict[str, Framework] = {
             "@opentelemetry/exporter-trace-otlp-proto",
         ),
         "openai_traceloop.mjs",
+    ),
+    "openhands": Framework(
+        ("openhands-sdk>=1",),
+        "openhands_agent.py",
+        settings={"OTEL_EXPORTER": "otlp_http"},
+        python="3.12",
     ),
     "pipecat": Framework(("pipecat-ai[openai,tracing]>=1", *_OTEL), "pipecat_voice.py"),
     "plain-http": Framework(_OTEL, "plain_http.py"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from retrospan.ingest.interpret.assembly.same_request import without_doubles
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import named_operation
@@ -46,9 +48,14 @@ def _requests(
 ) -> dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]]:
     """Return the first request and all requests that each model span is or holds, told from the innermost outwards."""
     requests: dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]] = {}
+    tools = (span for span in tree.spans if span.operation == "tool") if below else ()
+    executed = {span.tool_call_id for span in tools if span.tool_call_id}
     for span in sorted(inference, key=tree.depth, reverse=True):
         # Each list is taken once, by the span right around it.
         inner = [requests.pop(each) for each in below.get(span, [])]
+        if inner and _comes_before(span, [own for _, each in inner for own in each], executed):
+            requests[span] = (span, _joined([[span], *(own for _, own in inner)]))
+            continue
         if len(inner) > 1 or any(_only_wraps(span, one) for one, _ in inner):
             for one, _ in inner:
                 if one.response_id is not None and one.response_id == span.response_id:
@@ -61,6 +68,28 @@ def _requests(
             one.is_part = True
         requests[span] = (span, [span])
     return requests
+
+
+def _comes_before(outer: NormalizedSpan, inner: list[NormalizedSpan], executed: AbstractSet[str]) -> bool:
+    """Tell whether a span is a request of its own with others inside, as one that hands over to an agent which answers
+    while it lasts: it asked for calls that were executed and that none of the others asked for.
+    """
+    own = _ids_asked([outer]) & executed
+    return (
+        bool(own)
+        and own.isdisjoint(_ids_asked(inner))
+        and not any(agree(outer.output, each.output) for each in inner if each.output)
+    )
+
+
+def _ids_asked(spans: list[NormalizedSpan]) -> set[str]:
+    return {
+        part["id"]
+        for span in spans
+        for message in span.output
+        for part in parts_of(message, "tool_call")
+        if "id" in part
+    }
 
 
 def _only_wraps(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:

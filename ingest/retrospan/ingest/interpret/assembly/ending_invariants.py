@@ -31,13 +31,14 @@ def calls_at_the_end(run: AssembledRun) -> Iterator[ParseIssue]:
 
 def unanswered_ends(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield the last model call of a run that ended well without an answer, where it tells a prompt with answers and none
-    of its own."""
+    of its own, or nothing at all."""
     last = run.calls.models[-1] if run.calls.models else None
     if run.outcome != "ok" or run.answer is not None or last is None:
         return
     span = last.span
     says_something = span.output or span.failed or span.interrupted or span.tokens.output
-    if not says_something and any(message["role"] == "assistant" for message in last.input):
+    is_bare = not span.sent.attributes and len(run.calls.models) > 1
+    if not says_something and (is_bare or any(message["role"] == "assistant" for message in last.input)):
         reason = "nothing tells what the last request was answered, or that it failed, and the run ended well"
         yield issue(span.sent.span_id, "output_messages", "", reason)
 

@@ -49,6 +49,7 @@ from retrospan.ingest.interpret.assembly.run_invariants import (
     returned_answers,
 )
 from retrospan.ingest.interpret.assembly.token_invariants import token_sums, totals_of_calls, unread_tokens
+from retrospan.ingest.interpret.assembly.turn_invariants import later_turns
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue
 
 Invariant = Callable[[AssembledRun], Iterator[ParseIssue]]
@@ -89,6 +90,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     forgotten_calls,
     refused_results,
     unanswered_ends,
+    later_turns,
 )
 
 

@@ -16,6 +16,7 @@ from retrospan.ingest.interpret.assembly.calls import (
     messages_once,
 )
 from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
+from retrospan.ingest.interpret.assembly.enveloped_results import open_envelopes
 from retrospan.ingest.interpret.assembly.executions import find_executions
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
@@ -32,7 +33,7 @@ from retrospan.ingest.interpret.assembly.untold_calls import find_untold_calls
 from retrospan.ingest.interpret.assembly.untold_prompts import infer_prompts
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.interpret.normalize.same_tool import holds_arguments, is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
 from retrospan.ingest.interpret.normalize.tool_results import error_of, returned_as, told_error
 from retrospan.ingest.interpret.normalize.toolspan import is_around, read_result, tells_output, unquoted
@@ -83,6 +84,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
         pairs[span] = (call, False)
     for span in executed:
         calls.tools.append(_execution(span, pairs.get(span), results))
+    open_envelopes(calls.tools, results)
     returned = handed_back(tree, calls.models, calls.tools)
     for call in asked:
         if not call.taken:
@@ -228,13 +230,13 @@ def _execution(
 ) -> ToolCall:
     asked, by_id = pair or (None, False)
     tool = ToolCall(name=span.tool_name or span.sent.name, span=span, asked=asked, matched_by_id=by_id)
-    if asked and (is_same_tool(tool.name, asked.name) or not by_id):
+    if asked and (is_same_tool(tool.name, asked.name) or not by_id or _is_code(span, asked)):
         tool.name = asked.name
     tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
     if asked and not by_id and asked.call_id in results and tool.call_id not in results:
         tool.call_id = asked.call_id  # no message knows the id that the span has; this one was answered
     tool.arguments, tool.has_arguments = span.arguments, span.has_arguments
-    if asked and (not tool.has_arguments or same_arguments(tool.arguments, asked.arguments)):
+    if asked and (not tool.has_arguments or holds_arguments(tool.arguments, asked.arguments, by_id)):
         tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
     said = _said(asked, tool.call_id, results)
     if span.has_result:
@@ -253,6 +255,13 @@ def _execution(
     is_cut = span.interrupted or (span.is_unfinished and tool.result_source is None)
     tool.status = "incomplete" if is_cut else "error" if failed else "ok"
     return tool
+
+
+def _is_code(span: NormalizedSpan, asked: RequestedCall) -> bool:
+    """Tell whether an execution with the id and the arguments of a call is called after the code that runs it: no attribute
+    names its tool."""
+    is_unnamed = bool(asked.name) and span.fields.text(*span.names.tools) is None
+    return is_unnamed and holds_arguments(span.arguments, asked.arguments, by_id=True)
 
 
 def _unpacked(result: object, said: object) -> list[object] | None:

@@ -1,6 +1,7 @@
 """Google's Agent Development Kit, telemetry schema 1 and 2.
 
-Of its own: a tool that returns no object has its result under the one key `result`.
+Of its own: a tool that returns no object has its result under the one key `result`; in JavaScript a list is under
+`results`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ def _speaks(span: Span) -> bool:
 
 
 def _refine(span: NormalizedSpan) -> None:
-    if span.operation == "tool" and isinstance(span.result, dict) and set(span.result) == {"result"}:
-        span.result = span.result["result"]
+    if span.operation != "tool" or not isinstance(span.result, dict) or len(span.result) != 1:
+        return
+    ((key, returned),) = span.result.items()
+    if key == "result" or (key == "results" and isinstance(returned, list)):
+        span.result = returned
 
 
 _CONTENT = (

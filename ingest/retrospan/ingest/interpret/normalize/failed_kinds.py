@@ -1,4 +1,8 @@
-"""Kinds of spans that failed: what ended with an error may have nothing left to be known by, but it is called as others are."""
+"""Kinds of spans that failed: what ended with an error may have nothing left to be known by, but it is called as others are.
+
+Some end without a word of that: what is called as model calls are, and says nothing at all, is one of which nothing is
+known.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,24 @@ _KINDS = ("inference", "agent")
 def failed_kinds(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, str]]:
     """Yield the places of spans of unknown kind that failed, each with the kind of those that are called so."""
     known = {_called(span, span.operation) for span in spans if span.operation in _KINDS}
+    above: set[str] | None = None
     for place, span in enumerate(spans if known else ()):
-        if span.operation == "other" and span.failed:
-            kind = next((kind for kind in _KINDS if _called(span, kind) in known), None)
-            if kind is not None:
-                yield place, kind
+        if span.operation != "other" or not (span.failed or _is_bare(span)):
+            continue
+        kind = next((kind for kind in _KINDS if _called(span, kind) in known), None)
+        if kind is None or not (span.failed or kind == _KINDS[0]):
+            continue
+        if not span.failed:
+            above = {each.sent.parent_span_id for each in spans} if above is None else above
+            if span.sent.span_id in above:
+                continue  # around others
+        yield place, kind
+
+
+def _is_bare(span: NormalizedSpan) -> bool:
+    """Tell whether a span that was told whole says nothing at all."""
+    sent = span.sent
+    return not (sent.attributes or sent.events or sent.logs or sent.is_placeholder) and bool(sent.ended_at)
 
 
 def _called(span: NormalizedSpan, kind: str) -> tuple[str, str, str]:

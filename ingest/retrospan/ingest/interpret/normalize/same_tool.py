@@ -38,3 +38,16 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
     return isinstance(given, dict) and any(
         same_arguments(value, asked, depth - 1) for value in given.values()
     )
+
+
+def holds_arguments(given: object, asked: object, by_id: bool) -> bool:
+    """Tell whether an execution's arguments are those asked for, or hold them; of one that has the id of the call (`by_id`)
+    also where they stand inside, in an object with what its program notes beside them.
+
+    What it was given itself with more beside it, as with defaults, is what it was given.
+    """
+    if same_arguments(given, asked):
+        return True
+    if not by_id or not isinstance(given, dict) or not isinstance(asked, dict) or not asked:
+        return False
+    return any(isinstance(inner, dict) and asked.items() <= inner.items() for inner in given.values())

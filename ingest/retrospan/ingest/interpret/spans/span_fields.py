@@ -177,8 +177,10 @@ class SpanFields:
         return self._exchange is not None
 
     def _worded(self, shape: str) -> object:
-        """Return the first text, list, object or count whose name says that it is what a shape stands for."""
+        """Return the first text, list, object or count whose name says that it is what a shape stands for; an object with
+        nothing in it only where no other does: it stands for what a span of another kind would say."""
         counts = shape in (INPUT_TOKENS, OUTPUT_TOKENS)
+        empty: object = None
         for words, part in WORDS[shape]:
             if part not in self.listed:
                 continue
@@ -188,8 +190,10 @@ class SpanFields:
                     if counts
                     else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
                 ):
-                    return value
-        return None
+                    if value != "{}":
+                        return value
+                    empty = value
+        return empty
 
     def said(self, shape: str) -> list[object]:
         """Return the values whose names say what a shape stands for, in order."""

@@ -1,0 +1,46 @@
+"""A request that holds others: one of its own that hands over to an agent, or only a span around them."""
+
+from __future__ import annotations
+
+from made_runs import agent, asks, chat, rows, said, tool
+
+from retrospan.ingest.interpret.spans.span import Span
+
+HI = said("user", "How is Oslo?")
+HANDED = said("user", "For context: the triage asked you.")
+OVER, LOOK = asks("transfer", {"to": "orla"}, "c1"), asks("weather", {"city": "Oslo"}, "c2")
+
+
+def answered(*spans: Span) -> list[str | None]:
+    """The span of each model call."""
+    return [call.span_id for call in rows(agent(), *spans).model_calls]
+
+
+def test_a_request_that_hands_over_is_one_beside_those_of_the_agent_inside() -> None:
+    outer = chat(1, [HI], OVER, takes=20, gen_ai__usage__input_tokens=100)
+    inside = [
+        tool(2, "transfer", result="done", gen_ai__tool__call__id="c1", inside=outer.span_id),
+        chat(4, [HI, HANDED], LOOK, inside=outer.span_id, gen_ai__usage__input_tokens=10),
+        chat(8, [HI, HANDED], "Snow.", inside=outer.span_id, gen_ai__usage__input_tokens=1),
+    ]
+    assert answered(outer, *inside) == [outer.span_id, inside[1].span_id, inside[2].span_id]
+    found = rows(agent(), outer, *inside).runs[0]
+    assert (found.input, found.output, found.input_tokens) == ("How is Oslo?", "Snow.", 111)
+    # One agent inside, which answers at once.
+    assert answered(outer, inside[0], inside[2]) == [outer.span_id, inside[2].span_id]
+
+
+def test_what_only_repeats_the_calls_inside_is_around_them() -> None:
+    outer = chat(1, [HI], LOOK, takes=20)
+    inside = [
+        chat(2, [HI], LOOK, inside=outer.span_id),
+        tool(4, "weather", result="snow", gen_ai__tool__call__id="c2", inside=outer.span_id),
+        chat(8, [HI, HANDED], "Snow.", inside=outer.span_id),
+    ]
+    assert answered(outer, *inside) == [inside[0].span_id, inside[2].span_id]
+
+
+def test_a_call_that_nothing_executed_is_not_enough() -> None:
+    outer = chat(1, [HI], OVER, takes=20)
+    inside = [chat(at, [HI], "Snow.", inside=outer.span_id) for at in (2, 8)]
+    assert answered(outer, *inside) == [span.span_id for span in inside]
