@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,3 +49,14 @@ def test_nothing_that_is_compiled_is_a_cached_property() -> None:
     for root in ROOTS:
         for file in files_in(TOP / root):
             assert "cached_property" not in (TOP / root / file).read_text(encoding="utf-8"), file
+
+
+def test_no_alias_of_what_is_compiled_names_itself() -> None:
+    """mypyc follows such an alias for ever, until the stack is full: the build ends by SIGSEGV."""
+    for root in ROOTS:
+        for file in files_in(TOP / root):
+            for node in ast.parse((TOP / root / file).read_bytes()).body:
+                if isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
+                    named = ast.unparse(node.target)
+                    said = ast.literal_eval(node.value) if isinstance(node.value, ast.Constant) else ""
+                    assert not re.search(rf"\b{named}\b", said), f"{file}: {named}"

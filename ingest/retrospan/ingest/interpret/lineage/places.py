@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple
 
 from retrospan.ingest.interpret.lineage.telling_values import TellingValue
 
@@ -83,31 +83,35 @@ def _is_word(sign: str) -> bool:
     return sign.isalnum() or sign == "_" or sign in _UNSEEN
 
 
-#: The way to a value: the way to what holds it, and its name or place there.
-_Trail: TypeAlias = "tuple[_Trail, str | int] | None"
+class _Trail(NamedTuple):
+    """The way to a value: the way to what holds it, and its name or place there."""
+
+    # A class, for `make compiled` never ends with an alias that names itself.
+    before: _Trail | None
+    part: str | int
 
 
-def _leaves(said: object) -> Iterator[tuple[_Trail, str | int | float]]:
+def _leaves(said: object) -> Iterator[tuple[_Trail | None, str | int | float]]:
     """Yield the texts and numbers of a JSON value with the way to each; the name of a field counts as one."""
-    stack: list[tuple[_Trail, object]] = [(None, said)]
+    stack: list[tuple[_Trail | None, object]] = [(None, said)]
     for _ in range(MOST_LEAVES):
         if not stack:
             return
         trail, item = stack.pop()
         if isinstance(item, dict):
             for name, each in reversed(item.items()):
-                field: _Trail = (trail, str(name))
+                field = _Trail(trail, str(name))
                 stack += ((field, each), (field, str(name)))
         elif isinstance(item, list):
-            stack += [((trail, place), each) for place, each in enumerate(item)][::-1]
+            stack += [(_Trail(trail, place), each) for place, each in enumerate(item)][::-1]
         elif isinstance(item, str | int | float) and not isinstance(item, bool):
             yield trail, item
 
 
-def _path(trail: _Trail) -> str:
+def _path(trail: _Trail | None) -> str:
     parts: list[str] = []
     while trail is not None:
-        trail, part = trail
+        part, trail = trail.part, trail.before
         if isinstance(part, int):
             parts.append(f"[{part}]")
         elif _PLAIN_KEY.fullmatch(part):
