@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,8 @@ def processes(pid: int) -> list[int]:
     found = [pid]
     for one in found:
         for task in Path(f"/proc/{one}/task").iterdir():
-            found += map(int, (task / "children").read_text().split())
+            with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+                found += map(int, (task / "children").read_text().split())
     return found
 
 

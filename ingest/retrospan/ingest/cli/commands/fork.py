@@ -61,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="MODULE:CLASS",
-        help="a class of the program that the state of a LangGraph graph holds; may be given again",
+        help="a class of the program in a LangGraph graph's state; may be given again",
     )
     add(
         "--set",
