@@ -23,7 +23,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "ingest/retrospan/ingest/cli"
 # All that `--help` and the questions may load, beside what Python loads by itself. http.client brings email and ssl.
 MAY_BE_LOADED = {
     "__future__", "argparse", "dataclasses", "datetime", "email", "errno", "gettext", "http", "inspect", "ipaddress",
-    "json", "math", "quopri", "random", "retrospan", "select", "shutil", "socket", "ssl", "stringprep", "time", "typing", "unicodedata",
+    "json", "math", "quopri", "random", "retrospan", "select", "shutil", "socket", "ssl", "stringprep", "threading", "time", "typing", "unicodedata",
     "urllib",
 }  # fmt: skip
 QUESTIONS = (
