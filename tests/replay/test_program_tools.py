@@ -54,6 +54,15 @@ def test_one_that_is_not_named_runs_and_the_report_says_so(place: Path) -> None:
     )
 
 
+def test_a_run_whose_tool_ran_is_not_called_identical_as_a_whole(place: Path) -> None:
+    (place / "my_agent.py").write_text(PROGRAM.replace('"temp_c": 20', '"temp_c": -3'))
+    code, said = replayed(place)
+    assert code == 0 and (place / "ran").exists()
+    assert (
+        "identical, but for tools that came to no boundary: 2 of 2 model calls and 0 of 1 tool calls" in said
+    )
+
+
 def test_what_nobody_imported_and_what_is_not_there_is_told(place: Path) -> None:
     code, said = replayed(place, "--tool", "other:get_weather")
     assert code == 1 and "named as tools, but nobody imported them: other:get_weather" in said

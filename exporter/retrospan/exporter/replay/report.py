@@ -142,6 +142,9 @@ class Report:
     def _headline(self) -> str:
         if self.verdict == "parts":
             return "parts" + (f" at step {self.step}" if self.step is not None else "")
+        if self.verdict == "identical" and self.unseen:
+            # What these tools did is not known: it was neither compared nor held back.
+            return "identical, but for tools that came to no boundary"
         return self.verdict
 
     def _state(self) -> str:
