@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from golden.test_update_forms import streamed
-from recordings.record.frameworks import Framework
+from recordings.record.framework import Framework
 from recordings.replayed import environment
 from replay.conftest import Provider, said_by_chat
 

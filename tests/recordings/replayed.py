@@ -25,7 +25,8 @@ from fix_collector import Served
 from fix_recordings import TAKEN, Recording, read_recording
 from recordings.bundles import bundle_of_recording, serving
 from recordings.record.environments import DRIVERS, TOP
-from recordings.record.frameworks import FRAMEWORKS, Framework
+from recordings.record.framework import Framework
+from recordings.record.frameworks import FRAMEWORKS
 
 from retrospan.exporter.replay.starting import read_report, variables
 from retrospan.schemas.bundle.container import write_bundle

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from recordings.record.frameworks import Framework
+from recordings.record.framework import Framework
 from recordings.replayed import environment
 
 pytestmark = pytest.mark.soak

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from tempfile import gettempdir
 
-from recordings.record.frameworks import Framework
+from recordings.record.framework import Framework
 
 TOP = Path(__file__).resolve().parents[3]
 DRIVERS = Path(__file__).parent / "drivers"

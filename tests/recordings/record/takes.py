@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from recordings.record.environments import Environment
-from recordings.record.frameworks import Framework
+from recordings.record.framework import Framework
 from recordings.record.model_server import ModelServer
 from recordings.record.scenarios import Scenario, expected_of
 from recordings.record.sink import Sink, length_delimited

@@ -1,0 +1,202 @@
+"""The frameworks of other languages than Python that are recorded, by name."""
+
+from __future__ import annotations
+
+from recordings.record.framework import (
+    EVERY,
+    GEMINI,
+    NO_MACHINE,
+    WITH_BIG,
+    WITH_HANDOFF,
+    Framework,
+)
+
+ELSEWHERE: dict[str, Framework] = {
+    "anthropic-js-traceloop": Framework(
+        (
+            "@traceloop/node-server-sdk@^0.27",
+            # The newest whose text completions it still looks for.
+            "@anthropic-ai/sdk@^0",
+            "@opentelemetry/exporter-trace-otlp-proto",
+        ),
+        "anthropic_traceloop.mjs",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+        settings=NO_MACHINE,
+    ),
+    "codex": Framework(
+        ("@openai/codex", "@modelcontextprotocol/sdk@^1"),
+        "codex.mjs",
+        WITH_BIG,
+        request_model="gpt-5.1-codex",
+        response_model="gpt-5.1-codex",
+    ),
+    "copilot-cli": Framework(
+        ("@github/copilot", "@modelcontextprotocol/sdk@^1"),
+        "copilot.mjs",
+        WITH_BIG,
+    ),
+    "gemini-cli": Framework(
+        ("@google/gemini-cli", "@modelcontextprotocol/sdk@^1"),
+        "gemini_cli.mjs",
+        WITH_BIG,
+        request_model=GEMINI,
+        response_model=GEMINI,
+        protocol="grpc",
+        settings=NO_MACHINE,
+    ),
+    "genkit": Framework(
+        (
+            "genkit@^1",
+            "@genkit-ai/google-genai@^1",
+            # Of the age of the SDK that Genkit has.
+            "@opentelemetry/exporter-trace-otlp-proto@^0.52",
+            "@opentelemetry/sdk-trace-base@^1.25",
+        ),
+        "genkit.mjs",
+        request_model=GEMINI,
+        response_model=GEMINI,
+        settings=NO_MACHINE,
+    ),
+    "google-adk-js": Framework(
+        # The API at the version that it has itself: two copies know nothing of each other.
+        ("@google/adk", "@opentelemetry/api@1.9.0", "@opentelemetry/resources@^2", "zod@^4"),
+        "adk.mjs",
+        WITH_HANDOFF,
+        GEMINI,
+        GEMINI,
+        settings=NO_MACHINE,
+    ),
+    "koog": Framework(
+        ("ai.koog:koog-agents-jvm", "io.opentelemetry:opentelemetry-exporter-otlp"), "koog_agent/pom.xml"
+    ),
+    "langchain-js-langfuse": Framework(
+        (
+            "@langfuse/langchain@^5",
+            "@langfuse/otel@^5",
+            "@langfuse/tracing@^5",
+            "langchain@^1",
+            "@langchain/core@^1",
+            "@langchain/openai@^1",
+            "@langchain/langgraph@^1",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-node",
+        ),
+        "langchain_langfuse.mjs",
+        settings=NO_MACHINE,
+    ),
+    "mastra": Framework(
+        (
+            "@mastra/core@^1",
+            "@mastra/observability@^1",
+            "@mastra/otel-exporter@^1",
+            "@opentelemetry/exporter-trace-otlp-proto@^0.218",
+            "zod@^4",
+        ),
+        "mastra.mjs",
+    ),
+    "openai-agents-js-openinference": Framework(
+        (
+            "@openai/agents",
+            "@arizeai/openinference-instrumentation-openai-agents",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-base",
+            "@opentelemetry/sdk-trace-node",
+            "zod@^4",
+        ),
+        "openai_agents_openinference.mjs",
+        EVERY,
+    ),
+    "openai-js-langfuse": Framework(
+        (
+            "@langfuse/openai@^5",
+            "@langfuse/otel@^5",
+            "@langfuse/tracing@^5",
+            "openai@^6",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-node",
+        ),
+        "openai_langfuse.mjs",
+        settings=NO_MACHINE,
+    ),
+    "openai-js-otel": Framework(
+        (
+            "@opentelemetry/instrumentation-openai",
+            "openai@^6",
+            "@opentelemetry/api",
+            "@opentelemetry/api-logs",
+            "@opentelemetry/sdk-node",
+        ),
+        "openai_otel.mjs",
+        settings={
+            **NO_MACHINE,
+            "OTEL_TRACES_EXPORTER": "otlp",
+            "OTEL_LOGS_EXPORTER": "otlp",
+            "OTEL_METRICS_EXPORTER": "none",
+            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
+        },
+    ),
+    "opencode": Framework(
+        ("opencode-ai", "@modelcontextprotocol/sdk@^1"),
+        "opencode.mjs",
+        # It ends before it sends the rest of its spans: of the others hardly anything comes.
+        ("normal", "loop", "tool_error", "parallel", "multiturn"),
+    ),
+    "openai-js-traceloop": Framework(
+        (
+            "@traceloop/node-server-sdk@^0.27",
+            "openai@^6",
+            "@opentelemetry/exporter-trace-otlp-proto",
+        ),
+        "openai_traceloop.mjs",
+    ),
+    "spring-ai-langfuse": Framework(
+        (
+            "org.springframework.ai:spring-ai-starter-model-openai",
+            "org.springframework.boot:spring-boot-starter-opentelemetry",
+            "io.micrometer:micrometer-tracing-bridge-otel",
+            "io.opentelemetry:opentelemetry-sdk",
+        ),
+        "spring_ai_langfuse/pom.xml",
+        WITH_BIG,
+    ),
+    "vercel-ai-langfuse": Framework(
+        (
+            "ai@^7",
+            "@langfuse/vercel-ai-sdk@^5",
+            "@langfuse/otel@^5",
+            "@langfuse/tracing@^5",
+            "@ai-sdk/openai@^4",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-node",
+        ),
+        "vercel_langfuse.mjs",
+        WITH_BIG,
+        settings=NO_MACHINE,
+    ),
+    "vercel-ai-openinference": Framework(
+        (
+            "@arizeai/openinference-vercel@^3",
+            "ai@^7",
+            "@ai-sdk/otel@^1",
+            "@ai-sdk/openai@^4",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "vercel_openinference.mjs",
+    ),
+    "voltagent": Framework(
+        (
+            "@voltagent/core@^2",
+            "ai",
+            "@ai-sdk/openai",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-base",
+            "zod@^4",
+        ),
+        "voltagent.mjs",
+        settings=NO_MACHINE,
+    ),
+}
