@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from retrospan.exporter.replay.answers import Broken, CutOff, Unknown, answer_of_text, from_gemini, outcome_of
 from retrospan.exporter.replay.callers import caller
 from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
-from retrospan.exporter.replay.exchange import Exchange, TransportFailed
+from retrospan.exporter.replay.exchange import Exchange, Live, TransportFailed, Wanted
 from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told
 from retrospan.exporter.replay.redacting import Redact, redacted
 from retrospan.exporter.replay.report import Report
@@ -34,27 +35,6 @@ if TYPE_CHECKING:
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
 _MISS_STATUS = 422
 _HARMLESS = ("none", "read")
-
-
-class Wanted(NamedTuple):
-    """A tool that is about to run."""
-
-    name: str
-    arguments: Json
-    """As the model wrote them, where the boundary knows that."""
-    others: tuple[Json, ...] = ()
-    """The same arguments as they may be recorded else: with defaults filled in …"""
-    call_id: str | None = None
-    effect: str | None = None
-    """What its author says that it does to the world."""
-
-
-class Live(NamedTuple):
-    """The call is to be made: `body` is what to send instead of the request's own, None for that."""
-
-    body: bytes | None = None
-    recorded: ModelCall | None = None
-    """In the mode shadow, the call that its answer is compared with."""
 
 
 class Replaying:
@@ -93,6 +73,8 @@ class Replaying:
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
         self._draws = [draws for run in runs for draws in run.draws]
         self._seen: set[str] = set()
+        #: Tools that ran before the end of the record, since they were named.
+        self._ran: set[str] = set()
         #: Places of model calls that were answered: several runs have calls of one number.
         self._answered: set[int] = set()
         self._lock = Lock()
@@ -102,6 +84,8 @@ class Replaying:
         self.on_miss: Callable[[], object] = lambda: None
         #: Called before the first model call is answered. What it raises ends the replay.
         self.before_answers: Callable[[], object] | None = None
+        #: Names of tools that would come to the boundary if they were called.
+        self.at_boundary: Callable[[], AbstractSet[str]] = frozenset
         #: Tells of tools that are not at a boundary, by their names.
         self.look_for: Callable[[frozenset[str]], None] = lambda names: None
         self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
@@ -333,14 +317,19 @@ class Replaying:
             raise self._miss
         with self._lock:
             self._seen.add(wanted.name)
-        if wanted.name in self.conditions.live_tools and not self._runs_live():
-            return None
         edits = self.conditions.edits
         redact = self._redact
         told_so = [
             each if redact is None else redacted(each, redact) for each in (wanted.arguments, *wanted.others)
         ]
         place = self._tools.take(wanted.name, told_so, wanted.call_id)
+        if wanted.name in self.conditions.live_tools and not self._runs_live():
+            # It runs: whether the record holds the call is a question all the same.
+            if place is None and wanted.name in self._tools.names:
+                raise self._no_call(wanted)
+            with self._lock:
+                self._ran.add(wanted.name)
+            return None
         if place is not None:
             call = self._tools.calls[place]
             if not (call.has_result or call.error is not None):
@@ -352,9 +341,7 @@ class Replaying:
                 self._updating.record.tool(wanted.name, wanted.arguments, wanted.call_id, call)
             return from_gemini(call) if self._form == "gemini" else call
         if not self._runs_live():
-            raise self.fail(
-                self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
-            )
+            raise self._no_call(wanted)
         if edits.has_result and self._take_edit():
             self.report.live.append(f"tool {wanted.name}, given")
             return ToolCall(
@@ -381,6 +368,10 @@ class Replaying:
             self._updating.record.runs(wanted.name, wanted.arguments, wanted.call_id, effect)
         return None
 
+    def _no_call(self, wanted: Wanted) -> ReplayMiss:
+        explanation = self._tools.explain(wanted.name, wanted.arguments, wanted.call_id)
+        return self.fail(explanation, f"a call of {wanted.name}")
+
     def _take_edit(self) -> bool:
         with self._lock:
             first, self._edited = not self._edited, True
@@ -394,5 +385,10 @@ class Replaying:
         models = [self._models.calls[place] for place in self._models.left()]
         tools = [self._tools.calls[place] for place in self._tools.left()]
         with self._lock:
-            self.report.leave(models, tools, self._tools.names - self._seen)
+            named = self._tools.names & self.conditions.live_tools
+            missing = self._tools.names - self._seen
+            self.report.let_run = frozenset(self._ran | (named & missing))
+            unseen = missing - named - self.at_boundary()
+            tools = [call for call in tools if call.name not in unseen | (named & missing)]
+            self.report.leave(models, tools, unseen)
         self.look_for(self.report.unseen)

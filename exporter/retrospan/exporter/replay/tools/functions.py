@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 from retrospan.exporter.hooks.watch import when_imported
 from retrospan.exporter.replay.callers import is_own
 from retrospan.exporter.replay.current import current
-from retrospan.exporter.replay.replaying import Wanted
+from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
 from retrospan.schemas.bundle.form import ToolCall
 from retrospan.schemas.errors import ConfigError
@@ -22,6 +22,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Effect = Literal["none", "read", "write", "destructive"]
 _MARK = "__retrospan_tool__"
 _MAIN = "__main__"
+#: What models call the functions that are marked.
+_NAMES = set[str]()
 
 
 @overload
@@ -46,6 +48,7 @@ def _marked(function: Function, *, name: str | None, effect: str | None) -> Func
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise ConfigError(f"tool: {function.__qualname__} yields its result; a tool returns it.")
     named = name or function.__name__
+    _NAMES.add(named)
     signature = inspect.signature(function)
 
     if inspect.iscoroutinefunction(function):
@@ -126,14 +129,25 @@ def install_of_program(names: Sequence[str]) -> None:
 
     Raises ConfigError for a function that is not there.
     """
+    _Program.file = _program_file()
     for module, function in map(_split, names):
         if module == _MAIN or _is_program(module):
             _install(_MAIN, function)
 
 
+class _Program:
+    """The program that runs: the interpreter forgets its file when the code of it has ended."""
+
+    file: object = None
+
+
+def _program_file() -> object:
+    return getattr(sys.modules.get(_MAIN), "__file__", None) or _Program.file
+
+
 def _is_program(module: str) -> bool:
     """Tell whether a module that nobody imported is the file that runs."""
-    file = getattr(sys.modules.get(_MAIN), "__file__", None)
+    file = _program_file()
     return module not in sys.modules and isinstance(file, str) and Path(file).stem == module
 
 
@@ -146,11 +160,16 @@ def never_loaded(names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def names() -> frozenset[str]:
+    """Return the names of the functions of this process that come to the boundary when they are called."""
+    return frozenset(_NAMES)
+
+
 def places_of(names: Iterable[str]) -> dict[str, str]:
     """Return where functions of these names are in the program's own modules, each as `module:function`."""
     found = dict[str, str]()
     for key, module in list(sys.modules.items()):
-        if not is_own(getattr(module, "__file__", None)):
+        if not is_own(_program_file() if key == _MAIN else getattr(module, "__file__", None)):
             continue
         for name in names:
             function = vars(module).get(name)

@@ -9,8 +9,8 @@ from typing import Any
 from agents import tool as tools
 
 from retrospan.exporter.replay.current import current
+from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.replaying import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
 from retrospan.schemas.bundle.form import ToolCall
 

@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from retrospan.exporter.replay.current import admit, current
-from retrospan.exporter.replay.exchange import Exchange, TransportFailed, lower
+from retrospan.exporter.replay.exchange import Exchange, Live, TransportFailed, lower
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.replaying import Live
 from retrospan.exporter.replay.transports.plain import read_request, response_bytes
 from retrospan.exporter.replay.wire.form import Reply
 
