@@ -31,6 +31,8 @@ class Verdict:
     run_id: str
     kind: Literal["same", "same_outside_tools", "changed", "trouble"]
     lines: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    """What was not let out, line by line: a run may be the same and have wanted it all the same."""
 
 
 def replay_run(
@@ -115,7 +117,9 @@ def filled(command: Sequence[str], run: RunRecord) -> list[str]:
 def _verdict(run: RunRecord, ran: Ran) -> Verdict:
     lines = tuple(ran.lines)
     if ran.is_identical:
-        return Verdict(run.run_id, "same", lines)
+        refused = cast("list[dict[str, str]]", ran.report["refused"])
+        told = tuple(f"refused: {each['what']}, wanted by {each['caller']}" for each in refused)
+        return Verdict(run.run_id, "same", lines, told)
     if ran.report["verdict"] == "identical_outside_tools":
         return Verdict(run.run_id, "same_outside_tools", lines)
     answered = ran.report["model_calls_answered"] or ran.report["tool_calls_answered"]

@@ -241,6 +241,8 @@ def _run(arguments: argparse.Namespace) -> int:
             screen.line(("✗ " if is_red else "✓ ", "red" if is_red else "green"), golden.name)
             for line in [*(verdict.lines if verdict.kind != "same" else ()), *unmet]:
                 screen.line(f"  {line}")
+            for line in verdict.refused:
+                screen.line((f"  {line}", "yellow"))
     if not arguments.json:
         screen.line(f"{len(names) - red} of {counted(len(names), 'golden run')} done again as on record")
     return 1 if red else 0
