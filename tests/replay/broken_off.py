@@ -11,6 +11,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from retrospan.exporter.replay import replay
@@ -28,7 +29,7 @@ GOT = list[bytes]()
 
 
 def by_aiohttp() -> None:
-    import aiohttp
+    aiohttp: Any = import_module("aiohttp")
 
     async def ask() -> None:
         async with aiohttp.ClientSession() as session, session.post(URL, json=BODY) as response:

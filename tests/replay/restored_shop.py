@@ -52,7 +52,7 @@ def join(log: list[str], writes: Any) -> list[str]:
 
 
 #: The same state, with a channel that checkpoints keep as changes.
-Changes = TypedDict(  # type: ignore[misc, operator]
+Changes = cast(Any, TypedDict)(
     "Changes",
     {
         **get_type_hints(Order, include_extras=True),
@@ -95,7 +95,7 @@ def buy(state: Any) -> dict[str, Any]:
 
 
 def build(scenario: str, saver: Any) -> Any:
-    graph: Any = StateGraph(cast(Any, Changes) if scenario == "delta" else Order)
+    graph: Any = StateGraph(Changes if scenario == "delta" else Order)
     graph.add_node("look_up", offer if scenario == "class" else look_up)
     graph.add_node("reserve", reserve)
     graph.add_node("check", check)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -126,8 +127,7 @@ class Archive:
         """Hold the list of members against the digests; nothing may be missing, twice or added."""
         names = self._archive.namelist()
         if len(names) != len(self._sizes):
-            left = {*names}
-            twice = next(name for name in names if name not in left or left.remove(name))
+            twice = Counter(names).most_common(1)[0][0]
             raise BundleDamaged(f"{twice} is in it twice.", member=twice)
         if DIGESTS not in self._sizes:
             raise BundleDamaged(f"{DIGESTS} is missing.", member=DIGESTS)
