@@ -9,12 +9,15 @@ import argparse
 import os
 from contextlib import closing
 from functools import partial
+from pathlib import Path
+from typing import Literal
 
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag, number
 from retrospan.ingest.cli.terminal.progress import Progress
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.terminal.values import dump
+from retrospan.ingest.cli.views.junit import Case, write_junit
 from retrospan.schemas.bundle.container import read_bundle
 
 #: What git takes for "this commit cannot be tested".
@@ -39,6 +42,7 @@ def add_arguments(parser: Parser) -> None:
     add("--all", action="store_true", help="replay every run, also after one that differs")
     add_jobs_flag(parser)
     add_tool_flags(parser)
+    add_junit_flag(parser)
     parser.output.add_argument("--json", action="store_true", help="one JSON object per run")
     add_color_flag(parser)
 
@@ -64,6 +68,13 @@ def add_tool_flags(parser: Parser) -> None:
     )  # fmt: skip
 
 
+def add_junit_flag(parser: Parser) -> None:
+    """Add where a report for servers for builds goes."""
+    parser.output.add_argument(
+        "--junit", type=Path, metavar="FILE", help="write a report there, as JUnit's XML"
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     if not arguments.suite:
         raise UsageError("name the suite: --suite FILE. `retrospan bundle --where SQL` makes one.", "bisect")
@@ -87,6 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
     for verdict in verdicts:
         _tell(screen, verdict, arguments.json)
     kinds = [verdict.kind for verdict in verdicts]
+    if arguments.junit:
+        outcomes: dict[str, Literal["passed", "failure"]] = {"same": "passed", "changed": "failure"}
+        cases = [
+            Case(each.run_id, outcomes.get(each.kind, "error"), each.kind, each.refused if each.kind == "same" else each.lines)
+            for each in verdicts
+        ]  # fmt: skip
+        write_junit(arguments.junit, f"retrospan bisect {arguments.suite}", cases)
     if not arguments.json:
         screen.line(f"{kinds.count('same')} of {counted(len(bundle.runs), 'run')} do what is on record")
     return BAD if "changed" in kinds else GOOD if {*kinds} == {"same"} else TROUBLE
