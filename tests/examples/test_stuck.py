@@ -85,7 +85,7 @@ def test_the_page_is_what_one_gets(place: tuple[Path, dict[str, str]], served: S
     (stuck,) = served.rows("SELECT run_id FROM runs")
     page = (folder / "README.md").read_text(encoding="utf-8")
     commands = told(page)
-    assert len(commands) == 10
+    assert len(commands) == 12
     shown = next(run for run in _RUN.findall(page))
     said_by = dict[str, str]()
     for command, lines in commands:

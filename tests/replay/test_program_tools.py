@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from golden.agents import AGENT, golden, suite
+from replay.recorded import QUESTION, asks, bundle, model_call, tells, text, tool_call
 
 from retrospan.schemas.bundle.container import write_bundle
 from retrospan.schemas.bundle.golden import write_golden
@@ -90,13 +91,13 @@ def test_a_tool_at_a_boundary_that_may_run_is_held_to_the_record_all_the_same(pl
     assert code == 1 and 'city: recorded "Oslo", asked "Rome"' in said and not (place / "ran").exists(), said
 
 
-def test_a_tool_that_is_marked_and_is_not_called_any_more_is_a_missing_call(place: Path) -> None:
+def test_a_tool_that_is_not_called_any_more_is_not_called_the_same(place: Path) -> None:
     called = 'get_weather(**json.loads(call["function"]["arguments"]))'
     assert called in PROGRAM
     (place / "my_agent.py").write_text(PROGRAM.replace(called, "{'temp_c': -3}"))
     code, said = replayed(place, "--tool", "my_agent:get_weather")
-    assert code == 1 and "prefix: 2 of 2 model calls and 0 of 1 tool calls" in said, said
-    assert "not made: the call of get_weather" in said
+    assert code == 1 and "identical, but for tools that came to no boundary" in said, said
+    assert "not at the boundary of tools: get_weather" in said
 
 
 def test_what_nobody_imported_and_what_is_not_there_is_told(place: Path) -> None:
@@ -106,6 +107,36 @@ def test_what_nobody_imported_and_what_is_not_there_is_told(place: Path) -> None
     code, said = replayed(place, "--tool", "my_agent:get_whether")
     assert code == 1 and "the module __main__ has no function get_whether" in said
     assert not (place / "ran").exists()
+
+
+def test_a_call_that_a_framework_refuses_before_the_boundary_is_not_called_missing(tmp_path: Path) -> None:
+    """The model asks twice, the second time without a city: the framework tells it so, and the tool does not run."""
+    asked = [text("user", QUESTION)]
+    first, second = asks("c1", "get_weather", city="Oslo"), asks("c2", "get_weather")
+    refused = {"error": "city is missing"}
+    record = bundle(
+        model_call(1, [*asked], first),
+        tool_call(2, "get_weather", {"city": "Oslo"}, {"temp_c": -3}, "c1"),
+        model_call(3, [*asked, first, tells("c1", {"temp_c": -3})], second),
+        tool_call(4, "get_weather", {}, refused, "c2"),
+        model_call(
+            5,
+            [*asked, first, tells("c1", {"temp_c": -3}), second, tells("c2", refused)],
+            text("assistant", "Cold."),
+        ),
+    )
+    called = 'get_weather(**json.loads(call["function"]["arguments"]))'
+    checked = f'{called} if "city" in call["function"]["arguments"] else {refused!r}'
+    (tmp_path / "my_agent.py").write_text(PROGRAM.replace(called, checked))
+    write_bundle(tmp_path / "run.bundle", record)
+    code, said = replayed(tmp_path, "--tool", "my_agent:get_weather")
+    assert (
+        code == 1
+        and "identical, but for tools that came to no boundary: 3 of 3 model calls and 1 of 2" in said
+    )
+    assert "not made" not in said and not (tmp_path / "ran").exists()
+    code, said = replayed(tmp_path, "--tool", "my_agent:get_weather", "--run-tool", "get_weather")
+    assert code == 1 and (tmp_path / "ran").exists(), "it runs now, and says something else"
 
 
 def test_a_golden_run_is_not_green_for_tools_that_ran_unseen(place: Path) -> None:
@@ -135,7 +166,7 @@ def test_a_commit_whose_tools_ran_unseen_is_neither_good_nor_bad(place: Path) ->
     assert code == 125 and "run run-1: same_outside_tools" in said and "--tool __main__:get_weather" in said
     for flag, name in (("--tool", "my_agent:get_weather"), ("--run-tool", "get_weather")):
         code, said = retrospan(place, "bisect", "--suite", "run.bundle", flag, name, "--", *command)
-        assert (code, said) == (0, "1 of 1 run do what is on record\n")
+        assert (code, said) == (0, "1 of 1 run does what is on record\n")
 
 
 def test_a_fork_after_the_end_says_that_it_changed_nothing(place: Path) -> None:

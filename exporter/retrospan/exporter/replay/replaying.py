@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from retrospan.exporter.replay.answers import Broken, CutOff, Unknown, answer_of_text, from_gemini, outcome_of
+from retrospan.exporter.replay.answers import (
+    Broken,
+    CutOff,
+    Unknown,
+    answer_of_text,
+    from_gemini,
+    given_call,
+    outcome_of,
+)
 from retrospan.exporter.replay.callers import caller
 from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
 from retrospan.exporter.replay.exchange import Exchange, Live, TransportFailed, Wanted
-from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told
+from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told, unmade
 from retrospan.exporter.replay.redacting import Redact, redacted
 from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.rewriting import rewritten
@@ -84,8 +91,6 @@ class Replaying:
         self.on_miss: Callable[[], object] = lambda: None
         #: Called before the first model call is answered. What it raises ends the replay.
         self.before_answers: Callable[[], object] | None = None
-        #: Names of tools that would come to the boundary if they were called.
-        self.at_boundary: Callable[[], AbstractSet[str]] = frozenset
         #: Tells of tools that are not at a boundary, by their names.
         self.look_for: Callable[[frozenset[str]], None] = lambda names: None
         self.report = Report(tuple(run.run_id for run in runs), len(models), len(tools), settle=self.settle)
@@ -344,16 +349,7 @@ class Replaying:
             raise self._no_call(wanted)
         if edits.has_result and self._take_edit():
             self.report.live.append(f"tool {wanted.name}, given")
-            return ToolCall(
-                n=0,
-                step=self.conditions.until,
-                span_id=None,
-                started_at=None,
-                ended_at=None,
-                name=wanted.name,
-                has_result=True,
-                result=edits.result,
-            )
+            return given_call(wanted.name, self.conditions.until, edits.result)
         effect = wanted.effect or self._effects.get(wanted.name) or "unknown"
         if effect not in _HARMLESS and wanted.name not in self.conditions.live_tools:
             why = {"unknown": "nothing says what it does to the world"}.get(effect, f"its effect is {effect}")
@@ -367,6 +363,21 @@ class Replaying:
         if self._updating is not None:
             self._updating.record.runs(wanted.name, wanted.arguments, wanted.call_id, effect)
         return None
+
+    def runs(self, wanted: Wanted) -> None:
+        """Note a call of a tool that is the program's own code, such as one that hands over to another agent: it runs in any case.
+
+        Raises ReplayMiss: the record holds calls of it, but not this one.
+        """
+        if self._miss is not None:
+            raise self._miss
+        with self._lock:
+            self._seen.add(wanted.name)
+        found = self._tools.take(wanted.name, (wanted.arguments, *wanted.others), wanted.call_id)
+        # What the record gave the call its id for is that call: handoffs are recorded in many forms.
+        found = self._tools.take_id(wanted.name, wanted.call_id) if found is None else found
+        if found is None and wanted.name in self._tools.names and not self._runs_live():
+            raise self._no_call(wanted)
 
     def _no_call(self, wanted: Wanted) -> ReplayMiss:
         explanation = self._tools.explain(wanted.name, wanted.arguments, wanted.call_id)
@@ -382,13 +393,8 @@ class Replaying:
 
     def settle(self) -> None:
         """Bring the report up to date with what is left."""
-        models = [self._models.calls[place] for place in self._models.left()]
-        tools = [self._tools.calls[place] for place in self._tools.left()]
         with self._lock:
-            named = self._tools.names & self.conditions.live_tools
-            missing = self._tools.names - self._seen
-            self.report.let_run = frozenset(self._ran | (named & missing))
-            unseen = missing - named - self.at_boundary()
-            tools = [call for call in tools if call.name not in unseen | (named & missing)]
-            self.report.leave(models, tools, unseen)
+            found = unmade(self._models, self._tools, self._seen, self.conditions.live_tools)
+            self.report.let_run = found.let_run | self._ran
+            self.report.leave(found.models, found.tools, found.unseen)
         self.look_for(self.report.unseen)

@@ -32,7 +32,7 @@ class Report:
     results: list[int] = field(default_factory=list[int])
     """The same of tool calls."""
     unseen: frozenset[str] = frozenset()
-    """Recorded tools of which no call came to the boundary: the agent ran them itself, or not at all."""
+    """Recorded tools of which calls came to no boundary: the agent ran them itself, its framework refused them, or nobody called them."""
     let_run: frozenset[str] = frozenset()
     """Tools that were named as such that may run, and that ran, or may have."""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -82,7 +82,7 @@ class Report:
                 self.refused.append(refused)
 
     def leave(self, models: Sequence[ModelCall], tools: Sequence[ToolCall], unseen: frozenset[str]) -> None:
-        """Note which recorded calls were not made, those of tools that came to a boundary, or would; others are unseen."""
+        """Note which recorded calls were not made, those of tools that came to a boundary; others are unseen."""
         self.left, self.left_of_tools, self.unseen = len(models), len(tools), unseen
         left: list[ModelCall | ToolCall] = [*models, *tools]
         if left:

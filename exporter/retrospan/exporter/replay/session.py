@@ -40,7 +40,7 @@ class Replay:
             tools.install()
             functions.install(self._named_tools)
             self.replaying.before_answers = partial(functions.install_of_program, self._named_tools)
-            self.replaying.look_for, self.replaying.at_boundary = self._look_for, functions.names
+            self.replaying.look_for = self._look_for
             self.guard.begin()
         except BaseException:
             current.end()

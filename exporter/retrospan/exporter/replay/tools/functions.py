@@ -22,8 +22,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Effect = Literal["none", "read", "write", "destructive"]
 _MARK = "__retrospan_tool__"
 _MAIN = "__main__"
-#: What models call the functions that are marked.
-_NAMES = set[str]()
 
 
 @overload
@@ -48,7 +46,6 @@ def _marked(function: Function, *, name: str | None, effect: str | None) -> Func
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise ConfigError(f"tool: {function.__qualname__} yields its result; a tool returns it.")
     named = name or function.__name__
-    _NAMES.add(named)
     signature = inspect.signature(function)
 
     if inspect.iscoroutinefunction(function):
@@ -158,11 +155,6 @@ def never_loaded(names: Sequence[str]) -> tuple[str, ...]:
         for named in names
         if (module := _split(named)[0]) not in sys.modules and not _is_program(module)
     )
-
-
-def names() -> frozenset[str]:
-    """Return the names of the functions of this process that come to the boundary when they are called."""
-    return frozenset(_NAMES)
 
 
 def places_of(names: Iterable[str]) -> dict[str, str]:

@@ -106,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         ]  # fmt: skip
         write_junit(arguments.junit, f"retrospan bisect {arguments.suite}", cases)
     if not arguments.json:
-        screen.line(f"{kinds.count('same')} of {counted(len(bundle.runs), 'run')} do what is on record")
+        do = "does" if len(bundle.runs) == 1 else "do"
+        screen.line(f"{kinds.count('same')} of {counted(len(bundle.runs), 'run')} {do} what is on record")
     return BAD if "changed" in kinds else GOOD if {*kinds} == {"same"} else TROUBLE
 
 
