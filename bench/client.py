@@ -1,4 +1,4 @@
-"""Sends a load as fast as it is acknowledged: `python -m bench.client grpc|http|gzip HOST:PORT FILE CONNECTIONS`.
+"""Sends a load as fast as it is acknowledged: `python -m bench.client grpc|http|gzip HOST:PORT[/PATH] FILE CONNECTIONS`.
 
 A process of its own, so that it shares no interpreter lock with what it measures. It reads the requests, opens its
 connections, prints `ready`, waits for a line on standard input, sends, and prints one JSON object. Times are those of
@@ -98,11 +98,14 @@ def _gzip(address: str) -> Send:
 
 
 def _http(address: str, headers: Mapping[str, str] = MappingProxyType({})) -> Send:
-    connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_SECONDS)
+    host, _, path = address.partition("/")
+    connection = http.client.HTTPConnection(host, timeout=_TIMEOUT_SECONDS)
     connection.connect()
 
     def send(body: bytes) -> bytes:
-        connection.request("POST", "/v1/traces", body, {"Content-Type": "application/x-protobuf", **headers})
+        connection.request(
+            "POST", f"/{path or 'v1/traces'}", body, {"Content-Type": "application/x-protobuf", **headers}
+        )
         response = connection.getresponse()
         answer = response.read()
         return answer if response.status == 200 else f"HTTP {response.status} ".encode() + answer
