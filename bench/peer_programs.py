@@ -12,12 +12,14 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 _TIMEOUT_SECONDS = 60.0
 #: More than a request of a hundred spans takes, which some refuse from 4 MiB on.
 _MOST_BYTES = 64 << 20
+_MINUTE_NS = 60 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +76,20 @@ class Program(Protocol):
 
 
 def get(port: int, path: str, query: Mapping[str, str | int] | None = None, body: bytes | None = None) -> Any:
-    """Return the JSON values that a program answers, one for each line; None if it does not, or not yet."""
+    """Return the JSON values that a program answers, one or one a line; None if it does not, or not yet."""
     words = f"?{urllib.parse.urlencode(query)}" if query else ""
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}{path}{words}", body, {"Accept": "application/json"}
     )
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as reply:
-            return [json.loads(line) for line in reply.read().splitlines() if line]
-    except (OSError, ValueError):
+            text = reply.read()
+    except OSError:
         return None
+    try:
+        return [json.loads(text)]
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line]
 
 
 def answers(port: int, path: str) -> bool:
@@ -101,11 +107,11 @@ def spans_of_jaeger(answer: Any) -> int:
     return len({span["spanID"] for trace in traces for span in trace["spans"]})
 
 
-def spans_of_tempo(answer: Any) -> int:
-    """Return how many spans a trace has, as Tempo says it."""
-    groups = [group for one in answer or () for group in one.get("batches") or ()]
-    scopes = [scope for group in groups for scope in group["scopeSpans"]]
-    return len({span["spanId"] for scope in scopes for span in scope["spans"]})
+def spans_of_otlp(answer: Any) -> list[Mapping[str, str]]:
+    """Return the spans in OTLP's JSON, as Tempo answers it and Jaeger's newer API."""
+    said = [one.get("result", one) for one in answer or ()]
+    groups = [group for one in said for group in one.get("batches") or one.get("resourceSpans") or ()]
+    return [span for group in groups for scope in group["scopeSpans"] for span in scope["spans"]]
 
 
 class Retrospan:
@@ -145,7 +151,7 @@ class Retrospan:
 
 @dataclass(frozen=True, slots=True)
 class VictoriaTraces:
-    """`go build ./app/victoria-traces`. Takes OTLP over HTTP only; answers as Jaeger does."""
+    """`go build ./app/victoria-traces`. Takes OTLP over HTTP only; answers as Jaeger's older API does."""
 
     program: Path
     name: str = "VictoriaTraces"
@@ -167,7 +173,15 @@ class VictoriaTraces:
         return spans_of_jaeger(get(ports.asked, f"/select/jaeger/api/traces/{run.trace_id}"))
 
     def find(self, ports: Ports, run: Sought) -> list[str]:
-        return _found_by_jaeger(ports.asked, "/select/jaeger/api/traces", run)
+        query: dict[str, str | int] = {
+            "service": run.service,
+            "tags": json.dumps({"gen_ai.conversation.id": run.conversation}),
+            "start": (run.began - _MINUTE_NS) // 1000,
+            "end": (run.ended + _MINUTE_NS) // 1000,
+            "limit": 20,
+        }
+        found = get(ports.asked, "/select/jaeger/api/traces", query)
+        return [trace["traceID"] for one in found or () for trace in one.get("data") or ()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +238,21 @@ class Jaeger:
         return f"127.0.0.1:{ports.otlp}"
 
     def is_ready(self, ports: Ports) -> bool:
-        return get(ports.asked, "/api/services") is not None
+        return answers(ports.asked, "/api/v3/services")
 
     def spans(self, ports: Ports, run: Sought) -> int:
-        return spans_of_jaeger(get(ports.asked, f"/api/traces/{run.trace_id}"))
+        found = spans_of_otlp(get(ports.asked, f"/api/v3/traces/{run.trace_id}"))
+        return len({span["spanId"] for span in found})
 
     def find(self, ports: Ports, run: Sought) -> list[str]:
-        return _found_by_jaeger(ports.asked, "/api/traces", run)
+        query: dict[str, str | int] = {
+            "query.serviceName": run.service,
+            "query.attributes": json.dumps({"gen_ai.conversation.id": run.conversation}),
+            "query.startTimeMin": _time(run.began - _MINUTE_NS),
+            "query.startTimeMax": _time(run.ended + _MINUTE_NS),
+            "query.searchDepth": 20,
+        }
+        return [*{span["traceId"] for span in spans_of_otlp(get(ports.asked, "/api/v3/traces", query))}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,28 +307,21 @@ class Tempo:
         return answers(ports.asked, "/ready")
 
     def spans(self, ports: Ports, run: Sought) -> int:
-        return spans_of_tempo(get(ports.asked, f"/api/traces/{run.trace_id}"))
+        found = spans_of_otlp(get(ports.asked, f"/api/traces/{run.trace_id}"))
+        return len({span["spanId"] for span in found})
 
     def find(self, ports: Ports, run: Sought) -> list[str]:
         query: dict[str, str | int] = {
             "q": f'{{ span."gen_ai.conversation.id" = "{run.conversation}" }}',
-            "start": run.began // 10**9 - 60,
-            "end": run.ended // 10**9 + 60,
+            "start": (run.began - _MINUTE_NS) // 10**9,
+            "end": (run.ended + _MINUTE_NS) // 10**9,
         }
         found = get(ports.asked, "/api/search", query)
         return [trace["traceID"].zfill(32) for one in found or () for trace in one.get("traces") or ()]
 
 
-def _found_by_jaeger(port: int, path: str, run: Sought) -> list[str]:
-    query: dict[str, str | int] = {
-        "service": run.service,
-        "tags": json.dumps({"gen_ai.conversation.id": run.conversation}),
-        "start": run.began // 1000 - 60_000_000,
-        "end": run.ended // 1000 + 60_000_000,
-        "limit": 20,
-    }
-    found = get(port, path, query)
-    return [trace["traceID"] for one in found or () for trace in one.get("data") or ()]
+def _time(nanoseconds: int) -> str:
+    return datetime.fromtimestamp(nanoseconds // 10**9, UTC).isoformat().replace("+00:00", "Z")
 
 
 def programs(paths: Mapping[str, Path | None]) -> Sequence[Program]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench.load import SHAPES, Load, make_load
-from bench.peer_programs import Retrospan, spans_of_jaeger, spans_of_tempo
+from bench.peer_programs import Retrospan, spans_of_jaeger, spans_of_otlp
 from bench.peer_trial import ASKED, measure, sought_in
 from bench.peers import render
 
@@ -25,13 +25,14 @@ def test_every_run_of_a_load_is_sought_with_all_of_its_spans(load: Load) -> None
     assert all(run.began < run.ended and run.service.startswith("agents-") for run in runs)
 
 
-def test_a_span_that_is_listed_twice_is_one() -> None:
+def test_spans_are_read_from_each_form_of_an_answer() -> None:
     first, second = {"spanID": "a"}, {"spanID": "b"}
     assert spans_of_jaeger([{"data": [{"spans": [first, second, first]}]}]) == 2
     assert spans_of_jaeger([{"data": None, "errors": [{"code": 404}]}]) == spans_of_jaeger(None) == 0
     batches = [{"scopeSpans": [{"spans": [{"spanId": "a"}]}, {"spans": [{"spanId": "a"}, {"spanId": "b"}]}]}]
-    assert spans_of_tempo([{"batches": batches}]) == 2
-    assert spans_of_tempo([{}]) == spans_of_tempo(None) == 0
+    for answer in ({"batches": batches}, {"result": {"resourceSpans": batches}}):
+        assert [span["spanId"] for span in spans_of_otlp([answer])] == ["a", "a", "b"]
+    assert spans_of_otlp([{}]) == spans_of_otlp(None) == []
 
 
 @pytest.mark.long
