@@ -10,8 +10,8 @@ from functools import lru_cache
 from retrospan.ingest.interpret.spans.name_words import WORDS, means_itself, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes
 
-#: Lists of names kept, and how many names one that is kept can have: of indexed messages no two are alike.
-_KEPT, _MOST = 1_024, 100
+#: Lists of names kept. Of more names than that few are: of indexed messages no two are alike, but each is asked for again.
+_KEPT, _MOST, _LONG_KEPT = 1_024, 100, 32
 
 
 class SpanNames:
@@ -63,7 +63,7 @@ class SpanNames:
 def names_of(attributes: Attributes) -> SpanNames:
     """Return what the names of some attributes tell."""
     names = tuple(attributes)
-    return _remembered(names) if len(names) <= _MOST else SpanNames(names)
+    return (_remembered if len(names) <= _MOST else _long_remembered)(names)
 
 
-_remembered = lru_cache(_KEPT)(SpanNames)
+_remembered, _long_remembered = lru_cache(_KEPT)(SpanNames), lru_cache(_LONG_KEPT)(SpanNames)
