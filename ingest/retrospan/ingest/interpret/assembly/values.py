@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, repeated
+from retrospan.ingest.interpret.normalize.message import Message, repeated
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text
@@ -205,28 +205,31 @@ class Values:
             return None  # half a surrogate pair has a way of its own to be written
         return found, f'{{"role":{role},"parts":[{",".join(parts)}]}}'
 
-    def _spell(self, part: Part) -> tuple[str, str] | None:
+    def _spell(self, part: Mapping[str, object]) -> tuple[str, str] | None:
         """Return a part as it is compared, and its JSON."""
+        # A mapping of anything: nobody has checked what a part that is not known holds.
         kind, keys = part["type"], [*part]
         if keys == _PLAIN_PART and kind in ("text", "reasoning"):
             content = part["content"]
-            if type(content) is not str:
+            if not isinstance(content, str):
                 return None
             said = quoted(content)
             return f'{{"content":{said},"type":"{kind}"}}', f'{{"type":"{kind}","content":{said}}}'
         call_id = part.get("id")
-        if type(call_id) is not str:
+        if not isinstance(call_id, str):
             return None
-        if keys == _PLAIN_CALL and kind == "tool_call" and type(part["name"]) is str:
-            number, said, name = self._ordinal(call_id), self.text(part["arguments"]), quoted(part["name"])
+        if keys == _PLAIN_CALL and kind == "tool_call" and isinstance(part["name"], str):
+            given, name = part["arguments"], quoted(part["name"])
+            number, said = self._ordinal(call_id), self.text(given)
             return (
-                f'{{"arguments":{self._canonical(part["arguments"], said)},"id":{number},"name":{name},"type":"tool_call"}}',
+                f'{{"arguments":{self._canonical(given, said)},"id":{number},"name":{name},"type":"tool_call"}}',
                 f'{{"type":"tool_call","id":{quoted(call_id)},"name":{name},"arguments":{said}}}',
             )
         if keys == _PLAIN_RESULT and kind == "tool_call_response":
-            number, said = self._ordinal(call_id), self.text(part["response"])
+            returned = part["response"]
+            number, said = self._ordinal(call_id), self.text(returned)
             return (
-                f'{{"id":{number},"response":{self._canonical(part["response"], said)},"type":"tool_call_response"}}',
+                f'{{"id":{number},"response":{self._canonical(returned, said)},"type":"tool_call_response"}}',
                 f'{{"type":"tool_call_response","id":{quoted(call_id)},"response":{said}}}',
             )
         return None
