@@ -23,6 +23,8 @@ ALLOWED = {
     ("exporter/retrospan/exporter/replay/wire/remembering.py", "marshal"),
     ("schemas/retrospan/schemas/bundle/canonical.py", "marshal"),
     ("schemas/retrospan/schemas/bundle/conversation.py", "marshal"),
+    # Writes a report, and reads none.
+    ("ingest/retrospan/ingest/cli/views/junit.py", "xml.etree"),
 }
 CALLS = {"eval", "exec", "compile", "__import__"}
 KEYWORDS = {"allow_pickle", "shell"}

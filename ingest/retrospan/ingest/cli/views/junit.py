@@ -50,7 +50,7 @@ def write_junit(file: Path, suite: str, cases: Sequence[Case]) -> None:
             if text:
                 ElementTree.SubElement(place, "system-out").text = text
             continue
-        ElementTree.SubElement(place, case.outcome, {"message": case.verdict}).text = text
+        ElementTree.SubElement(place, case.outcome, {"message": _plain(case.verdict)}).text = text
     try:
         ElementTree.ElementTree(top).write(file, encoding="utf-8", xml_declaration=True)
     except OSError as error:
