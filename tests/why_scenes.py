@@ -15,7 +15,7 @@ MARKUP = (
     "[click](javascript:alert(1)) ![i](http://evil.example/x.png) `tick` ```\n# heading\n</q></small>&lt;b&gt; "
 )
 LONG = "word " * 200_000
-BROKE, STALE, FIRST, SECOND_ONE, HARMFUL, SILENT, RUNNING, GONE, ALONE, LOOPING, MANY, MISSENT = (
+BROKE, STALE, FIRST, SECOND_ONE, HARMFUL, SILENT, RUNNING, GONE, ALONE, LOOPING, MANY, MISSENT, INSIDE = (
     f"{name}{'0' * (32 - len(name))}"
     for name in (
         "b20e",
@@ -30,6 +30,7 @@ BROKE, STALE, FIRST, SECOND_ONE, HARMFUL, SILENT, RUNNING, GONE, ALONE, LOOPING,
         "100b",
         "3a27",
         "3155e27",
+        "1251de",
     )
 )
 
@@ -178,7 +179,35 @@ def missent() -> Scene:
     return scene
 
 
+def missent_inside() -> Scene:
+    """The same with an address that stands inside an argument, beside one that no document has."""
+    scene = Scene(INSIDE, begin=START, agent="clerk", asked="Send Acme its invoice, with a copy to us.")
+    scene.resource["service.name"] = "post"
+    scene.retrieval("contacts", CONTACTS)
+    to = "billing@acme.exmaple"
+    arguments = {
+        "message": {"to": [{"address": "us@post.example"}, {"address": to}], "body": "Your invoice."}
+    }
+    scene.says(calls("send_email", "c1", **arguments))
+    scene.tool("send_email", arguments, None, error=f"Refused: {to} has no mail server", call_id="c1")
+    scene.says(text("assistant", "The invoice could not be sent."))
+    scene.root.status = "error"
+    return scene
+
+
 def why_scenes() -> list[Story]:
     """Return every run."""
     limits = [limit(FIRST, "first-limit", 10, 0), limit(SECOND_ONE, "second-limit", 20, 5)]
-    return [broke(), *limits, stale(), harmful(), silent(), running(), alone(), looping(), many(), missent()]
+    return [
+        broke(),
+        *limits,
+        stale(),
+        harmful(),
+        silent(),
+        running(),
+        alone(),
+        looping(),
+        many(),
+        missent(),
+        missent_inside(),
+    ]

@@ -171,23 +171,30 @@ def test_a_batch_that_does_not_fit_the_engines_memory_is_halved_until_it_does(
         log.close()
 
 
-def test_a_fault_of_the_warehouse_sets_nothing_aside(scene: Scene, store: EmbeddedStore) -> None:
+@pytest.mark.parametrize("table", ["raw_logs", "landing_spans"])
+def test_a_fault_of_the_warehouse_sets_nothing_aside(scene: Scene, store: EmbeddedStore, table: str) -> None:
     loader = scene.loader()
     loader.start()
-    store.command("DROP TABLE raw_logs SYNC")
+    store.command("DROP TABLE {table:Identifier} SYNC", {"table": table})
     try:
-        last = scene.log.append(tenant="default", traces=traces(1), items=5)
+        if table == "raw_logs":
+            logs = request(Origin(), [Log(trace_id=b"l" * 16)])
+            last = scene.log.append(tenant="default", logs=logs, items=1)
+        else:
+            last = scene.log.append(tenant="default", traces=traces(1), items=5)
         deadline = time.monotonic() + PATIENCE
         while not loader.failure and time.monotonic() < deadline:
             time.sleep(0.02)
         assert "takes no records at all" in loader.failure
         assert loader.lag_seconds > 0
     finally:
-        (statement,) = [text for _, name, text in shipped() if name.endswith("create_raw_logs_table")]
+        (statement,) = [text for _, name, text in shipped() if name.endswith(f"create_{table}_table")]
         store.command(statement)
     assert loader.wait_loaded(last, PATIENCE)
     assert (loader.quarantined, loader.failure) == (0, "")
-    assert count(store, "raw_spans") == 5
+    assert (count(store, "raw_spans"), count(store, "raw_logs")) == (
+        (0, 1) if table == "raw_logs" else (5, 0)
+    )
 
 
 def test_empty_tables_are_filled_from_the_log_again(scene: Scene, store: EmbeddedStore) -> None:

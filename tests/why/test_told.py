@@ -14,6 +14,7 @@ from why_scenes import (
     BROKE,
     CONTACTS,
     HARMFUL,
+    INSIDE,
     LOOPING,
     MANY,
     MISSENT,
@@ -80,6 +81,18 @@ def test_the_document_with_the_wrong_address_is_named_by_one_command(
         assert ask("trace", reference, "--down", "--service", "shop").lines[0] == "reached 0 runs"
     other = document_ref("bolt", "contacts", hash_of(CONTACTS["bolt"]))
     assert not any("send_email" in line for line in ask("trace", other, "--down", "--depth", "1").lines)
+
+
+def test_the_document_is_named_where_the_address_stands_inside_an_argument(why: Ask) -> None:
+    wrong = document_ref("acme", "contacts", hash_of(CONTACTS["acme"]))
+    begin = CONTACTS["acme"].index("billing@")
+    found = _kinds(why, INSIDE)
+    assert found["value"] == [
+        "It is about “billing@acme.exmaple” (“message.to[1].address”) in the arguments of step 3: the error names it."
+    ]
+    assert found["document"] == [
+        f"This document holds what the argument has: “{wrong}”, at “[{begin}:{begin + 20}]”."
+    ]
 
 
 def test_a_loop_that_ends_in_a_timeout_is_a_loop(why: Ask) -> None:
@@ -220,7 +233,7 @@ def test_the_questions_are_printed_on_demand(why: Ask) -> None:
     assert said.count(BROKE) >= 6 and "FROM failures" in said
 
 
-@pytest.mark.parametrize("run_id", [ALONE, BROKE, LOOPING, MANY, MISSENT, RUNNING, SILENT, STALE])
+@pytest.mark.parametrize("run_id", [ALONE, BROKE, INSIDE, LOOPING, MANY, MISSENT, RUNNING, SILENT, STALE])
 def test_every_sentence_of_a_told_run_has_its_rows(recorded: Recorded, run_id: str) -> None:
     session = session_of(recorded.url)
     report = report_of(Gathering(session, run_id).rows())

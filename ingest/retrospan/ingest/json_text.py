@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from dataclasses import dataclass
 from json.scanner import make_scanner
 
@@ -14,6 +15,8 @@ from retrospan.schemas.json_encoding import json_encoder
 MAX_DEPTH = 200
 #: What stands in the place of deeper values that came as OTLP values instead of text.
 TOO_DEEP = f"(nested deeper than {MAX_DEPTH}: left out here, kept in the log)"
+#: A name that a path has as it is, and the most that it has of others.
+_PLAIN_NAME, _LONGEST_NAME = re.compile(r"[A-Za-z_][\w-]{0,79}"), 80
 _ENCODE = json_encoder(sort_keys=False)
 _SCAN = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]  # what is written for it is half of it
 
@@ -50,6 +53,15 @@ def _scanned(text: str) -> object:
     except StopIteration:
         return json.loads(text)  # says what is wrong, and where
     return value if end == len(text) else json.loads(text)
+
+
+def path_into(path: str, part: str | int) -> str:
+    """Return the way to a member of what a path leads to: `items[2].email`; a name with other signs stands in quotes."""
+    if isinstance(part, int):
+        return f"{path}[{part}]"
+    if not _PLAIN_NAME.fullmatch(part):
+        return f'{path}["{part[:_LONGEST_NAME]}"]'
+    return f"{path}.{part}" if path else part
 
 
 def read_value(value: object) -> object:

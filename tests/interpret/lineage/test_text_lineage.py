@@ -91,9 +91,26 @@ def test_the_document_with_the_wrong_address_is_named_with_the_place() -> None:
 )
 def test_what_an_argument_has_from_a_document(argument: object, document: str | None) -> None:
     found = _origins(_retrieval(1, CONTACTS), tool(2, arguments={"x": argument}, result="ok"))
+    inside = ".lines[0].ref" if isinstance(argument, dict) else ""
     assert {(reference, role) for reference, role, _ in found} == (
-        {(_doc(document), "argument x")} if document else set()
+        {(_doc(document), f"argument x{inside}")} if document else set()
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "role"),
+    [
+        ({"message": {"to": WRONG, "cc": []}}, "argument message.to"),
+        ({"lines": ["nothing", f"mail to {WRONG}, please"]}, "argument lines[1]"),
+        ({"a b": {"c d": WRONG}}, 'argument a b["c d"]'),
+        ({"payload": '{"to": ["' + WRONG + '"]}'}, "argument payload.to[0]"),
+        ([{"to": WRONG}], "argument [0].to"),
+        (WRONG, "argument"),
+    ],
+)
+def test_where_in_the_arguments_a_value_stands_is_its_role(arguments: object, role: str) -> None:
+    found = _origins(_retrieval(1, CONTACTS), tool(2, arguments=arguments, result="ok"))
+    assert {(reference, role) for reference, role, _ in found} == {(_doc("acme"), role)}
 
 
 def test_a_value_that_stands_in_several_places_may_be_from_any_of_them() -> None:

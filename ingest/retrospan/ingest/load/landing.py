@@ -6,8 +6,13 @@ from functools import cache
 from importlib import resources
 
 from retrospan.ingest.load.sql import load
+from retrospan.ingest.log.record import holds_only_spans
 from retrospan.schemas.store import Settings, Store
 
+#: Where records enter, those that hold spans and nothing else, and all others.
+_OF_SPANS, _OF_ANYTHING = "landing_spans", "landing"
+#: A record of zero bytes is read as no rows at all.
+_EMPTY_RECORD = b"\0"
 _SETTINGS: Settings = {
     # Upstream's default is 1 since 26.2; the loader wants the rows written when the insert returns.
     "async_insert": 0,
@@ -37,8 +42,25 @@ def insert_records(store: Store, data: bytes, token: str) -> None:
         SqlError: the engine cannot read the data; some of the tables may have got their rows.
         WarehouseUnavailable: not now.
     """
+    # The engine plans every view over the table it inserts into: over this one there are only those of spans.
+    table = _OF_SPANS if data and holds_only_spans(data) else _OF_ANYTHING
+    _insert(store, table, data, token)
+
+
+def insert_nothing(store: Store) -> None:
+    """Insert a record without rows wherever records enter.
+
+    Raises:
+        SqlError: one of the tables, a view or the schema file is not there, or not as it should be.
+        WarehouseUnavailable: not now.
+    """
+    for table in (_OF_SPANS, _OF_ANYTHING):
+        _insert(store, table, _EMPTY_RECORD, "nothing")
+
+
+def _insert(store: Store, table: str, data: bytes, token: str) -> None:
     settings = {**_SETTINGS, "format_schema": f"{schema_path()}:Record", "insert_deduplication_token": token}
-    store.insert("INSERT INTO landing", data, "Protobuf", settings)
+    store.insert(f"INSERT INTO {table}", data, "Protobuf", settings)
 
 
 @cache

@@ -16,16 +16,13 @@ from typing import cast
 from google.protobuf.message import DecodeError, Message
 
 from retrospan.ingest.load.batches import Content, Frame, token_of
-from retrospan.ingest.load.landing import insert_records, note_stored
+from retrospan.ingest.load.landing import insert_nothing, insert_records, note_stored
 from retrospan.ingest.log.record import SAMPLE_BYTES, Record, Reject, decode, encode
 from retrospan.ingest.otlp import lenient as lean
 from retrospan.schemas.errors import OutOfMemory, SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger(__name__)
-
-#: The landing table reads a record of zero bytes as no rows at all.
-_EMPTY_RECORD = b"\0"
 
 
 def insert_piecemeal(
@@ -35,7 +32,7 @@ def insert_piecemeal(
 
     Raises WarehouseUnavailable when the fault is not in the data.
     """
-    _require_sound(store, epoch)
+    _require_sound(store)
     # What was refused may have got some of its rows in, under another token.
     note_stored(store, content.frames[0].sequence)
     waiting: list[Sequence[Frame]] = [content.frames]
@@ -60,10 +57,10 @@ def insert_piecemeal(
                 )
 
 
-def _require_sound(store: Store, epoch: int) -> None:
+def _require_sound(store: Store) -> None:
     """Check the tables: where a table or the schema file is why a batch is refused, no record is to blame."""
     try:
-        insert_records(store, _EMPTY_RECORD, token_of(epoch, _EMPTY_RECORD))
+        insert_nothing(store)
     except SqlError as cause:
         raise WarehouseUnavailable(f"The warehouse takes no records at all: {cause}") from cause
 
@@ -80,7 +77,7 @@ def _insert_mended(
         else:
             _LOG.info("record %d was refused as sent and stored without its unknown fields", record.sequence)
             return
-    _require_sound(store, epoch)
+    _require_sound(store)
     note = _note(record, reason)
     insert_records(store, note, token_of(epoch, note))
     _LOG.warning("record %d cannot be loaded and is in quarantine: %.300s", record.sequence, reason)

@@ -40,6 +40,7 @@ _CHECKSUM_TAG = 0x7D
 _HEAD = struct.Struct("<BQB")
 _CHECKSUM = struct.Struct("<BI")
 _ITEMS = b"\x38"
+_TRACES = b"\x22"
 
 SAMPLE_BYTES = 512
 
@@ -166,6 +167,33 @@ def items_at(data: Buffer, start: int, end: int) -> int:
     at = length[1] + length[0]
     items = read_varint(data, at + 1, end) if data[at : at + 1] == _ITEMS else None
     return items[0] if items is not None else 0
+
+
+def holds_only_spans(data: Buffer) -> bool:
+    """Return whether every record in `data`, each with its length in front, holds spans and nothing beside them."""
+    at, size = 0, len(data)
+    while at < size:
+        length = read_varint(data, at, size)
+        if length is None:
+            return False
+        start, at = length[1], length[1] + length[0]
+        if at > size or not _is_only_spans(data, start, at):
+            return False
+    return True
+
+
+def _is_only_spans(data: Buffer, start: int, end: int) -> bool:
+    """Return whether the record in `data[start:end]` has the request's bytes between its head and its checksum."""
+    sequence = read_varint(data, start + 10, end)
+    tenant = read_varint(data, sequence[1] + 1, end) if sequence is not None else None
+    if tenant is None:
+        return False
+    at = tenant[1] + tenant[0]
+    if data[at : at + 1] == _ITEMS:
+        items = read_varint(data, at + 1, end)
+        at = items[1] if items is not None else end
+    request = read_varint(data, at + 1, end) if data[at : at + 1] == _TRACES else None
+    return request is not None and request[1] + request[0] == end - TRAILER_BYTES
 
 
 def decode(data: bytes) -> Record:

@@ -22,7 +22,7 @@ SCRATCH = "retrospan_verify"
 SENT = ("raw_spans", "raw_logs", "raw_rejects", "arrivals", "run_marks", "receipts")
 #: Tables that are filled as well, and say nothing that the others do not.
 _FILLED = ("processes", "raw_resent")
-_VIEW, _FROM_LANDING = "CREATE MATERIALIZED VIEW", "_from_landing_view"
+_VIEW, _FROM_LANDING = "CREATE MATERIALIZED VIEW", ("_from_landing_view", "_from_landing_spans_view")
 _EXACT: Settings = {"output_format_json_quote_64bit_integers": 0, "output_format_json_validate_utf8": 0}
 
 
@@ -45,7 +45,8 @@ class Scratch:
             self._drop()
             self.store.command(load("create_scratch"), {"scratch": SCRATCH})
             self.store.command(load("use_scratch"), {"scratch": SCRATCH})
-            self.store.command(load("create_landing"), {"main": DATABASE})
+            for name in ("create_landing", "create_landing_spans"):
+                self.store.command(load(name), {"main": DATABASE})
             for table in (*SENT, *_FILLED):
                 self.copy_table(table)
             for _, name, statement in shipped():

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from retrospan.ingest.json_text import path_into
 from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.problems import Problem
 from retrospan.ingest.why.rows import RunRows
@@ -30,9 +31,9 @@ class Culprit:
     how: str
 
     @property
-    def role(self) -> str | None:
-        """Return the part that an earlier thing with it played, if the value is an argument as a whole."""
-        return f"argument {self.path}" if self.path and not set(self.path) & set(".[") else None
+    def role(self) -> str:
+        """Return the part that an earlier thing with it played."""
+        return f"argument {self.path}".rstrip()
 
     @property
     def written(self) -> str:
@@ -152,10 +153,11 @@ def _values(arguments: str | None) -> Iterator[tuple[str, str]]:
             return
         path, value = waiting.popleft()
         if isinstance(value, dict):
-            inside = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
+            # An argument has the name that it has, whatever signs are in it.
+            inside = [(path_into(path, key) if path else key, each) for key, each in value.items()]
             waiting.extendleft(reversed(inside))
         elif isinstance(value, list):
-            waiting.extendleft(reversed([(f"{path}[{place}]", each) for place, each in enumerate(value)]))
+            waiting.extendleft(reversed([(path_into(path, place), each) for place, each in enumerate(value)]))
         elif not isinstance(value, bool) and value is not None:
             text = value if isinstance(value, str) else json.dumps(value)
             if _SHORTEST <= len(text) <= _LONGEST:

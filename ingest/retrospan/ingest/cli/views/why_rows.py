@@ -151,7 +151,7 @@ class Gathering:
                 {"run_id": self.run_id, "value": culprit.written, "expression": culprit.pattern},
             )
             rows.origin = found[0] if found else None
-            if culprit.step is not None and culprit.role is not None:
+            if culprit.step is not None:
                 asked: dict[str, Parameter] = {
                     "run_id": self.run_id,
                     "step": culprit.step,

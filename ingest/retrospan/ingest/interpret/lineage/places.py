@@ -6,11 +6,12 @@ A place is a path into the value, `items[2].email`, and where in the text that i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from functools import reduce
 from typing import NamedTuple
 
 from retrospan.ingest.interpret.lineage.telling_values import TellingValue
+from retrospan.ingest.json_text import path_into
 
 #: Values of one JSON value that are looked at.
 MOST_LEAVES = 5_000
@@ -18,7 +19,6 @@ MOST_LEAVES = 5_000
 _JOINS_BEFORE, _JOINS_AFTER = frozenset(".-/+%@&'"), frozenset(".-/+%@?#&='")
 _UNSEEN = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _QUOTES = frozenset("\"'`“”‘’«»„*")
-_PLAIN_KEY, _LONGEST_KEY = re.compile(r"[A-Za-z_][\w-]{0,79}"), 80
 #: So many places in one text are tried where a value stands inside longer ones.
 _MOST_TRIED = 1_000
 
@@ -30,18 +30,31 @@ def may_hold(text: str, value: TellingValue) -> bool:
 
 def place_of(said: object, value: TellingValue) -> str | None:
     """Return where a value stands in a text or JSON value; None if it only stands inside longer ones."""
+    found = _found(said, value)
+    return None if found is None else _path(found[0]) + found[1]
+
+
+def path_of(said: object, value: TellingValue, begin: str) -> str:
+    """Return the way to the text or number in which a value stands, from `begin` on; `begin` where it stands in none."""
+    found = _found(said, value)
+    return begin if found is None else _path(found[0], begin)
+
+
+def _found(said: object, value: TellingValue) -> tuple[_Trail | None, str] | None:
+    """Return the way to what holds the value, and where in it; '' for all of it."""
     if isinstance(said, str):
-        return _in_text(said, value)
+        inside = _in_text(said, value)
+        return None if inside is None else (None, inside)
     for trail, leaf in _leaves(said):
         if not isinstance(leaf, str):
             if str(leaf).lstrip("-") in value.spellings:
-                return _path(trail)
+                return trail, ""
         elif leaf in value.spellings:
-            return _path(trail)
+            return trail, ""
         elif may_hold(leaf, value):
-            found = _in_text(leaf, value)
-            if found is not None:
-                return _path(trail) + found
+            inside = _in_text(leaf, value)
+            if inside is not None:
+                return trail, inside
     return None
 
 
@@ -108,14 +121,9 @@ def _leaves(said: object) -> Iterator[tuple[_Trail | None, str | int | float]]:
             yield trail, item
 
 
-def _path(trail: _Trail | None) -> str:
-    parts: list[str] = []
+def _path(trail: _Trail | None, begin: str = "") -> str:
+    parts: list[str | int] = []
     while trail is not None:
-        part, trail = trail.part, trail.before
-        if isinstance(part, int):
-            parts.append(f"[{part}]")
-        elif _PLAIN_KEY.fullmatch(part):
-            parts.append(f".{part}")
-        else:
-            parts.append(f'["{part[:_LONGEST_KEY]}"]')
-    return "".join(reversed(parts)).removeprefix(".")
+        parts.append(trail.part)
+        trail = trail.before
+    return reduce(path_into, reversed(parts), begin)

@@ -13,6 +13,7 @@ from itertools import islice
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.lineage.earlier_texts import EarlierText, EarlierTexts
+from retrospan.ingest.interpret.lineage.places import path_of
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.lineage.telling_values import TellingValue, telling_values
 from retrospan.ingest.interpret.normalize.documents import documents_of
@@ -155,7 +156,7 @@ class _Borrowing:
         assert tool is not None
         named = tool.arguments.items() if isinstance(tool.arguments, dict) else [("", tool.arguments)]
         for name, argument in named:
-            self._argument(step, f"argument {name}".rstrip(), argument, before)
+            self._argument(step, name, argument, before)
         if tool.status != "ok" or tool.result_source is None:
             return
         own = set(_values_in(tool.arguments))
@@ -175,7 +176,7 @@ class _Borrowing:
         )
         self.earlier.add(self.results[step.number])
 
-    def _argument(self, step: RunStep, role: str, argument: object, before: int) -> None:
+    def _argument(self, step: RunStep, name: str, argument: object, before: int) -> None:
         here = step_ref(self.run_id, step.number)
         returned = {
             value: self.values[value]
@@ -188,6 +189,7 @@ class _Borrowing:
             origins = self.earlier.origins(value, before, first)
             if origins is None:
                 continue
+            role = f"argument {path_of(read_value(argument), value, name)}".rstrip()
             if first is not None:
                 place = self.results[first[0]].place(value)
                 self._add(step, here, "wasInformedBy", first[1], origins.role(role), place=place)
@@ -196,7 +198,7 @@ class _Borrowing:
                 how = "wasInformedBy" if reference.startswith("step:") else "used"
                 self._add(step, here, how, reference, origins.role(role), place=place)
         for source in sorted({*returned.values()}):
-            self._add(step, here, "wasInformedBy", step_ref(self.run_id, source), role)
+            self._add(step, here, "wasInformedBy", step_ref(self.run_id, source), f"argument {name}".rstrip())
 
     def _telling(self, said: object) -> list[TellingValue]:
         values, read = telling_values(said, self.unread)
