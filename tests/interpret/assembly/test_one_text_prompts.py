@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from made_runs import act, agent, rows, tool
@@ -14,7 +15,7 @@ SNOW = '{ "sky": "snow" }'
 
 
 def asked(at: float, text: str, answer: str = "", ended: str = "TOOL_EXECUTION") -> Span:
-    said = {"gen_ai__completion": answer} if answer else {}
+    said: dict[str, Any] = {"gen_ai__completion": answer} if answer else {}
     return act(
         "chat",
         at,
@@ -27,13 +28,14 @@ def asked(at: float, text: str, answer: str = "", ended: str = "TOOL_EXECUTION")
 
 
 def ran(at: float = 3, result: str = SNOW, call_id: str = "c1", takes: float = 1) -> Span:
+    named: dict[str, Any] = {"gen_ai__tool__call__id": call_id} if call_id else {}
     return tool(
         at,
         "weather",
         {"city": "Oslo"},
         takes=takes,
         gen_ai__tool__call__result=result,
-        **({"gen_ai__tool__call__id": call_id} if call_id else {}),
+        **named,
     )
 
 

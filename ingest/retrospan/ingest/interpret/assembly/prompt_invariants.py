@@ -139,10 +139,12 @@ def unknown_speakers(run: AssembledRun) -> Iterator[ParseIssue]:
 def answers_in_prompts(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield prompts that end with their own answer, word by word: they may have been written down after it."""
     for prompt in run.prompts:
-        span = prompt.call.span
         last = prompt.call.input[-1] if prompt.call.input else None
+        if last is None or last["role"] != "assistant":
+            continue
+        span = prompt.call.span
         said = "\n".join(map(text_of, span.output))
-        if said and last is not None and last["role"] == "assistant" and text_of(last) == said:
+        if said and text_of(last) == said:
             reason = "a prompt ends with its own answer: it may have been written down after it"
             yield issue(span.sent.span_id, _INPUT, said, reason)
 
