@@ -109,6 +109,30 @@ def read_load(path: Path) -> list[Request]:
     return requests
 
 
+def move(load: Load, end_ns: int) -> None:
+    """Write a load anew, with its spans moved in time so that the last one ends then."""
+    messages = [ExportTraceServiceRequest.FromString(request.body) for request in read_load(load.path)]
+    spans = [
+        span
+        for message in messages
+        for group in message.resource_spans
+        for scope in group.scope_spans
+        for span in scope.spans
+    ]
+    shift = end_ns - max(span.end_time_unix_nano for span in spans)
+    for span in spans:
+        span.start_time_unix_nano += shift
+        span.end_time_unix_nano += shift
+        for event in span.events:
+            event.time_unix_nano += shift
+    with load.path.open("wb") as file:
+        for message in messages:
+            body = message.SerializeToString()
+            count = sum(len(scope.spans) for group in message.resource_spans for scope in group.scope_spans)
+            file.write(_HEAD.pack(count, len(body)))
+            file.write(body)
+
+
 def interleave(runs: Iterable[list[Span]], seed: int) -> Iterator[Request]:
     """Spread runs over services and yield each service's requests as it fills them; every span goes out once."""
     dice = random.Random(seed)

@@ -278,6 +278,12 @@ class Tempo:
             },
             "distributor": {"receivers": {"otlp": {"protocols": otlp}}, "max_attribute_bytes": _MOST_BYTES},
             "memberlist": {"bind_addr": ["127.0.0.1"], "bind_port": ports.spare[1]},
+            "live_store": {
+                "wal": {"path": f"{data}/live"},
+                "shutdown_marker_dir": f"{data}/marker",
+            },
+            "backend_scheduler": {"local_work_path": f"{data}/work"},
+            "block_builder": {"wal": {"path": f"{data}/built"}},
             "storage": {
                 "trace": {
                     "backend": "local",

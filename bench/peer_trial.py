@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from bench.load import Load, read_load
+from bench.load import Load, move, read_load
 from bench.measure import send
 from bench.peer_programs import Ports, Program, Sought
 from bench.processes import TOP, BenchError, cpu_seconds_of_family, family
@@ -25,6 +25,8 @@ from bench.processes import TOP, BenchError, cpu_seconds_of_family, family
 #: Runs that are asked for one by one.
 ASKED = 20
 _READY_SECONDS, _QUERYABLE_SECONDS, _POLL_SECONDS = 60.0, 300.0, 0.05
+#: So long a program may take until it finds what it answers by its id.
+_SEARCHABLE_SECONDS = 120.0
 #: How often the memory is looked at.
 _LOOK_SECONDS = 0.25
 #: A program has settled when in so many seconds it takes less than this share of a core.
@@ -58,8 +60,10 @@ def sought_in(load: Load) -> list[Sought]:
 
 
 def measure(program: Program, load: Load, killed: Load, place: Path) -> Figures:
-    """Return the figures of one program."""
+    """Return the figures of one program. The spans of the loads are moved to the present: some search only there."""
+    move(load, time.time_ns())
     figures = _taking(program, load, place)
+    move(killed, time.time_ns())
     figures["lost"] = _lost(program, killed, place)
     return figures
 
@@ -76,6 +80,7 @@ def _taking(program: Program, load: Load, place: Path) -> Figures:
             sent = send(program.protocol, program.address(ports), load, place)
             queryable = _await_runs(program, ports, asked)
             figures["cpu_queryable"] = (cpu_seconds_of_family(pid) - before) / load.spans * 1000
+            figures["searchable"] = _await_found(program, ports, asked) - sent["began"]
             _settle(pid)
         figures["peak"] = peak[0] / 1e6
         figures["cpu_settled"] = (cpu_seconds_of_family(pid) - before) / load.spans * 1000
@@ -141,6 +146,15 @@ def _await_runs(program: Program, ports: Ports, runs: Sequence[Sought]) -> float
         while program.spans(ports, run) < run.spans:
             if time.monotonic() > deadline:
                 raise BenchError(f"{program.name} does not answer trace {run.trace_id} whole")
+            time.sleep(_POLL_SECONDS)
+    return time.monotonic()
+
+
+def _await_found(program: Program, ports: Ports, runs: Sequence[Sought]) -> float:
+    """Return the time at which each of the runs was found by its attribute, or at which that was given up."""
+    deadline = time.monotonic() + _SEARCHABLE_SECONDS
+    for run in runs:
+        while run.trace_id not in program.find(ports, run) and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
     return time.monotonic()
 

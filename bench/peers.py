@@ -10,11 +10,9 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.agents import BASE_NS
 from bench.load import SHAPES, Load, make_load
 from bench.machine import describe
 from bench.peer_programs import programs
@@ -23,13 +21,13 @@ from bench.table import spread, table
 
 HERE = Path(__file__).resolve().parent
 SPANS, KILLED_SPANS = 30_000, 10_000
-_DAY_NS = 86_400 * 10**9
 ROWS = (
     ("start_empty", "from its start until it answers, empty, s", "{:,.2f}"),
     ("start_full", "the same with the spans of this table, s", "{:,.2f}"),
     ("acks", "acknowledged, spans/s", "{:,.0f}"),
     ("p99_ms", "request to acknowledgement, p99 ms", "{:,.0f}"),
     ("queryable", "each of 20 runs answered whole by its id, spans/s", "{:,.0f}"),
+    ("searchable", "from the first send until each is found by an attribute, s", "{:,.1f}"),
     ("cpu_queryable", "processor until then, s per 1,000 spans", "{:,.2f}"),
     ("cpu_settled", "processor until it rests, s per 1,000 spans", "{:,.2f}"),
     ("idle", "memory before the first span, MB", "{:,.0f}"),
@@ -63,9 +61,12 @@ def main(words: Sequence[str] | None = None) -> int:
     }
     compared = programs(named)
     figures = {program.name: list[Figures]() for program in compared}
+    medium = next(shape for shape in SHAPES if shape.name == "medium")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        load, killed = (_load(place / f"{count}.load", count) for count in (spans, KILLED_SPANS))
+        load, killed = (
+            make_load(medium, count, 1, place / f"{count}.load") for count in (spans, KILLED_SPANS)
+        )
         for number in range(1, repetitions + 1):
             for program in compared:
                 print(f"{program.name}, {number} of {repetitions}", file=sys.stderr, flush=True)
@@ -75,13 +76,6 @@ def main(words: Sequence[str] | None = None) -> int:
     if len(compared) > 1:
         (HERE / "PEERS.md").write_text(page, encoding="utf-8")
     return 0
-
-
-def _load(path: Path, spans: int) -> Load:
-    """Make a load whose spans are of today: some keep none of another time."""
-    days = (time.time_ns() - BASE_NS) // _DAY_NS
-    medium = next(shape for shape in SHAPES if shape.name == "medium")
-    return make_load(medium, spans, days, path)
 
 
 def render(machine: Mapping[str, str], load: Load, figures: Mapping[str, Sequence[Figures]]) -> str:

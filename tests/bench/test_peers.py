@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.load import SHAPES, Load, make_load
+from bench.load import SHAPES, Load, make_load, move
 from bench.peer_programs import Retrospan, spans_of_jaeger, spans_of_otlp
 from bench.peer_trial import ASKED, measure, sought_in
 from bench.peers import render
@@ -23,6 +23,17 @@ def test_every_run_of_a_load_is_sought_with_all_of_its_spans(load: Load) -> None
     assert sum(run.spans for run in runs) == load.spans
     assert len({run.conversation for run in runs}) == load.runs
     assert all(run.began < run.ended and run.service.startswith("agents-") for run in runs)
+
+
+def test_a_load_that_was_moved_is_the_same_but_for_its_times(load: Load) -> None:
+    before = sought_in(load)
+    move(load, 1_800_000_000 * 10**9)
+    after = sought_in(load)
+    assert max(run.ended for run in after) == 1_800_000_000 * 10**9
+    assert len({old.began - new.began for old, new in zip(before, after, strict=True)}) == 1
+    assert [(run.trace_id, run.spans, run.ended - run.began) for run in after] == [
+        (run.trace_id, run.spans, run.ended - run.began) for run in before
+    ]
 
 
 def test_spans_are_read_from_each_form_of_an_answer() -> None:

@@ -85,7 +85,7 @@ def test_the_page_is_what_one_gets(place: tuple[Path, dict[str, str]], served: S
     (stuck,) = served.rows("SELECT run_id FROM runs")
     page = (folder / "README.md").read_text(encoding="utf-8")
     commands = told(page)
-    assert len(commands) == 10
+    assert len(commands) == 12
     shown = next(run for run in _RUN.findall(page))
     said_by = dict[str, str]()
     for command, lines in commands:
@@ -93,7 +93,13 @@ def test_the_page_is_what_one_gets(place: tuple[Path, dict[str, str]], served: S
         for line in lines:
             for piece in line.replace(shown, stuck["run_id"][:8]).split("[…]"):
                 assert piece.strip() in said, (command, piece, said)
-    for command, lines in told((EXAMPLE.parents[1] / "README.md").read_text(encoding="utf-8")):
+    first_page = told((EXAMPLE.parents[1] / "README.md").read_text(encoding="utf-8"))
+    walked = [command for command, _ in first_page if command in said_by]
+    # Whoever types only what the first page has comes as far: nothing on the way to the golden run is left out.
+    until = commands.index(next(each for each in commands if each[0].startswith("retrospan golden run")))
+    asking = ("retrospan why", "retrospan diff")
+    assert walked == [each for each, _ in commands[: until + 1] if not each.startswith(asking)]
+    for command, lines in first_page:
         for line in lines:
             assert line.replace(shown, stuck["run_id"][:8]) in said_by[command], (command, line)
     (golden, fork, first) = served.rows(

@@ -120,7 +120,7 @@ def test_a_tool_that_writes_is_not_run_and_nothing_is_updated(project: Path) -> 
     ("words", "said"),
     [
         (("golden", "run", "--", "true"), "-- COMMAND is for golden update"),
-        (("golden", "update", "weather", "--host", "x"), "--host and --run-tool are for golden update"),
+        (("golden", "update", "weather", "--host", "x"), "--host is for golden update NAME -- COMMAND"),
         (("golden", "update", "weather", "last", "--", "true"), "give one name, and no run"),
         (("golden", "update", "none", "--", "true"), "there is no golden run 'none'"),
         (("golden", "update", "weather", "--hold", "--", "true"), "--hold is for a run of the collector"),

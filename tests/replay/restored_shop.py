@@ -14,9 +14,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast, get_type_hints
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -44,6 +45,21 @@ class Order(TypedDict, total=False):
     approved: str
     messages: Annotated[list[AnyMessage], add_messages]
     log: Annotated[list[str], operator.add]
+
+
+def join(log: list[str], writes: Any) -> list[str]:
+    return [*log, *(each for write in writes for each in write)]
+
+
+#: The same state, with a channel that checkpoints keep as changes.
+Changes = cast(Any, TypedDict)(
+    "Changes",
+    {
+        **get_type_hints(Order, include_extras=True),
+        "log": Annotated[list[str], DeltaChannel(join, list[str])],
+    },
+    total=False,
+)
 
 
 def look_up(state: Any) -> dict[str, Any]:
@@ -79,7 +95,7 @@ def buy(state: Any) -> dict[str, Any]:
 
 
 def build(scenario: str, saver: Any) -> Any:
-    graph = StateGraph(Order)
+    graph: Any = StateGraph(Changes if scenario == "delta" else Order)
     graph.add_node("look_up", offer if scenario == "class" else look_up)
     graph.add_node("reserve", reserve)
     graph.add_node("check", check)

@@ -331,3 +331,32 @@ def test_other_clients_lose_the_connection_in_the_middle(
     monkeypatch.setitem(BODY, "stream", True)
     with replay(cut("APIConnectionError")), pytest.raises(Exception, match=r"IncompleteRead|ncomplete"):
         ask(URL)
+
+
+@pytest.mark.parametrize(
+    ("ask", "raised"),
+    [
+        (by_requests, requests.exceptions.ConnectionError),
+        (by_urllib3, urllib3.exceptions.ReadTimeoutError),
+        (by_urllib, TimeoutError),
+    ],
+)
+def test_other_clients_wait_in_vain_in_the_middle(
+    ask: Callable[[str], tuple[int, Any]], raised: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BODY, "stream", True)
+    with replay(cut("ReadTimeout")), pytest.raises(raised, match=r"timed out|broke off"):
+        ask(URL)
+
+
+def test_what_came_before_the_silence_can_be_read_line_by_line() -> None:
+    body = json.dumps({**BODY, "stream": True}).encode()
+    lines = list[bytes]()
+    request = urllib.request.Request(URL, body)
+    with (
+        replay(cut("ReadTimeout")),
+        pytest.raises(TimeoutError, match="broke off"),
+        urllib.request.urlopen(request) as found,
+    ):
+        lines.extend(iter(found.readline, b""))
+    assert b"Snow on the fells" in b"".join(lines)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,15 @@ def test_a_model_whose_host_is_named_is_asked_from_the_step_on_only(agent: Path,
     assert (done.returncode, len(provider.asked)) == (1, 1) and "system[0].content" in done.stderr
 
 
+def altered(file: Path, whole: bytes, name: str, old: bytes, new: bytes) -> None:
+    """Write a bundle in which one member says something else; the digests are those of before."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive, zipfile.ZipFile(file, "w") as made:
+        for each in archive.namelist():
+            data = archive.read(each)
+            assert each != name or old in data
+            made.writestr(each, data.replace(old, new) if each == name else data)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -103,6 +114,17 @@ def test_a_model_whose_host_is_named_is_asked_from_the_step_on_only(agent: Path,
         (("replay", "empty.bundle", "--", "true"), "empty.bundle holds no run"),
         (("replay", "cut.bundle", "--", "true"), "cut.bundle is cut or damaged"),
         (("replay", "spoilt.bundle", *AS_IT_IS), "spoilt.bundle is cut or damaged: "),
+        (("replay", "newer.bundle", *AS_IT_IS), "newer.bundle is of version 2"),
+        (("fork", "newer.bundle", "--step", "2", *AS_IT_IS), "newer.bundle is of version 2"),
+        (
+            ("replay", "edited.bundle", *AS_IT_IS),
+            "edited.bundle: runs/run-1/calls.jsonl is not what was written",
+        ),
+        (("fork", "edited.bundle", "--step", "2", *AS_IT_IS), "calls.jsonl is not what was written"),
+        (("replay", "4bf92f35", *AS_IT_IS), "127.0.0.1:9"),
+        (("fork", "4bf92f35", "--step", "2", *AS_IT_IS), "127.0.0.1:9"),
+        (("bundle", "4bf92f35"), "127.0.0.1:9"),
+        (("golden", "add", "4bf92f35", "x"), "127.0.0.1:9"),
     ],
 )
 def test_wrong_use_is_told(agent: Path, words: tuple[str, ...], said: str) -> None:
@@ -111,8 +133,10 @@ def test_wrong_use_is_told(agent: Path, words: tuple[str, ...], said: str) -> No
     # What is asked of it before the agent starts, its head, is as it was.
     body = whole.index(b"bodies/") + 80
     (agent / "spoilt.bundle").write_bytes(whole[:body] + b"~" + whole[body + 1 :])
+    altered(agent / "newer.bundle", whole, "bundle.json", b'"version": 1', b'"version": 2')
+    altered(agent / "edited.bundle", whole, "runs/run-1/calls.jsonl", b"get_weather", b"let_weather")
     write_bundle(agent / "empty.bundle", Bundle(made_by="a test", rules=None, runs=()))
-    done = retrospan(agent, *words)
-    assert done.returncode == 2
+    done = retrospan(agent, *words, RETROSPAN_URL="http://127.0.0.1:9")
+    assert done.returncode == 2, done.stderr
     assert said in done.stderr and done.stderr.count("error: ") == 1
     assert not (agent / "ran").exists()

@@ -286,3 +286,34 @@ def test_a_graph_goes_on_from_the_step_with_the_change(module_served: Served, tm
     assert forked(4, "state.price=9", ASYNC="1")["end"]["log"][3].startswith("bought cup for 9")
     done = fork(tmp_path, parent, "--step", "4", "--set", "state.prize=9", *program, **there)
     assert (done.returncode, done.stdout) == (2, "") and "Did you mean state.price?" in done.stderr
+
+
+@pytest.mark.long
+def test_a_channel_that_is_kept_as_changes_is_replaced_too(module_served: Served, tmp_path: Path) -> None:
+    original, (parent,) = recorded(module_served, "delta")
+    there = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{module_served.http}",
+        "RETROSPAN_URL": f"http://{module_served.sql}",
+    }
+    program = ("--", sys.executable, str(PROGRAM), "record", "delta")
+
+    def forked(step: int, change: str) -> dict[str, Any]:
+        done = fork(tmp_path, parent, "--step", str(step), "--set", change, *program, **there)
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(done.stdout))
+
+    before = original["end"]["log"]
+    assert sorted(before[:3]) == sorted(["looked up", "reserved", "checked 12"])
+    # Another key: what was kept as changes is there as it was at the step, and nothing of what came after it.
+    found = forked(4, "state.price=9")
+    assert found["ran"] == ["buy"]
+    assert found["end"]["log"][:3] == before[:3] and found["end"]["log"][3].startswith("bought cup for 9")
+    assert len(found["end"]["log"]) == len(before)
+    found = forked(3, "state.price=9")
+    assert found["end"]["log"][0] == "looked up" and len(found["end"]["log"]) == len(before)
+    assert "checked 9" in found["end"]["log"] and "checked 12" not in found["end"]["log"]
+    # The channel itself, as a whole and in part.
+    found = forked(4, 'state.log=["anew"]')
+    assert found["end"]["log"][0] == "anew" and len(found["end"]["log"]) == 3
+    found = forked(4, "state.log.0=asked first")
+    assert found["end"]["log"][:3] == ["asked first", *before[1:3]]

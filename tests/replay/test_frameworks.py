@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,10 +19,21 @@ from openai import AsyncOpenAI
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from replay.recorded import ANSWER, QUESTION, SYSTEM, bundle, tool_call, weather_bundle
+from replay.recorded import (
+    ANSWER,
+    QUESTION,
+    SYSTEM,
+    asks,
+    bundle,
+    model_call,
+    tells,
+    text,
+    tool_call,
+    weather_bundle,
+)
 
 from retrospan.exporter.replay import replay
-from retrospan.schemas.bundle.form import CallError
+from retrospan.schemas.bundle.form import Bundle, CallError
 from retrospan.schemas.errors import ReplayMiss
 
 RAN: list[str] = []
@@ -52,6 +64,54 @@ def test_openai_agents() -> None:
     with replay(weather_bundle(told="{'temp_c': -3}")) as r:
         assert asyncio.run(Runner.run(agent, QUESTION)).final_output == ANSWER
     assert (r.report.verdict, r.report.results) == ("identical", [2])
+
+
+def handed_over(**more: Any) -> Bundle:
+    """A triage agent hands over to orla, who answers."""
+    asked = [text("user", QUESTION)]
+    handed = asks("call_1", "transfer_to_orla")
+    told = tells("call_1", '{"assistant": "orla"}')
+    return bundle(
+        model_call(1, asked, handed),
+        tool_call(2, "transfer_to_orla", {}, None, "call_1", **more),
+        model_call(3, [*asked, handed, told], text("assistant", ANSWER)),
+    )
+
+
+@pytest.mark.parametrize("more", [{}, {"arguments": None}, {"arguments": "to orla"}], ids=str)
+def test_a_handoff_of_openai_agents_is_a_call_that_was_made(more: dict[str, Any]) -> None:
+    set_tracing_disabled(True)
+    model = OpenAIChatCompletionsModel("gpt-4o-mini", openai_client())
+    orla = OpenAIAgent(name="orla", instructions=SYSTEM, model=model)
+    triage = OpenAIAgent(name="triage", instructions=SYSTEM, model=model, handoffs=[orla])
+    record = handed_over()
+    (run,) = record.runs
+    calls = tuple(replace(call, **more) if call.n == 2 else call for call in run.calls)
+    with replay(replace(record, runs=(replace(run, calls=calls),))) as r:
+        assert asyncio.run(Runner.run(triage, QUESTION)).final_output == ANSWER
+    assert (r.report.verdict, r.report.unseen) == ("identical", frozenset())
+
+
+def test_an_agent_of_openai_agents_that_is_a_tool_runs_and_is_a_call_that_was_made() -> None:
+    set_tracing_disabled(True)
+    model = OpenAIChatCompletionsModel("gpt-4o-mini", openai_client())
+    expert = OpenAIAgent(name="expert", instructions=SYSTEM, model=model)
+    ask = expert.as_tool("ask_expert", "Asks an expert.")
+    orla = OpenAIAgent(name="orla", instructions=SYSTEM, model=model, tools=[ask])
+    asked, inside = [text("user", QUESTION)], [text("user", "Oslo?")]
+    record = bundle(
+        model_call(1, asked, asks("call_1", "ask_expert", input="Oslo?")),
+        tool_call(2, "ask_expert", {"input": "Oslo?"}, "Snow.", "call_1"),
+        model_call(3, inside, text("assistant", "Snow.")),
+        model_call(
+            4,
+            [*asked, asks("call_1", "ask_expert", input="Oslo?"), tells("call_1", "Snow.")],
+            text("assistant", ANSWER),
+        ),
+    )
+    with replay(record) as r:
+        assert asyncio.run(Runner.run(orla, QUESTION)).final_output == ANSWER
+    assert (r.report.verdict, r.report.answered) == ("identical", [1, 3, 4])
 
 
 def test_pydantic_ai() -> None:

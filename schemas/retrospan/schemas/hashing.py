@@ -21,7 +21,12 @@ def canonical_json(value: object) -> bytes:
     Raises RecursionError when the value is nested deeper than the interpreter's stack, TypeError when it contains
     something that JSON cannot represent.
     """
-    return _bytes_of(_ENCODE(value) if _is_plain(value) else _spell(value))
+    return _bytes_of(canonical_text(value))
+
+
+def canonical_text(value: object) -> str:
+    """Return the same as text, in which halves of surrogate pairs are still what they were."""
+    return _ENCODE(value) if _is_plain(value) else _spell(value)
 
 
 def _bytes_of(text: str) -> bytes:
@@ -82,7 +87,8 @@ class GrowingHash:
 
 
 def _is_plain(value: object) -> bool:
-    """Tell whether json's own encoder already writes the canonical form: no floats, no keys that sort differently.
+    """Tell whether json's own encoder already writes the canonical form: no keys that sort differently, and only floats
+    whose digits both write.
 
     Every value that is stored comes through here, so the commonest kinds are told first and by their type alone.
     """
@@ -99,7 +105,10 @@ def _is_plain(value: object) -> bool:
         return True
     if isinstance(value, (list, tuple)):
         return all(type(item) is str or _is_plain(item) for item in value)
-    return not isinstance(value, float)
+    if isinstance(value, float):
+        digits = float.__repr__(value)
+        return not (digits.endswith(".0") or "e" in digits or "n" in digits)  # nan and inf
+    return True
 
 
 def _spell(value: object) -> str:

@@ -10,8 +10,11 @@ from json import encoder as _json
 quoted: Callable[[str], str] = _json.encode_basestring
 
 
-def json_encoder(*, sort_keys: bool, allow_nan: bool = False) -> Callable[[object], str]:
-    """Return what turns a value into JSON without white space, every character as itself.
+def json_encoder(
+    *, sort_keys: bool, allow_nan: bool = False, default: Callable[[object], object] | None = None
+) -> Callable[[object], str]:
+    """Return what turns a value into JSON without white space, every character as itself; `default` gives what stands for a
+    value that JSON cannot hold.
 
     It raises ValueError for NaN and the infinities unless they are allowed, TypeError for what JSON cannot hold, RecursionError for what is
     nested too deeply.
@@ -22,6 +25,7 @@ def json_encoder(*, sort_keys: bool, allow_nan: bool = False) -> Callable[[objec
         ensure_ascii=False,
         allow_nan=allow_nan,
         check_circular=False,
+        default=default,
     )
     make = getattr(_json, "c_make_encoder", None)
     if make is None:  # an interpreter without the part in C

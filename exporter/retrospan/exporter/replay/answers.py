@@ -76,6 +76,20 @@ def answer_of_text(text: str, asked: Asked, name: str) -> Answer:
     return Answer(name, asked.model or "", 0, (choice,), {})
 
 
+def given_call(name: str, step: int | None, result: Json) -> ToolCall:
+    """Return a call of a tool with a given result."""
+    return ToolCall(
+        n=0,
+        step=step,
+        span_id=None,
+        started_at=None,
+        ended_at=None,
+        name=name,
+        has_result=True,
+        result=result,
+    )
+
+
 def _choices(call: ModelCall, wanted: int, *, with_ids: bool) -> tuple[Choice, ...]:
     """Return one choice for each that was asked for; several messages are else one answer, told in pieces."""
     messages = [cast(JSON, each) for each in call.answer or ()]

@@ -65,7 +65,7 @@ class Conditions(NamedTuple):
     processes: frozenset[str] = frozenset()
     """Programs that may be started, by name; `fork` lets the process fork."""
     live_tools: frozenset[str] = frozenset()
-    """Tools that may run once the record has ended, whatever they do to the world."""
+    """Tools that may run, whatever they do to the world; before the end of the record, too."""
     redaction: str = "off"
     """What is taken out of a request before it is compared: `off`, `secrets`, `all` or a TOML file, as for recording."""
 

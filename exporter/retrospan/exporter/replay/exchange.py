@@ -1,10 +1,12 @@
-"""An HTTP request as every client's hook tells it, and what a hook has to do instead of sending it."""
+"""What hooks tell of a request that a client is about to send, and of a tool that is about to run; and what they have to do instead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from retrospan.schemas.bundle.form import Json, ModelCall
 
 #: The ends of the paths that OTLP over HTTP is sent to.
 _TELEMETRY = ("/v1/traces", "/v1/logs", "/v1/metrics")
@@ -55,3 +57,24 @@ class TransportFailed(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class Wanted(NamedTuple):
+    """A tool that is about to run."""
+
+    name: str
+    arguments: Json
+    """As the model wrote them, where the boundary knows that."""
+    others: tuple[Json, ...] = ()
+    """The same arguments as they may be recorded else: with defaults filled in …"""
+    call_id: str | None = None
+    effect: str | None = None
+    """What its author says that it does to the world."""
+
+
+class Live(NamedTuple):
+    """The call is to be made: `body` is what to send instead of the request's own, None for that."""
+
+    body: bytes | None = None
+    recorded: ModelCall | None = None
+    """In the mode shadow, the call that its answer is compared with."""

@@ -142,7 +142,7 @@ def replayed(request: pytest.FixtureRequest) -> Generator[Replayed]:
             tools=golden.tools,
             mode="update" if is_update else "strict",
             hosts=hosts,
-            live_tools=live_tools,
+            live_tools=[*golden.run_tools, *live_tools],
             redaction=redaction,
         )
         given = Replayed(golden, bundle, session, folder, is_update, redaction)

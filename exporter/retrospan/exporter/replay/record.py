@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from retrospan.schemas.bundle.canonical import Canonicalizer, CanonicalRequest, Held, key_of, tool_key
 from retrospan.schemas.bundle.difference import first_difference_of_arguments, nearest
@@ -92,6 +92,17 @@ class ModelRecord:
         with self._lock:
             return [place for place in range(len(self.calls)) if place not in self._taken]
 
+    def told_of(self) -> frozenset[str]:
+        """Return the ids of the calls of tools whose responses were in the requests that were answered."""
+        with self._lock:
+            asked = [self.calls[place].messages or () for place in self._taken]
+        # Histories repeat the same objects.
+        messages = {id(each): each for history in asked for each in history}.values()
+        parts = [part for each in messages for part in cast("list[dict[str, Json]]", each["parts"])]
+        return frozenset(
+            str(part["id"]) for part in parts if part.get("type") == "tool_call_response" and part.get("id")
+        )
+
     def explain(self, asked: CanonicalRequest) -> Explanation:
         """Return why no recorded call answers a request."""
         if not self.calls:
@@ -154,6 +165,15 @@ class ToolRecord:
             self._taken.add(place)
             return place
 
+    def take_id(self, name: str, call_id: str | None) -> int | None:
+        """Return the place of the recorded call of this tool with this id, if it was not given out."""
+        with self._lock:
+            for place, call in enumerate(self.calls):
+                if call_id and (call.name, call.call_id) == (name, call_id) and place not in self._taken:
+                    self._taken.add(place)
+                    return place
+        return None
+
     def pass_over(self, numbers: AbstractSet[int]) -> None:
         """Count calls as given out, by their numbers in the run."""
         with self._lock:
@@ -203,6 +223,34 @@ class ToolRecord:
             call.step,
             "name",
         )
+
+
+class Unmade(NamedTuple):
+    """What of a record was not given out."""
+
+    models: list[ModelCall]
+    tools: list[ToolCall]
+    unseen: frozenset[str]
+    """Tools of which calls came to no boundary, so that it is not known whether they were made."""
+    let_run: frozenset[str]
+    """Those that may run of these."""
+
+
+def unmade(
+    models: ModelRecord, tools: ToolRecord, seen: AbstractSet[str], may_run: AbstractSet[str]
+) -> Unmade:
+    """Return what is left of a record; `seen` are tools of which calls came to a boundary, `may_run` those that may run."""
+    missing = tools.names - seen
+    left = [call for call in map(tools.calls.__getitem__, tools.left()) if call.name not in missing]
+    told_of = models.told_of() if left else frozenset[str]()
+    # The agent told the model what came of it: its framework made an end of the call before the boundary, as of wrong arguments.
+    unseen = missing | {call.name for call in left if call.call_id in told_of}
+    return Unmade(
+        [models.calls[place] for place in models.left()],
+        [call for call in left if call.call_id not in told_of],
+        unseen - may_run,
+        unseen & may_run,
+    )
 
 
 def told(call: Call) -> str:

@@ -10,14 +10,22 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from retrospan.exporter.replay.answers import Broken, CutOff, Unknown, answer_of_text, from_gemini, outcome_of
+from retrospan.exporter.replay.answers import (
+    Broken,
+    CutOff,
+    Unknown,
+    answer_of_text,
+    from_gemini,
+    given_call,
+    outcome_of,
+)
 from retrospan.exporter.replay.callers import caller
 from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
-from retrospan.exporter.replay.exchange import Exchange, TransportFailed
-from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told
+from retrospan.exporter.replay.exchange import Exchange, Live, TransportFailed, Wanted
+from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told, unmade
 from retrospan.exporter.replay.redacting import Redact, redacted
 from retrospan.exporter.replay.report import Report
 from retrospan.exporter.replay.rewriting import rewritten
@@ -34,27 +42,6 @@ if TYPE_CHECKING:
 #: The status of a miss: no client tries again after it, and none takes it for a prompt that is too long.
 _MISS_STATUS = 422
 _HARMLESS = ("none", "read")
-
-
-class Wanted(NamedTuple):
-    """A tool that is about to run."""
-
-    name: str
-    arguments: Json
-    """As the model wrote them, where the boundary knows that."""
-    others: tuple[Json, ...] = ()
-    """The same arguments as they may be recorded else: with defaults filled in …"""
-    call_id: str | None = None
-    effect: str | None = None
-    """What its author says that it does to the world."""
-
-
-class Live(NamedTuple):
-    """The call is to be made: `body` is what to send instead of the request's own, None for that."""
-
-    body: bytes | None = None
-    recorded: ModelCall | None = None
-    """In the mode shadow, the call that its answer is compared with."""
 
 
 class Replaying:
@@ -93,6 +80,8 @@ class Replaying:
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
         self._draws = [draws for run in runs for draws in run.draws]
         self._seen: set[str] = set()
+        #: Tools that ran before the end of the record, since they were named.
+        self._ran: set[str] = set()
         #: Places of model calls that were answered: several runs have calls of one number.
         self._answered: set[int] = set()
         self._lock = Lock()
@@ -333,14 +322,19 @@ class Replaying:
             raise self._miss
         with self._lock:
             self._seen.add(wanted.name)
-        if wanted.name in self.conditions.live_tools and not self._runs_live():
-            return None
         edits = self.conditions.edits
         redact = self._redact
         told_so = [
             each if redact is None else redacted(each, redact) for each in (wanted.arguments, *wanted.others)
         ]
         place = self._tools.take(wanted.name, told_so, wanted.call_id)
+        if wanted.name in self.conditions.live_tools and not self._runs_live():
+            # It runs: whether the record holds the call is a question all the same.
+            if place is None and wanted.name in self._tools.names:
+                raise self._no_call(wanted)
+            with self._lock:
+                self._ran.add(wanted.name)
+            return None
         if place is not None:
             call = self._tools.calls[place]
             if not (call.has_result or call.error is not None):
@@ -352,21 +346,10 @@ class Replaying:
                 self._updating.record.tool(wanted.name, wanted.arguments, wanted.call_id, call)
             return from_gemini(call) if self._form == "gemini" else call
         if not self._runs_live():
-            raise self.fail(
-                self._tools.explain(wanted.name, wanted.arguments, wanted.call_id), f"a call of {wanted.name}"
-            )
+            raise self._no_call(wanted)
         if edits.has_result and self._take_edit():
             self.report.live.append(f"tool {wanted.name}, given")
-            return ToolCall(
-                n=0,
-                step=self.conditions.until,
-                span_id=None,
-                started_at=None,
-                ended_at=None,
-                name=wanted.name,
-                has_result=True,
-                result=edits.result,
-            )
+            return given_call(wanted.name, self.conditions.until, edits.result)
         effect = wanted.effect or self._effects.get(wanted.name) or "unknown"
         if effect not in _HARMLESS and wanted.name not in self.conditions.live_tools:
             why = {"unknown": "nothing says what it does to the world"}.get(effect, f"its effect is {effect}")
@@ -381,6 +364,25 @@ class Replaying:
             self._updating.record.runs(wanted.name, wanted.arguments, wanted.call_id, effect)
         return None
 
+    def runs(self, wanted: Wanted) -> None:
+        """Note a call of a tool that is the program's own code, such as one that hands over to another agent: it runs in any case.
+
+        Raises ReplayMiss: the record holds calls of it, but not this one.
+        """
+        if self._miss is not None:
+            raise self._miss
+        with self._lock:
+            self._seen.add(wanted.name)
+        found = self._tools.take(wanted.name, (wanted.arguments, *wanted.others), wanted.call_id)
+        # What the record gave the call its id for is that call: handoffs are recorded in many forms.
+        found = self._tools.take_id(wanted.name, wanted.call_id) if found is None else found
+        if found is None and wanted.name in self._tools.names and not self._runs_live():
+            raise self._no_call(wanted)
+
+    def _no_call(self, wanted: Wanted) -> ReplayMiss:
+        explanation = self._tools.explain(wanted.name, wanted.arguments, wanted.call_id)
+        return self.fail(explanation, f"a call of {wanted.name}")
+
     def _take_edit(self) -> bool:
         with self._lock:
             first, self._edited = not self._edited, True
@@ -391,8 +393,8 @@ class Replaying:
 
     def settle(self) -> None:
         """Bring the report up to date with what is left."""
-        models = [self._models.calls[place] for place in self._models.left()]
-        tools = [self._tools.calls[place] for place in self._tools.left()]
         with self._lock:
-            self.report.leave(models, tools, self._tools.names - self._seen)
+            found = unmade(self._models, self._tools, self._seen, self.conditions.live_tools)
+            self.report.let_run = found.let_run | self._ran
+            self.report.leave(found.models, found.tools, found.unseen)
         self.look_for(self.report.unseen)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from retrospan.exporter.replay.record import told
 from retrospan.schemas.bundle.form import ModelCall, ToolCall
 
-Verdict = Literal["identical", "prefix", "parts", "live"]
+Verdict = Literal["identical", "identical_outside_tools", "prefix", "parts", "live"]
 
 
 class Refused(NamedTuple):
@@ -32,7 +32,9 @@ class Report:
     results: list[int] = field(default_factory=list[int])
     """The same of tool calls."""
     unseen: frozenset[str] = frozenset()
-    """Recorded tools of which no call came to the boundary: the agent ran them itself, or not at all."""
+    """Recorded tools of which calls came to no boundary: the agent ran them itself, its framework refused them, or nobody called them."""
+    let_run: frozenset[str] = frozenset()
+    """Tools that were named as such that may run, and that ran, or may have."""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of those, where functions of that name are in the program: module:function."""
     never_loaded: tuple[str, ...] = ()
@@ -80,10 +82,9 @@ class Report:
                 self.refused.append(refused)
 
     def leave(self, models: Sequence[ModelCall], tools: Sequence[ToolCall], unseen: frozenset[str]) -> None:
-        """Note which recorded calls were not made; tools that are unseen came to no boundary."""
-        seen = [call for call in tools if call.name not in unseen]
-        self.left, self.left_of_tools, self.unseen = len(models), len(seen), unseen
-        left: list[ModelCall | ToolCall] = [*models, *seen]
+        """Note which recorded calls were not made, those of tools that came to a boundary; others are unseen."""
+        self.left, self.left_of_tools, self.unseen = len(models), len(tools), unseen
+        left: list[ModelCall | ToolCall] = [*models, *tools]
         if left:
             first = min(left, key=lambda call: call.n)
             self.first_left, self.first_left_step = told(first), first.step
@@ -92,6 +93,7 @@ class Report:
     def verdict(self) -> Verdict:
         """`parts` where the agent left the record, `prefix` where it stopped before the end, else `identical`.
 
+        `identical_outside_tools` where recorded tools came to no boundary, so that nobody knows whether and how they were called.
         `live` where calls went out, or it began with a state that was changed: then there is nothing to be the same as.
         """
         self.settle()
@@ -99,7 +101,9 @@ class Report:
             return "parts"
         if self.live or self.state_to:
             return "live"
-        return "prefix" if self.left or self.left_of_tools else "identical"
+        if self.left or self.left_of_tools:
+            return "prefix"
+        return "identical_outside_tools" if self.unseen else "identical"
 
     @property
     def is_state_unused(self) -> bool:
@@ -125,6 +129,8 @@ class Report:
             found.append(f"  answers not compared: {self.not_compared}")
         if self.unseen:
             found.append(f"  not at the boundary of tools: {', '.join(sorted(self.unseen))}{self._how()}")
+        if self.let_run:
+            found.append(f"  let run, as they were named: {', '.join(sorted(self.let_run))}")
         if self.never_loaded:
             found.append(f"  named as tools, but nobody imported them: {', '.join(self.never_loaded)}")
         found += [f"  refused: {refused.what}, wanted by {refused.caller}" for refused in self.refused]
@@ -135,15 +141,17 @@ class Report:
         return found
 
     def _how(self) -> str:
-        """Return how tools are brought to the boundary that ran as always."""
-        flags = " ".join(f"--tool {place}" for _, place in sorted(self.places.items()))
-        return f". What of it was called, ran: {flags} answers it from the record" if flags else ""
+        """Return how tools are brought to the boundary that ran as always, or allowed to run."""
+        named = [f"--tool {place}" for _, place in sorted(self.places.items())]
+        others = [f"--run-tool {name}" for name in sorted(self.unseen - self.places.keys())]
+        answers = f" {' '.join(named)} answers it from the record" if named else ""
+        allows = f" {' '.join(others)} says that it may run" if others else ""
+        return f". What of it was called, ran:{';'.join(filter(None, (answers, allows)))}"
 
     def _headline(self) -> str:
         if self.verdict == "parts":
             return "parts" + (f" at step {self.step}" if self.step is not None else "")
-        if self.verdict == "identical" and self.unseen:
-            # What these tools did is not known: it was neither compared nor held back.
+        if self.verdict == "identical_outside_tools":
             return "identical, but for tools that came to no boundary"
         return self.verdict
 
@@ -173,6 +181,7 @@ class Report:
             "tool_calls": self.tool_calls,
             "tool_calls_answered": list(self.results),
             "tools_not_at_the_boundary": sorted(self.unseen),
+            "tools_let_run": sorted(self.let_run),
             "tools_never_loaded": list(self.never_loaded),
             "live": list(self.live),
             "differences": list(self.differences),

@@ -105,7 +105,7 @@ def replay(
         hosts: Hosts that may be reached whatever is recorded.
         processes: Programs that may be started; `fork` lets the process fork.
         tools: Plain functions that are tools, as `module:function`, where the decorator `tool` does not say so.
-        live_tools: Tools that may run once the record has ended, whatever they do to the world.
+        live_tools: Tools that may run, whatever they do to the world.
         redaction: What is taken out of requests before they are compared, as `redaction` of `instrument`: `off`, `secrets`, `all` or a file.
 
     Raises ConfigError for what does not go together, and what `read_bundle` raises.

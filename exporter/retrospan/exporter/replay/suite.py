@@ -22,13 +22,17 @@ Came = TypeVar("Came")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a run: `trouble` where the agent came to no call at all, so that nothing is known of what it does."""
+    """What came of a run.
+
+    `same_outside_tools`: recorded tools came to no boundary, so that it is not known whether they did the same. `trouble`: the agent came to no
+    call at all, so that nothing is known of what it does.
+    """
 
     run_id: str
-    kind: Literal["same", "changed", "trouble"]
+    kind: Literal["same", "same_outside_tools", "changed", "trouble"]
     lines: tuple[str, ...]
-    ran: tuple[str, ...] = ()
-    """Recorded tools that came to no boundary: where they were called, they ran."""
+    refused: tuple[str, ...] = ()
+    """What was not let out, line by line: a run may be the same and have wanted it all the same."""
 
 
 def replay_run(
@@ -112,9 +116,12 @@ def filled(command: Sequence[str], run: RunRecord) -> list[str]:
 
 def _verdict(run: RunRecord, ran: Ran) -> Verdict:
     lines = tuple(ran.lines)
-    unseen = tuple(cast("list[str]", ran.report["tools_not_at_the_boundary"]))
     if ran.is_identical:
-        return Verdict(run.run_id, "same", lines, unseen)
+        refused = cast("list[dict[str, str]]", ran.report["refused"])
+        told = tuple(f"refused: {each['what']}, wanted by {each['caller']}" for each in refused)
+        return Verdict(run.run_id, "same", lines, told)
+    if ran.report["verdict"] == "identical_outside_tools":
+        return Verdict(run.run_id, "same_outside_tools", lines)
     answered = ran.report["model_calls_answered"] or ran.report["tool_calls_answered"]
     if not answered and not ran.report["miss"]:
         why = f"the command ended with exit code {ran.exit_code} before it made a call"

@@ -102,6 +102,7 @@ class _Beginning:
                 place.get("thread_id"),
                 changes,
                 types=map(tuple, thread.types),
+                channels=graph.channels,
             )
         except PermanentError as error:
             raise replaying.stop(f"the state cannot be set: {error}") from error

@@ -32,6 +32,8 @@ class Check:
     is_open: bool
     writes: int
     unknown_effects: int
+    idempotency_keys: tuple[tuple[str, str], ...] = ()
+    """Tools and the keys that their calls were made with."""
 
     def said(self) -> str:
         """`14 of 16 calls; 2 cannot be replayed, because …`: the check in one line."""
@@ -60,6 +62,9 @@ def check_of(run: RunRecord) -> Check:
         is_open=run.outcome in _OPEN,
         writes=sum(call.effect in ("write", "destructive") for call in tools),
         unknown_effects=sum(call.effect == "unknown" for call in tools),
+        idempotency_keys=tuple(
+            dict.fromkeys((call.name, call.idempotency_key) for call in tools if call.idempotency_key)
+        ),
     )
 
 

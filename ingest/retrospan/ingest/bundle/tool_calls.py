@@ -14,6 +14,9 @@ from retrospan.schemas.bundle.form import CallError, Effect, Json, ToolCall
 #: Whether a call of that status was executed; None: it may have been.
 _EXECUTED: Mapping[str, bool] = {"ok": True, "error": True, "not_executed": False}
 
+#: Google ADK's own span around the calls of one answer, beside the spans of the calls.
+_NO_CALLS = ("(merged tools)",)
+
 
 def tool_calls_of(
     rows: BundleRows, switch: Switch, numbers: Mapping[tuple[str, int | None], int]
@@ -27,6 +30,7 @@ def tool_calls_of(
             numbers.get(("model", whole(row, "asked_by"))),
         )
         for row in rows.tool_calls
+        if row["tool_name"] not in _NO_CALLS
     ]
 
 

@@ -6,10 +6,10 @@ Unknown is None with a reason: a model or a kind of token without a price is not
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
 from functools import reduce
+from typing import NamedTuple
 
 from retrospan.ingest.prices.price_table import SAME_PRICE, Price, PriceTable, Rates
 
@@ -20,8 +20,7 @@ _EXACT = Context(prec=80)
 _STANDARD = frozenset({"", "default", "auto", "standard", "standard_only", "on_demand", "on-demand"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(NamedTuple):
     """What a request to a model took. `at` is Unix nanoseconds."""
 
     provider: str | None
@@ -34,8 +33,7 @@ class Usage:
     is_sum: bool = False  # of several requests
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One bucket of a request, as on an invoice. Without a price it says why."""
 
     bucket: str
@@ -50,8 +48,7 @@ class Line:
         return _EXACT.scaleb(_EXACT.multiply(self.price, Decimal(self.tokens)), -6)
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """The cost of a request: None where any part of it is not known, and why."""
 
     amount: Decimal | None
@@ -65,25 +62,24 @@ def cost_of(usage: Usage, tables: tuple[PriceTable, ...]) -> Cost:
     """Return what a request cost. Of several tables the first that knows the model counts."""
     if usage.input_tokens is None and usage.output_tokens is None:
         return Cost(None, unknown="its tokens are not known")
-    plain = tuple(Line(bucket, tokens, None) for bucket, tokens in usage.buckets.items())
     if not usage.model:
-        return _without(plain, "no model is named")
+        return _without(usage, "no model is named")
     if not tables:
-        return _without(plain, "there is no price table")
+        return _without(usage, "there is no price table")
     if not 0 < usage.at < _LAST:
-        return _without(plain, "its time is not known")
+        return _without(usage, "its time is not known")
     table, found = next(
         ((table, found) for table in tables if (found := table.prices_of(usage.provider, usage.model))),
         (tables[0], list[Price]()),
     )
     named = f"{usage.model} of {usage.provider}" if usage.provider else usage.model
     if not found:
-        return _without(plain, f"no price table has the model {named}")
+        return _without(usage, f"no price table has the model {named}")
     day = datetime.fromtimestamp(usage.at // 1_000_000_000, UTC).date()
     try:
         rates = _rates(found, day, usage, named)
     except _Unpriced as reason:
-        return _without(plain, str(reason), table)
+        return _without(usage, str(reason), table)
     lines = tuple(_line(bucket, tokens, rates, named) for bucket, tokens in usage.buckets.items())
     missing = _missing_side(usage) or next((line.unknown for line in lines if line.unknown), None)
     if missing is not None:
@@ -109,8 +105,8 @@ class _Unpriced(Exception):
     """A request has no prices; the message says why."""
 
 
-def _without(lines: tuple[Line, ...], reason: str, table: PriceTable | None = None) -> Cost:
-    lines = tuple(Line(line.bucket, line.tokens, None, reason) for line in lines)
+def _without(usage: Usage, reason: str, table: PriceTable | None = None) -> Cost:
+    lines = tuple(Line(bucket, tokens, None, reason) for bucket, tokens in usage.buckets.items())
     return Cost(None, lines, table.currency if table else None, table.name if table else None, reason)
 
 

@@ -6,13 +6,14 @@ becomes the nearest end. Text may hold surrogate escapes.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from retrospan.schemas.errors import SqlError
+from retrospan.schemas.json_encoding import json_encoder
 from retrospan.schemas.store import Settings, Store
 
 if TYPE_CHECKING:
@@ -65,12 +66,15 @@ def encode_in_pieces(
     A row that is longer is a piece of its own.
     """
     names = tuple(field.name for field in fields(rows[0]))
-    marked = [(name, name in timed) for name in names]
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_list).encode
+    values_of = attrgetter(*names)  # a tuple: no table has a single column
+    times = [place for place, name in enumerate(names) if name in timed]
     lines: list[str] = []
     length = 0
     for row in rows:
-        line = encode([_time(getattr(row, name)) if time else getattr(row, name) for name, time in marked])
+        values = [*values_of(row)]
+        for place in times:
+            values[place] = _time(values[place])
+        line = _ENCODE(values)
         length += len(line)
         if lines and length > size:
             yield Encoded(table, names, _bytes("\n".join([*lines, ""])))
@@ -109,3 +113,6 @@ def _list(value: object) -> object:
     if isinstance(value, set | frozenset):
         return sorted(value)
     raise SqlError(f"A value of type {type(value).__name__} cannot be stored in a row.")
+
+
+_ENCODE = json_encoder(sort_keys=False, allow_nan=True, default=_list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -15,8 +16,9 @@ from retrospan.schemas.bundle.fields import Fields, parse
 from retrospan.schemas.errors import BundleDamaged, BundleTooNew, NotABundle, NotFound, PermanentError
 
 FORMAT, VERSION = "retrospan bundle", 1
-#: Bytes of all members together: a small archive can pretend to hold anything.
+#: Bytes of all members together, and how many times the file they may be where they are more than so many: a small archive can hold anything.
 MOST_BYTES = 4 << 30
+_MOST_TIMES, _ALWAYS = 200, 256 << 20
 HEAD, DIGESTS = "bundle.json", "digests.json"
 #: The fixed part of what stands before a member; how long its name and its additions are.
 _LOCAL_HEADER = Struct("<26xHH")
@@ -61,6 +63,15 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
         raise PermanentError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
+def too_much(unpacked: int, packed: int) -> str | None:
+    """Return why an archive of so many bytes is not unpacked; None where it is."""
+    if unpacked > MOST_BYTES:
+        return f"it would take more than {MOST_BYTES >> 30} GiB"
+    if unpacked > max(_ALWAYS, _MOST_TIMES * packed):
+        return f"it would take {unpacked >> 20:,} MiB, more than {_MOST_TIMES} times its own size"
+    return None
+
+
 def _inflated(data: bytes, info: zipfile.ZipInfo) -> bytes:
     """Return the bytes of a compressed member. `ZipFile.open` takes ten times as long, and a run has hundreds of members.
 
@@ -86,6 +97,10 @@ class Archive:
         self._digests = dict[str, str]()
         self._read = set[str]()
         self._sizes = {info.filename: info.file_size for info in archive.infolist()}
+        # Of every entry: two of one name are two.
+        why = too_much(sum(info.file_size for info in archive.infolist()), len(data))
+        if why is not None:
+            raise BundleDamaged(f"{why}.")
 
     def run_ids(self) -> tuple[str, ...]:
         return self.head().texts("runs")
@@ -112,10 +127,8 @@ class Archive:
         """Hold the list of members against the digests; nothing may be missing, twice or added."""
         names = self._archive.namelist()
         if len(names) != len(self._sizes):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise BundleDamaged(f"{twice} is in it twice.", member=twice)
-        if sum(self._sizes.values()) > MOST_BYTES:
-            raise BundleDamaged(f"it would take more than {MOST_BYTES >> 30} GiB.")
         if DIGESTS not in self._sizes:
             raise BundleDamaged(f"{DIGESTS} is missing.", member=DIGESTS)
         found = Fields(parse(self._bytes(DIGESTS), DIGESTS), DIGESTS)
@@ -128,8 +141,6 @@ class Archive:
 
     def _bytes(self, name: str) -> bytes:
         size = self._sizes[name]
-        if size > MOST_BYTES:
-            raise BundleDamaged(f"{name} would take {size:,} bytes.", member=name)
         info = self._archive.getinfo(name)
         if info.compress_type == zipfile.ZIP_DEFLATED and not info.flag_bits & _ENCRYPTED:
             return _inflated(self._data, info)

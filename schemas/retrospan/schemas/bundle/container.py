@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from hashlib import sha256
 from pathlib import Path
 
-from retrospan.schemas.bundle.archive import DIGESTS, FORMAT, HEAD, VERSION, Archive, opened
+from retrospan.schemas.bundle.archive import DIGESTS, FORMAT, HEAD, VERSION, Archive, opened, too_much
 from retrospan.schemas.bundle.bodies import BodyReader, BodyWriter, line_of, member_of, readable
 from retrospan.schemas.bundle.fields import Fields, parse
 from retrospan.schemas.bundle.form import Bundle, Call, CheckpointAt, RunRecord, StateAt
@@ -34,14 +34,21 @@ def write_bundle(path: str | os.PathLike[str], bundle: Bundle) -> None:
     Raises PermanentError if it cannot be written.
     """
     target = Path(path)
-    half = target.with_name(f".{target.name}.{os.getpid()}.part")
+    half = half_of(target)
+    unpacked = 0
     try:
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        # Never a file, or a link, that somebody else has put there.
+        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "wb") as file, zipfile.ZipFile(file, "w") as archive:
             for name, data in _members(bundle):
+                unpacked += len(data)
                 info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
                 info.create_system, info.external_attr = 3, 0o600 << 16
                 archive.writestr(info, data, zipfile.ZIP_DEFLATED, _LEVEL)
+        if (why := too_much(unpacked, half.stat().st_size)) is not None:
+            raise PermanentError(
+                f"{target} is not written, for nothing would read it: {why}. Take fewer runs."
+            )
         os.replace(half, target)
     except OSError as error:
         raise PermanentError(
@@ -49,6 +56,11 @@ def write_bundle(path: str | os.PathLike[str], bundle: Bundle) -> None:
         ) from error
     finally:
         half.unlink(missing_ok=True)
+
+
+def half_of(target: Path) -> Path:
+    """Return the name that a file has while it is written: another one for whoever writes it at the same time."""
+    return target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
 
 
 def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
@@ -120,7 +132,10 @@ def _bundle(archive: Archive) -> Bundle:
     head = archive.head()
     archive.check_members()
     bodies = BodyReader(archive.member)
-    runs = tuple(_run(archive, run_id, bodies) for run_id in head.texts("runs"))
+    run_ids = head.texts("runs")
+    if len({*run_ids}) != len(run_ids):
+        raise BundleDamaged(f"{HEAD} names a run twice.", member=HEAD)
+    runs = tuple(_run(archive, run_id, bodies) for run_id in run_ids)
     archive.check_the_rest()
     return Bundle(made_by=head.text("made_by"), rules=head.text_or_none("rules"), runs=runs)
 
@@ -132,6 +147,8 @@ def _run(archive: Archive, run_id: str, bodies: BodyReader) -> RunRecord:
     if data is None:
         raise BundleDamaged(f"{name} is missing.", member=name)
     about = Fields(parse(data, name), name)
+    if about.text("run_id") != run_id:
+        raise BundleDamaged(f"{name} is of another run than {HEAD} says.", member=name)
     lines = LineReader(bodies)
     calls: tuple[Call, ...] = tuple(lines.call(each) for each in archive.lines(f"{folder}/calls.jsonl"))
     states: tuple[StateAt, ...] = tuple(
@@ -141,7 +158,7 @@ def _run(archive: Archive, run_id: str, bodies: BodyReader) -> RunRecord:
         checkpoint_of(each) for each in archive.lines(f"{folder}/checkpoints.jsonl")
     )
     return RunRecord(
-        run_id=about.text("run_id"),
+        run_id=run_id,
         service_name=about.text_or_none("service_name"),
         service_version=about.text_or_none("service_version"),
         agent_name=about.text_or_none("agent_name"),

@@ -6,10 +6,13 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
-from retrospan.schemas.bundle.container import read_bundle, write_bundle
+from retrospan.schemas.bundle.container import half_of, read_bundle, write_bundle
 from retrospan.schemas.bundle.expectation import check_expectation, unmet
 from retrospan.schemas.bundle.form import Bundle, RunRecord
 from retrospan.schemas.bundle.sql_expectation import check_sql
@@ -18,7 +21,9 @@ from retrospan.schemas.errors import ConfigError, NotFound, PermanentError
 #: The folder, where no other is named.
 FOLDER = "golden"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-_KEYS = ("description", "run_id", "redaction", "expect", "expect_sql", "command", "tools")
+#: LOCK_EX of `fcntl`, which Windows does not have.
+_EXCLUSIVE = 2
+_KEYS = ("description", "run_id", "redaction", "expect", "expect_sql", "command", "tools", "run_tools")
 #: Those that are texts; the others are lists of texts.
 _TEXTS = ("description", "run_id", "redaction")
 
@@ -36,6 +41,8 @@ class Golden:
     command: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Plain functions that are tools, as `module:function`."""
+    run_tools: tuple[str, ...] = ()
+    """Tools that may run, by the names that models call them."""
     redaction: str | None = None
     """What is taken out of requests before they are compared, and of what an update takes down: off, secrets, all, or a TOML file.
 
@@ -73,18 +80,26 @@ def read_golden(folder: Path, name: str) -> tuple[Golden, Bundle]:
     """Return a golden run with its bundle. Raises NotFound, ConfigError, and what `read_bundle` raises."""
     check_name(name)
     file = folder / f"{name}.toml"
+    golden = _golden(file, name, _told(folder, name))
+    while True:
+        bundle = read_bundle(bundle_file(folder, name))
+        if bundle.run(golden.run_id) is not None:
+            return golden, bundle
+        before, golden = golden, _golden(file, name, _told(folder, name))
+        # Else somebody has put another run there meanwhile.
+        if golden.run_id == before.run_id:
+            raise ConfigError(f"{file} names the run {golden.run_id}, and {name}.bundle does not hold it.")
+
+
+def _told(folder: Path, name: str) -> dict[str, object]:
+    file = folder / f"{name}.toml"
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         known = ", ".join(names_in(folder)) or "none"
         raise NotFound(f"there is no golden run '{name}' in {folder}. There are: {known}.") from error
     except ValueError as error:
         raise ConfigError(f"{file} is not TOML: {error}.") from error
-    golden = _golden(file, name, told)
-    bundle = read_bundle(bundle_file(folder, name))
-    if bundle.run(golden.run_id) is None:
-        raise ConfigError(f"{file} names the run {golden.run_id}, and {name}.bundle does not hold it.")
-    return golden, bundle
 
 
 def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
@@ -118,14 +133,15 @@ def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
         expect_sql=texts("expect_sql"),
         command=texts("command"),
         tools=texts("tools"),
+        run_tools=texts("run_tools"),
     )
 
 
-def write_golden(folder: Path, golden: Golden, bundle: Bundle) -> None:
-    """Write a golden run. Raises PermanentError if the files cannot be written.
+def write_golden(folder: Path, golden: Golden, bundle: Bundle, *, is_new: bool = False) -> None:
+    """Write a golden run. Raises PermanentError if the files cannot be written, and ConfigError if it `is_new` and there is one.
 
     Whoever reads them meanwhile, or after a kill at any moment, finds the old run whole or the new one: while the old run is
-    named, the bundle holds both.
+    named, the bundle holds both. Of several that write at a time the last one stays, whole.
     """
     check_name(golden.name)
     lines = [
@@ -135,21 +151,41 @@ def write_golden(folder: Path, golden: Golden, bundle: Bundle) -> None:
         *(_list(key, getattr(golden, key)) for key in _KEYS[len(_TEXTS) :] if getattr(golden, key)),
     ]
     file = folder / f"{golden.name}.toml"
-    half = folder / f".{golden.name}.toml.{os.getpid()}.part"
+    half = half_of(file)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        old = _named_run(folder, golden.name)
-        is_other = old is not None and bundle.run(old.run_id) is None
-        both = replace(bundle, runs=(*bundle.runs, old)) if old is not None and is_other else bundle
-        write_bundle(bundle_file(folder, golden.name), both)
-        half.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
-        os.replace(half, file)
-        if is_other:
-            write_bundle(bundle_file(folder, golden.name), bundle)
+        with _alone(folder):
+            if is_new and file.exists():
+                raise ConfigError(f"there is a golden run '{golden.name}' already.")
+            old = _named_run(folder, golden.name)
+            is_other = old is not None and bundle.run(old.run_id) is None
+            both = replace(bundle, runs=(*bundle.runs, old)) if old is not None and is_other else bundle
+            write_bundle(bundle_file(folder, golden.name), both)
+            half.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
+            os.replace(half, file)
+            if is_other:
+                write_bundle(bundle_file(folder, golden.name), bundle)
     except OSError as error:
         raise PermanentError(f"{file} cannot be written: {error.strerror or error}.") from error
     finally:
         half.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other writers, threads and processes, out of a folder; the end of the process lets them in, however it comes.
+
+    Where a folder cannot be locked, as on some shared disks and on Windows, nobody is kept out.
+    """
+    place = None
+    with suppress(ImportError, OSError):
+        place = os.open(folder, os.O_RDONLY)
+        import_module("fcntl").flock(place, _EXCLUSIVE)
+    try:
+        yield
+    finally:
+        if place is not None:
+            os.close(place)
 
 
 def _named_run(folder: Path, name: str) -> RunRecord | None:

@@ -27,6 +27,8 @@ from retrospan.schemas.errors import BundleDamaged
 
 #: Shorter beginnings are written out.
 _WORTH_NAMING = 3
+#: Messages of the calls of a run together: histories that name histories can be made longer than any memory.
+_MOST_MESSAGES = 50_000_000
 
 
 class LineWriter:
@@ -85,6 +87,7 @@ class LineReader:
     def __init__(self, bodies: BodyReader) -> None:
         self._bodies = bodies
         self._histories = dict[int, tuple[Message, ...]]()
+        self._messages_read = 0
 
     def call(self, fields: Fields) -> Call:
         """Return the call of a line. Raises BundleDamaged."""
@@ -164,12 +167,21 @@ class LineReader:
     def _messages(self, fields: Fields, name: str) -> tuple[Message, ...] | None:
         if fields.values.get(name) is None:
             return None
-        found = list[Message]()
-        for item in fields.items(name):
-            if isinstance(item, str):
-                found.append(_message(self._bodies.value(item), fields))
-            else:
-                found += self._beginning(Fields(item, fields.member))
+        items, found = fields.items(name), list[Message]()
+        if items and not isinstance(items[0], str):
+            found += self._beginning(Fields(items.pop(0), fields.member))
+        for item in items:
+            if not isinstance(item, str):
+                raise BundleDamaged(
+                    f"{fields.member}: {name} goes on with something that is no name.", member=fields.member
+                )
+            found.append(_message(self._bodies.value(item), fields))
+        self._messages_read += len(found)
+        if self._messages_read > _MOST_MESSAGES:
+            raise BundleDamaged(
+                f"{fields.member}: the calls have more than {_MOST_MESSAGES:,} messages.",
+                member=fields.member,
+            )
         return tuple(found)
 
     def _beginning(self, reference: Fields) -> Sequence[Message]:

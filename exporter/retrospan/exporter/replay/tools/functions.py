@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 from retrospan.exporter.hooks.watch import when_imported
 from retrospan.exporter.replay.callers import is_own
 from retrospan.exporter.replay.current import current
-from retrospan.exporter.replay.replaying import Wanted
+from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
 from retrospan.schemas.bundle.form import ToolCall
 from retrospan.schemas.errors import ConfigError
@@ -126,14 +126,25 @@ def install_of_program(names: Sequence[str]) -> None:
 
     Raises ConfigError for a function that is not there.
     """
+    _Program.file = _program_file()
     for module, function in map(_split, names):
         if module == _MAIN or _is_program(module):
             _install(_MAIN, function)
 
 
+class _Program:
+    """The program that runs: the interpreter forgets its file when the code of it has ended."""
+
+    file: object = None
+
+
+def _program_file() -> object:
+    return getattr(sys.modules.get(_MAIN), "__file__", None) or _Program.file
+
+
 def _is_program(module: str) -> bool:
     """Tell whether a module that nobody imported is the file that runs."""
-    file = getattr(sys.modules.get(_MAIN), "__file__", None)
+    file = _program_file()
     return module not in sys.modules and isinstance(file, str) and Path(file).stem == module
 
 
@@ -150,7 +161,7 @@ def places_of(names: Iterable[str]) -> dict[str, str]:
     """Return where functions of these names are in the program's own modules, each as `module:function`."""
     found = dict[str, str]()
     for key, module in list(sys.modules.items()):
-        if not is_own(getattr(module, "__file__", None)):
+        if not is_own(_program_file() if key == _MAIN else getattr(module, "__file__", None)):
             continue
         for name in names:
             function = vars(module).get(name)

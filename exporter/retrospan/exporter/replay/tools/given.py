@@ -77,7 +77,8 @@ def _class_of(kind: str) -> type[Exception] | None:
     """Return the class of an error: by module and name, else the only one of that name."""
     module, _, name = kind.rpartition(".")
     for place in (sys.modules.get(module), builtins):
-        found = getattr(place, name, None) if place is not None else None
+        # Not by getattr: a module may answer that by loading others, and the name is one that somebody sent.
+        found = vars(place).get(name) if place is not None else None
         if isinstance(found, type) and issubclass(found, Exception):
             return found
     named = {found for found in _below(Exception) if found.__name__ == name}

@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.tools.base import BaseTool
 
 from retrospan.exporter.replay.current import current
+from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch, patch_async
-from retrospan.exporter.replay.replaying import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
 from retrospan.schemas.bundle.form import Json, ToolCall
 

@@ -9,8 +9,8 @@ from mcp.client.session import ClientSession
 from mcp.types import CallToolResult, TextContent
 
 from retrospan.exporter.replay.current import current
+from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.replaying import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside
 from retrospan.schemas.bundle.form import ToolCall
 

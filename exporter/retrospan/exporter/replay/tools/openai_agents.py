@@ -1,21 +1,29 @@
-"""OpenAI Agents: function tools. An agent that is used as a tool is the program's own, and runs."""
+"""OpenAI Agents: function tools. An agent that is used as a tool, and a handoff to one, are the program's own, and run."""
 
 from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from typing import Any
 
 from agents import tool as tools
 
 from retrospan.exporter.replay.current import current
+from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.replaying import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
-from retrospan.schemas.bundle.form import ToolCall
+from retrospan.schemas.bundle.form import Json, ToolCall
 
 #: Newer versions call the first, which the second calls too.
 _NAMES = ("_invoke_function_tool_with_metadata", "invoke_function_tool")
+
+
+#: Where versions hand over.
+_HANDOFFS = (
+    ("agents.run_internal.turn_resolution", "execute_handoffs"),
+    ("agents._run_impl", "execute_handoffs"),
+)
 
 
 def install() -> None:
@@ -31,18 +39,54 @@ def install() -> None:
     for module in [module for key, module in sys.modules.items() if key.startswith("agents.")]:
         if made is not None and getattr(module, name, None) is original:
             setattr(module, name, made)
+    _watch_handoffs()
 
 
 def _answer(function_tool: Any, context: Any, arguments: str) -> ToolCall | None:
     replaying = current()
-    if replaying is None or is_inside() or getattr(function_tool, "_is_agent_tool", False):
+    if replaying is None or is_inside():
         return None
+    wanted = Wanted(function_tool.name, _given(arguments), (), getattr(context, "tool_call_id", None))
+    if getattr(function_tool, "_is_agent_tool", False):
+        replaying.runs(wanted)
+        return None
+    return replaying.tool(wanted)
+
+
+def _given(arguments: str) -> Json:
     try:
         given: object = json.loads(arguments or "{}")
     except ValueError:
         given = arguments
-    call_id = getattr(context, "tool_call_id", None)
-    return replaying.tool(Wanted(function_tool.name, as_json(given), (), call_id))
+    return as_json(given)
+
+
+def _watch_handoffs() -> None:
+    """Note handoffs as calls that were made; a version whose function has another place has them in the report, as not seen."""
+    for key, name in _HANDOFFS:
+        try:
+            owner: Any = import_module(key)
+        except ImportError:
+            continue
+        owner = getattr(owner, "RunImpl", owner)
+        if hasattr(owner, name):
+            original = getattr(owner, name)
+            made = patch_async(owner, name, _hand_over)
+            for module in [module for key, module in sys.modules.items() if key.startswith("agents.")]:
+                if made is not None and getattr(module, name, None) is original:
+                    setattr(module, name, made)
+
+
+async def _hand_over(original: Any, *args: Any, **named: Any) -> Any:
+    replaying = current()
+    if replaying is not None:
+        # Of several the first is done.
+        for each in named.get("run_handoffs", ())[:1]:
+            asked = each.tool_call
+            replaying.runs(
+                Wanted(str(asked.name), _given(asked.arguments), (), getattr(asked, "call_id", None))
+            )
+    return await original(*args, **named)
 
 
 async def _invoke(original: Any, *, function_tool: Any, context: Any, arguments: str) -> Any:

@@ -8,8 +8,8 @@ from pydantic_ai import ModelRetry
 from pydantic_ai.toolsets.function import FunctionToolset
 
 from retrospan.exporter.replay.current import current
+from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.replaying import Wanted
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
 
 #: What Pydantic AI makes of a tool that asks the model to try again.

@@ -8,11 +8,13 @@ from importlib import import_module
 from typing import Any
 
 from retrospan.exporter.replay.current import admit, current
-from retrospan.exporter.replay.exchange import Exchange, TransportFailed, lower
+from retrospan.exporter.replay.exchange import Exchange, Live, TransportFailed, lower
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.replaying import Live
 from retrospan.exporter.replay.transports.plain import read_request, response_bytes
-from retrospan.exporter.replay.wire.form import Reply
+from retrospan.exporter.replay.wire.form import Cut, Reply
+
+#: How long a connection that breaks off waits for its reader before it looks again.
+_LOOKS_AGAIN_S = 0.002
 
 
 def install(name: str) -> None:
@@ -96,7 +98,19 @@ class _Line(asyncio.Transport):
         loop = asyncio.get_running_loop()
         loop.call_soon(self._protocol.data_received, response_bytes(reply))
         if reply.cut is not None:
-            loop.call_soon(self._protocol.connection_lost, ConnectionResetError(reply.cut.message))
+            loop.call_soon(self._break_off, loop, reply.cut)
+
+    def _break_off(self, loop: asyncio.AbstractEventLoop, cut: Cut) -> None:
+        """End the connection once everything was read: aiohttp gives out nothing more when it is told of an error."""
+        payload = self._protocol._payload
+        if self._closed:
+            return
+        if payload is None or payload._waiter is None:
+            loop.call_later(_LOOKS_AGAIN_S, self._break_off, loop, cut)
+        elif cut.kind == "timeout":
+            self._protocol._on_read_timeout()
+        else:
+            self._protocol.connection_lost(ConnectionResetError(cut.message))
 
     def _ask(self, asked: Exchange) -> Reply:
         """Return the reply to a request whose body came in pieces."""

@@ -9,7 +9,7 @@ from typing import Any
 from retrospan.exporter.replay.current import ASKING, admit, current
 from retrospan.exporter.replay.exchange import TransportFailed
 from retrospan.exporter.replay.patches import patch
-from retrospan.exporter.replay.transports.plain import read_request, response_bytes, with_body
+from retrospan.exporter.replay.transports.plain import Stalled, read_request, response_bytes, with_body
 from retrospan.exporter.replay.wire.form import Reply
 
 
@@ -63,6 +63,8 @@ class _Line:
             ) from None
         if isinstance(found, Reply):
             self._sent.clear()
+            if found.cut is not None and found.cut.kind == "timeout":
+                return Stalled(response_bytes(found), found.cut.message)
             return BytesIO(response_bytes(found))
         admit(asked.host)
         sent = bytes(self._sent)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from io import BytesIO
+from typing import Any
 
 from retrospan.exporter.replay.exchange import Exchange
 from retrospan.exporter.replay.wire.form import Reply
@@ -64,6 +66,37 @@ def response_bytes(reply: Reply) -> bytes:
         "connection: close",
     ]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+class Stalled(BytesIO):
+    """What comes from a server that falls silent: after the last byte the client waits as long as it waits."""
+
+    def __init__(self, data: bytes, message: str) -> None:
+        super().__init__(data)
+        self._message = message
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        if size is None or size < 0 or len(found) < size:
+            raise TimeoutError(self._message)
+        return found
+
+    def readinto(self, buffer: Any, /) -> int:
+        found = super().readinto(buffer)
+        if found < len(buffer):
+            raise TimeoutError(self._message)
+        return found
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        return self._some(super().read1(size))
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        return self._some(super().readline(size))
+
+    def _some(self, found: bytes) -> bytes:
+        if not found:
+            raise TimeoutError(self._message)
+        return found
 
 
 def with_body(sent: bytes, body: bytes) -> bytes:

@@ -14,7 +14,7 @@ from urllib3.response import HTTPResponse
 from retrospan.exporter.replay.current import admit, current
 from retrospan.exporter.replay.exchange import Exchange, TransportFailed, lower
 from retrospan.exporter.replay.patches import patch
-from retrospan.exporter.replay.wire.form import Reply
+from retrospan.exporter.replay.wire.form import Cut, Reply
 
 
 def install(name: str) -> None:
@@ -71,7 +71,7 @@ def _response(reply: Reply, method: str, url: str, named: dict[str, Any]) -> HTT
     headers = HTTPHeaderDict([("content-type", reply.content_type), *reply.headers])
     known = {status.value: status.phrase for status in HTTPStatus}
     return HTTPResponse(
-        body=BytesIO(reply.body) if reply.cut is None else _BrokenOff(reply.body),
+        body=BytesIO(reply.body) if reply.cut is None else _BrokenOff(reply.body, reply.cut),
         headers=headers,
         status=reply.status,
         version=11,
@@ -86,8 +86,12 @@ def _response(reply: Reply, method: str, url: str, named: dict[str, Any]) -> HTT
 class _BrokenOff(BytesIO):
     """A body whose end never comes."""
 
+    def __init__(self, data: bytes, cut: Cut) -> None:
+        super().__init__(data)
+        self._cut = cut
+
     def read(self, size: int | None = -1, /) -> bytes:
         found = super().read(size)
         if not found or size is None or size < 0:
-            raise IncompleteRead(found)
+            raise TimeoutError(self._cut.message) if self._cut.kind == "timeout" else IncompleteRead(found)
         return found

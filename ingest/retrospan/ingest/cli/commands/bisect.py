@@ -9,12 +9,15 @@ import argparse
 import os
 from contextlib import closing
 from functools import partial
+from pathlib import Path
+from typing import Literal
 
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag, number
 from retrospan.ingest.cli.terminal.progress import Progress
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.terminal.values import dump
+from retrospan.ingest.cli.views.junit import Case, write_junit
 from retrospan.schemas.bundle.container import read_bundle
 
 #: What git takes for "this commit cannot be tested".
@@ -27,7 +30,8 @@ HELP = Help(
         "retrospan bisect --suite refund.bundle --tool shop:send_email -- python my_agent.py",
     ),
     more="retrospan bundle --where … makes a suite. In COMMAND the word {question} stands for what the run was asked, {run_id} for its\n"
-    "id. An agent that ends before it makes any call is trouble: git skips such a commit. It stops at the first run that differs.",
+    "id. An agent that ends before it makes any call is trouble, and so is a tool that came to no boundary and is not named with\n"
+    "--tool or --run-tool: git skips such a commit. It stops at the first run that differs.",
 )
 
 
@@ -37,7 +41,8 @@ def add_arguments(parser: Parser) -> None:
     add("--suite", metavar="FILE", help="a bundle of the runs to replay")
     add("--all", action="store_true", help="replay every run, also after one that differs")
     add_jobs_flag(parser)
-    add_tool_flag(parser)
+    add_tool_flags(parser)
+    add_junit_flag(parser)
     parser.output.add_argument("--json", action="store_true", help="one JSON object per run")
     add_color_flag(parser)
 
@@ -50,12 +55,24 @@ def add_jobs_flag(parser: Parser) -> None:
     )  # fmt: skip
 
 
-def add_tool_flag(parser: Parser) -> None:
-    """Add the flag that names plain functions."""
-    parser.flags.add_argument(
+def add_tool_flags(parser: Parser) -> None:
+    """Add the flags that name plain functions, and tools that may run."""
+    add = parser.flags.add_argument
+    add(
         "--tool", action="append", default=[], metavar="MODULE:FUNCTION",
         help="a plain function that is a tool; may be given again",
     )  # fmt: skip
+    add(
+        "--run-tool", action="append", default=[], metavar="NAME",
+        help="a tool that may run, whatever it does; may be given again",
+    )  # fmt: skip
+
+
+def add_junit_flag(parser: Parser) -> None:
+    """Add where a report for servers for builds goes."""
+    parser.output.add_argument(
+        "--junit", type=Path, metavar="FILE", help="write a report there, as JUnit's XML"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.suite} holds no run.", "bisect")
     screen = Screen.open(arguments.color)
     verdicts = list[Verdict]()
-    how = {"tools": list(arguments.tool)}
+    how = {"tools": list(arguments.tool), "live_tools": list(arguments.run_tool)}
     replays = [partial(replay_run, each, bundle, arguments.command, how) for each in bundle.runs]
     with Progress(screen) as progress, closing(several(replays, arguments.jobs)) as found:
         for done, verdict in enumerate(found, 1):
@@ -81,9 +98,17 @@ def run(arguments: argparse.Namespace) -> int:
     for verdict in verdicts:
         _tell(screen, verdict, arguments.json)
     kinds = [verdict.kind for verdict in verdicts]
+    if arguments.junit:
+        outcomes: dict[str, Literal["passed", "failure"]] = {"same": "passed", "changed": "failure"}
+        cases = [
+            Case(each.run_id, outcomes.get(each.kind, "error"), each.kind, each.refused if each.kind == "same" else each.lines)
+            for each in verdicts
+        ]  # fmt: skip
+        write_junit(arguments.junit, f"retrospan bisect {arguments.suite}", cases)
     if not arguments.json:
-        screen.line(f"{kinds.count('same')} of {counted(len(bundle.runs), 'run')} do what is on record")
-    return BAD if "changed" in kinds else TROUBLE if "trouble" in kinds else GOOD
+        do = "does" if len(bundle.runs) == 1 else "do"
+        screen.line(f"{kinds.count('same')} of {counted(len(bundle.runs), 'run')} {do} what is on record")
+    return BAD if "changed" in kinds else GOOD if {*kinds} == {"same"} else TROUBLE
 
 
 def _tell(screen: Screen, verdict: object, as_json: bool) -> None:

@@ -181,6 +181,10 @@ def _tell_one(session: Session, check: Check) -> None:
         line((f"  not compared, because not on record: {name}, in {counted(calls, 'model call')}", "dim"))
     if check.is_open:
         line(("  the run has not ended, or its end is not on record: what came after is missing", "yellow"))
+    if check.idempotency_keys:
+        keys = ", ".join(f"{tool} {key}" for tool, key in check.idempotency_keys[:_TOLD])
+        more = len(check.idempotency_keys) - _TOLD
+        line((f"  idempotency keys: {keys}{f', {more:,} more' if more > 0 else ''}", "dim"))
     if check.unknown_effects:
         said = f"  what it does to the world is not stated for {counted(check.unknown_effects, 'tool call')}"
         line((f"{said} (retrospan.effect): on replay these are answered from the record only", "dim"))
@@ -204,4 +208,5 @@ def plain(check: Check) -> dict[str, object]:
         "ended": not check.is_open,
         "writes": check.writes,
         "unknown_effects": check.unknown_effects,
+        "idempotency_keys": [{"tool": tool, "key": key} for tool, key in check.idempotency_keys],
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from retrospan.ingest.cli.client.references import find_run
 from retrospan.ingest.cli.client.session import Session
-from retrospan.ingest.cli.commands.bisect import add_jobs_flag, add_tool_flag
+from retrospan.ingest.cli.commands.bisect import add_jobs_flag, add_junit_flag, add_tool_flags
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.table import Column, show_table
@@ -20,6 +20,7 @@ from retrospan.ingest.cli.terminal.text import counted
 from retrospan.ingest.cli.terminal.values import dump
 from retrospan.ingest.cli.views.bundle_rows import read_run
 from retrospan.ingest.cli.views.golden_checks import require_met, unmet_in_sql
+from retrospan.ingest.cli.views.junit import Case, junit_of
 from retrospan.ingest.cli.views.marking import mark_run
 from retrospan.schemas.bundle.changes import changes
 from retrospan.schemas.bundle.comparison import compare
@@ -45,7 +46,6 @@ HELP = Help(
     exits="0 done; run: 1 if a golden run is not done again as it is; 2 wrong use or trouble",
     examples=(
         "retrospan golden add 4bf92f35 refund --expect 'search_docs <= 3' --command 'python my_agent.py {question}'",
-        "retrospan golden add 4bf92f35 refund --hold",
         "retrospan golden run",
         "retrospan golden update refund 7f3e91d0",
         "retrospan golden update refund -- python my_agent.py {question}",
@@ -104,15 +104,9 @@ def add_arguments(parser: Parser) -> None:
         help="add, update: the collector keeps the run and what it rests on",
     )
     add("--host", action="append", default=[], metavar="HOST", help="update: a host that may be reached")
-    add(
-        "--run-tool",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="update: a tool that may run, whatever it does",
-    )
     add_jobs_flag(parser)
-    add_tool_flag(parser)
+    add_tool_flags(parser)
+    add_junit_flag(parser)
     parser.output.add_argument("--json", action="store_true", help="one JSON object per golden run")
     parser.output.add_argument("--wide", action="store_true", help="do not cut lines to the terminal's width")
     add_color_flag(parser)
@@ -126,8 +120,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--hold is for golden add and golden update.", "golden")
     if arguments.command and arguments.action != "update":
         raise UsageError("-- COMMAND is for golden update; elsewhere --command 'COMMAND'.", "golden")
-    if (arguments.host or arguments.run_tool) and not arguments.command:
-        raise UsageError("--host and --run-tool are for golden update NAME -- COMMAND.", "golden")
+    if arguments.junit and arguments.action != "run":
+        raise UsageError("--junit is for golden run.", "golden")
+    if arguments.host and not arguments.command:
+        raise UsageError("--host is for golden update NAME -- COMMAND.", "golden")
     act = {"add": _add, "list": _list, "run": _run, "update": _update}[arguments.action]
     return act(arguments)
 
@@ -164,11 +160,12 @@ def _add(arguments: argparse.Namespace) -> int:
         expect_sql=tuple(arguments.expect_sql),
         command=tuple(shlex.split(arguments.start)),
         tools=tuple(arguments.tool),
+        run_tools=tuple(arguments.run_tool),
         redaction=rules_of(found),
     )
     require_met(golden, found, session)
     _hold(arguments, session, golden)
-    write_golden(arguments.dir, golden, bundle)
+    write_golden(arguments.dir, golden, bundle, is_new=True)
     session.screen.line(f"golden run {name}: {arguments.dir / name}.bundle and .toml")
     return 0
 
@@ -228,13 +225,20 @@ def _run(arguments: argparse.Namespace) -> int:
     red = 0
     replays = [partial(_replay, arguments, name) for name in names]
     in_sql = dict(zip(names, unmet_in_sql(arguments.dir, names), strict=True))
-    with closing(several(replays, arguments.jobs)) as found:
+    cases = list[Case]()
+    with (
+        junit_of(arguments.junit, "retrospan golden run", cases),
+        closing(several(replays, arguments.jobs)) as found,
+    ):
         for golden, verdict, unmet in found:
             if verdict.kind == "trouble":
+                cases.append(Case(golden.name, "error", verdict.kind, verdict.lines))
                 raise PermanentError(f"golden run {golden.name}: {' '.join(verdict.lines)}")
             unmet += in_sql[golden.name]
-            is_red = verdict.kind == "changed" or bool(unmet)
+            is_red = verdict.kind != "same" or bool(unmet)
             red += is_red
+            said = [*(verdict.lines if verdict.kind != "same" else verdict.refused), *unmet]
+            cases.append(Case(golden.name, "failure" if is_red else "passed", verdict.kind, said))
             if arguments.json:
                 told = {
                     "name": golden.name,
@@ -245,11 +249,10 @@ def _run(arguments: argparse.Namespace) -> int:
                 screen.data(dump({**told, "lines": list(verdict.lines)}) + "\n")
                 continue
             screen.line(("✗ " if is_red else "✓ ", "red" if is_red else "green"), golden.name)
-            for line in [*(verdict.lines if verdict.kind == "changed" else ()), *unmet]:
+            for line in [*(verdict.lines if verdict.kind != "same" else ()), *unmet]:
                 screen.line(f"  {line}")
-            if verdict.ran and verdict.kind == "same":
-                said = f"not answered from the record, so that they ran where they were called: {', '.join(verdict.ran)} (--tool)"
-                screen.line((f"  {said}", "yellow"))
+            for line in verdict.refused:
+                screen.line((f"  {line}", "yellow"))
     if not arguments.json:
         screen.line(f"{len(names) - red} of {counted(len(names), 'golden run')} done again as on record")
     return 1 if red else 0
@@ -267,7 +270,11 @@ def _replay(arguments: argparse.Namespace, name: str) -> tuple[Golden, Verdict, 
         )
     found = bundle.run(golden.run_id)
     assert found is not None
-    how = {"tools": [*golden.tools, *arguments.tool], "redaction": golden.redaction or "off"}
+    how = {
+        "tools": [*golden.tools, *arguments.tool],
+        "live_tools": [*golden.run_tools, *arguments.run_tool],
+        "redaction": golden.redaction or "off",
+    }
     return golden, replay_run(found, bundle_file(arguments.dir, name), command, how), golden.unmet(found)
 
 
@@ -286,6 +293,7 @@ def _update(arguments: argparse.Namespace) -> int:
         golden.updated(found.run_id),
         command=tuple(shlex.split(arguments.start)) or golden.command,
         tools=(*golden.tools, *(tool for tool in arguments.tool if tool not in golden.tools)),
+        run_tools=tuple(dict.fromkeys([*golden.run_tools, *arguments.run_tool])),
         redaction=rules_of(found),
     )
     require_met(updated, found, session)
@@ -313,7 +321,7 @@ def _update_by_command(arguments: argparse.Namespace) -> int:
         "tools": [*golden.tools, *arguments.tool],
         "redaction": redaction,
         "hosts": list(arguments.host),
-        "live_tools": list(arguments.run_tool),
+        "live_tools": [*golden.run_tools, *arguments.run_tool],
     }
     made = update_run(before, bundle_file(arguments.dir, name), arguments.command, how)
     screen = Screen.open(arguments.color, wide=arguments.wide)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 HELP = Help(
     job="Run an agent again, every model call and tool call answered from the record of a run, and nothing let out.",
-    exits="0 it did what is on record, to the end; 1 it left the record, or stopped before its end; 2 wrong use or trouble",
+    exits="0 it did what is on record, to the end; 1 it left the record, stopped before its end, or called tools at no boundary; "
+    "2 wrong use or trouble",
     examples=(
         "retrospan replay last -- python my_agent.py",
         "retrospan replay refund.bundle --tool shop.tools:send_email -- python my_agent.py",

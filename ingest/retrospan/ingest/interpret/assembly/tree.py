@@ -40,6 +40,7 @@ class Tree:
             ),
         )
         self._top_down: list[NormalizedSpan] | None = None
+        self._holding: list[NormalizedSpan] | None = None
 
     def add(self, told: Iterable[tuple[NormalizedSpan, NormalizedSpan]]) -> None:
         """Add spans that were never sent, each with the one that tells of it: after all that had begun."""
@@ -56,7 +57,7 @@ class Tree:
             whole += after.get(place, ())
             whole.append(span)
         self.spans = whole + after.get(len(began), [])
-        self._top_down = None
+        self._top_down = self._holding = None
 
     def _measure(self, span: NormalizedSpan) -> None:
         """Note the depth of a span and of those above it; a cycle is cut where the walk meets itself."""
@@ -120,16 +121,15 @@ class Tree:
         """Return, for every span that has one, the nearest span above it that is wanted."""
         above: dict[NormalizedSpan, NormalizedSpan] = {}
         # Most spans lie under another's parent: each is asked about once.
-        found: dict[NormalizedSpan, NormalizedSpan | None] = {}
-        for span in self.top_down():
+        if self._holding is None:
+            self._holding = [*dict.fromkeys(self._parents.values())]
+        found = {span for span in self._holding if wanted(span)}
+        for span in self.top_down() if found else ():
             parent = self._parents.get(span)
-            if parent is None:
-                continue
-            if parent not in found:
-                found[parent] = parent if wanted(parent) else above.get(parent)
-            nearest = found[parent]
-            if nearest is not None:
-                above[span] = nearest
+            if parent is not None:
+                nearest = parent if parent in found else above.get(parent)
+                if nearest is not None:
+                    above[span] = nearest
         return above
 
     def around(self, spans: Iterable[NormalizedSpan]) -> set[NormalizedSpan]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.normalize.message import Message, repeated
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.hashing import GrowingHash, hash_of, hash_of_text
+from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text
 from retrospan.schemas.json_encoding import quoted
 
 #: Only JSON with one of these in it can hold what is compared in another form.
 _COMPARED = ("tool_call", '"parts"', '"content"')
-#: The fields of a message, and of a part of one, that says nothing but texts.
+#: The fields of a message and of its parts, as most have them.
 _PLAIN_MESSAGE, _PLAIN_PART = ["role", "parts"], ["type", "content"]
+_PLAIN_CALL, _PLAIN_RESULT = ["type", "id", "name", "arguments"], ["type", "id", "response"]
+#: A longer text is not kept in its canonical form.
+_LONGEST_KEPT = 20_000
 
 
 @dataclass(slots=True)
@@ -43,6 +46,7 @@ class Values:
         self._texts: dict[int, tuple[object, str]] = {}
         self._compared: dict[int, tuple[object, str]] = {}
         self._by_text: dict[str, str] = {}
+        self._spelled: dict[str, str] = {}
         self._lists: dict[tuple[int, ...], int] = {}
         self._call_ids: dict[str, int] = {}
         self._prompt: tuple[list[Message], list[int]] = ([], [])
@@ -57,7 +61,7 @@ class Values:
         if seen is not None:
             number = seen[1]
         else:
-            compared, text = _told(message) or (hash_of(self.comparable(message)), None)
+            compared, text = self._told(message) or (hash_of(self.comparable(message)), None)
             number = self._messages.get(compared) or self._put_message(message, compared, text, call)
             # Kept with its object: an id is only good as long as that lives.
             self._seen[id(message)] = (message, number)
@@ -81,7 +85,9 @@ class Values:
         return number
 
     def text(self, value: object) -> str:
-        """Return a value's JSON; that of an object which is asked for again, as the result of a tool, is kept."""
+        """Return a value's JSON; that of a list or an object which is asked for again, as the result of a tool, is kept."""
+        if not isinstance(value, (dict, list)):
+            return write_json(value)
         known = self._texts.get(id(value))
         if known is None:
             known = self._texts[id(value)] = (value, write_json(value))
@@ -89,10 +95,30 @@ class Values:
 
     def compared(self, value: object) -> str:
         """Return the hash by which a value that has no number is compared, as the arguments of a tool call."""
+        if not isinstance(value, (dict, list)):
+            return hash_of(value)
         known = self._compared.get(id(value))
         if known is None:
-            known = self._compared[id(value)] = (value, hash_of(self.comparable(value)))
+            known = self._compared[id(value)] = (value, self._hash_compared(value))
         return known[1]
+
+    def _hash_compared(self, value: object) -> str:
+        text = self.text(value)
+        if _may_differ(text):
+            return hash_of(self.comparable(value))
+        try:
+            return hash_of_text(self._canonical(value, text))
+        except UnicodeEncodeError:
+            return hash_of(value)
+
+    def _canonical(self, value: object, text: str) -> str:
+        """Return the canonical JSON of a value whose JSON is at hand: spans and messages say the same of a tool's call."""
+        found = self._spelled.get(text)
+        if found is None:
+            found = canonical_text(value)
+            if len(text) <= _LONGEST_KEPT:
+                self._spelled[text] = found
+        return found
 
     def hash_by_text(self, value: object, text: str) -> str:
         """Return the hash of a value that is written so: requests repeat their parameters."""
@@ -119,7 +145,7 @@ class Values:
         text = write_json(value)
         number = self._others.get(text)
         if number is None:
-            compared = self.comparable(value) if any(word in text for word in _COMPARED) else value
+            compared = self.comparable(value) if _may_differ(text) else value
             number = self._others[text] = self._put(Value("json", hash_of(compared), text))
         return number
 
@@ -156,6 +182,58 @@ class Values:
             return self.comparable(message) if message else {"role": kind, "parts": []}
         return {key: self.comparable(item) for key, item in value.items()}
 
+    def _told(self, message: Message) -> tuple[str, str] | None:
+        """Return the hash of a message that holds nothing but texts, calls and results as they mostly are, and its JSON; None
+        for others.
+
+        Most of what is stored are such messages: each of their texts is spelled once for both.
+        """
+        if [*message] != _PLAIN_MESSAGE:
+            return None
+        compared: list[str] = []
+        parts: list[str] = []
+        for part in message["parts"]:
+            spelled = self._spell(part)
+            if spelled is None:
+                return None
+            compared.append(spelled[0])
+            parts.append(spelled[1])
+        role = quoted(message["role"])
+        try:
+            found = hash_of_text(f'{{"parts":[{",".join(compared)}],"role":{role}}}')
+        except UnicodeEncodeError:
+            return None  # half a surrogate pair has a way of its own to be written
+        return found, f'{{"role":{role},"parts":[{",".join(parts)}]}}'
+
+    def _spell(self, part: Mapping[str, object]) -> tuple[str, str] | None:
+        """Return a part as it is compared, and its JSON."""
+        # A mapping of anything: nobody has checked what a part that is not known holds.
+        kind, keys = part["type"], [*part]
+        if keys == _PLAIN_PART and kind in ("text", "reasoning"):
+            content = part["content"]
+            if not isinstance(content, str):
+                return None
+            said = quoted(content)
+            return f'{{"content":{said},"type":"{kind}"}}', f'{{"type":"{kind}","content":{said}}}'
+        call_id = part.get("id")
+        if not isinstance(call_id, str):
+            return None
+        if keys == _PLAIN_CALL and kind == "tool_call" and isinstance(part["name"], str):
+            given, name = part["arguments"], quoted(part["name"])
+            number, said = self._ordinal(call_id), self.text(given)
+            return (
+                f'{{"arguments":{self._canonical(given, said)},"id":{number},"name":{name},"type":"tool_call"}}',
+                f'{{"type":"tool_call","id":{quoted(call_id)},"name":{name},"arguments":{said}}}',
+            )
+        if keys == _PLAIN_RESULT and kind == "tool_call_response":
+            returned = part["response"]
+            number, said = self._ordinal(call_id), self.text(returned)
+            return (
+                f'{{"id":{number},"response":{self._canonical(returned, said)},"type":"tool_call_response"}}',
+                f'{{"type":"tool_call_response","id":{quoted(call_id)},"response":{said}}}',
+            )
+        return None
+
     def _ordinal(self, call_id: str) -> int:
         return self._call_ids.setdefault(call_id, len(self._call_ids) + 1)
 
@@ -164,28 +242,9 @@ class Values:
         return len(self.all)
 
 
-def _told(message: Message) -> tuple[str, str] | None:
-    """Return the hash of a message that says nothing but texts, which is compared as it is, and its JSON; None for others.
-
-    Most of what is stored are such texts: each is spelled once for both.
-    """
-    if [*message] != _PLAIN_MESSAGE:
-        return None
-    sorted_parts: list[str] = []
-    parts: list[str] = []
-    for part in message["parts"]:
-        kind, content = part["type"], part.get("content")
-        if kind not in ("text", "reasoning") or type(content) is not str or [*part] != _PLAIN_PART:
-            return None
-        said = quoted(content)
-        sorted_parts.append(f'{{"content":{said},"type":"{kind}"}}')
-        parts.append(f'{{"type":"{kind}","content":{said}}}')
-    role = quoted(message["role"])
-    try:
-        compared = hash_of_text(f'{{"parts":[{",".join(sorted_parts)}],"role":{role}}}')
-    except UnicodeEncodeError:
-        return None  # half a surrogate pair has a way of its own to be written
-    return compared, f'{{"role":{role},"parts":[{",".join(parts)}]}}'
+def _may_differ(text: str) -> bool:
+    """Tell whether a value with that JSON may hold what is compared in another form."""
+    return any(word in text for word in _COMPARED)
 
 
 def _is_framework_message(value: dict[str, object]) -> bool:

@@ -12,6 +12,8 @@ from retrospan.schemas.references import step_ref
 
 RULE = "full_context"
 _NEAR = 0.9
+#: In nanoseconds.
+_DAY = 86_400 * 10**9
 
 
 def full_contexts(facts: RunFacts) -> Iterator[Finding]:
@@ -21,10 +23,17 @@ def full_contexts(facts: RunFacts) -> Iterator[Finding]:
     a table's limit proves the table wrong: it says nothing then.
     """
     by_agent: dict[str | None, list[tuple[ModelCallRow, int, int, str]]] = {}
+    known: dict[object, tuple[int | None, str]] = {}
     for call in facts.model_calls:
         used = call.context_tokens if call.context_tokens is not None else call.input_tokens
-        limit, source = _limit(facts, call)
-        if used is None or not limit:
+        if used is None:
+            continue
+        began = call.started_at or facts.run.started_at
+        what = (call.context_limit, began // _DAY, call.response_model, call.request_model)
+        if what not in known:
+            known[what] = _limit(facts, call, began)
+        limit, source = known[what]
+        if not limit:
             continue
         if source != "stated" and used > limit and call.status != "error":
             continue
@@ -49,10 +58,9 @@ def full_contexts(facts: RunFacts) -> Iterator[Finding]:
         )
 
 
-def _limit(facts: RunFacts, call: ModelCallRow) -> tuple[int | None, str]:
+def _limit(facts: RunFacts, call: ModelCallRow, began: int) -> tuple[int | None, str]:
     if call.context_limit:
         return call.context_limit, "stated"
-    began = call.started_at or facts.run.started_at
     day = datetime.fromtimestamp(began // 10**9, UTC).date()
     for model in (call.response_model, call.request_model):
         found = facts.limits.of(model, day) if model else None

@@ -46,23 +46,40 @@ def idle_growth(facts: RunFacts, told: Sequence[Finding] = ()) -> Iterator[Findi
 def _idle_at_end(calls: Sequence[ToolCallRow]) -> list[ToolCallRow]:
     """Return the last calls that brought nothing new."""
     seen: set[tuple[str, str | None, object]] = set()
-    things: dict[str, set[str]] = {}
+    named: dict[str, _Named] = {}
     idle: list[ToolCallRow] = []
     for call in calls:
         outcome = outcome_of(call)
         key = (call.tool_name, call.arguments_hash, outcome)
-        named = _things(call)
-        of_tool = things.setdefault(call.tool_name, set())
+        of_tool = named.setdefault(call.tool_name, _Named())
         repeated = bool(call.arguments_hash) and outcome is not None and key in seen
-        again = says_nothing(call) and bool(named) and named <= of_tool
+        again = says_nothing(call) and of_tool.has_all_of(call)
         # What only says that it was done, or is not yet, may be waiting.
         if call.status == "error" or ((repeated or again) and not acknowledges(call)):
             idle.append(call)
         else:
             idle.clear()
         seen.add(key)
-        of_tool |= named
+        of_tool.add(call)
     return idle
+
+
+class _Named:
+    """The things that calls of a tool have named: read when that is asked, as it is of few tools."""
+
+    def __init__(self) -> None:
+        self._things: set[str] = set()
+        self._unread: list[ToolCallRow] = []
+
+    def add(self, call: ToolCallRow) -> None:
+        self._unread.append(call)
+
+    def has_all_of(self, call: ToolCallRow) -> bool:
+        """Tell whether a call names anything, and nothing new."""
+        self._things.update(*map(_things, self._unread))
+        self._unread.clear()
+        named = _things(call)
+        return bool(named) and named <= self._things
 
 
 def _things(call: ToolCallRow) -> frozenset[str]:

@@ -18,7 +18,7 @@ from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.lineage.telling_values import TellingValue, telling_values
 from retrospan.ingest.interpret.normalize.documents import documents_of
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
-from retrospan.ingest.json_text import read_value, write_json
+from retrospan.ingest.json_text import read_value
 from retrospan.schemas.references import VERSION_OF, document_ref, documents_named, message_ref, step_ref
 
 #: A value with a digit counts from the first length on, any other from the second; what is longer is a text.
@@ -87,7 +87,7 @@ class _Borrowing:
             if number in new and message["role"] != "assistant":
                 self._message(step, message, message_ref(self.messages.hash(number)))
             new.discard(number)
-        for text in (text for part in step.span.system for text in _texts_of(part).values()):
+        for text in (text for part in step.span.system for text in self._texts_of(part).values()):
             is_new = text not in self.systems
             done, found = self.systems.get(text, (0, []))
             found = [*found, *self._held_by(self.texts, [text], step.number, done)]
@@ -104,7 +104,7 @@ class _Borrowing:
         texts = {
             f"parts[{place}].{name}": text
             for place, part in enumerate(message["parts"])
-            for name, text in _texts_of(part).items()
+            for name, text in self._texts_of(part).items()
         }
         held: set[str] = set()
         # Of what is known to be a tool's answer only documents may be the source.
@@ -224,6 +224,14 @@ class _Borrowing:
             if known[1].startswith("document:"):
                 self.of_documents[text] = known
 
+    def _texts_of(self, part: Part) -> dict[str, str]:
+        """Return the texts of a message's part: its content, and its response as it is said."""
+        return {
+            name: said if isinstance(said, str) else self.messages.text(said)
+            for name in ("content", "response")
+            if (said := part.get(name))
+        }
+
     def _held_by(
         self, needles: dict[str, tuple[int, str]], texts: list[str], before: int, done: int = 0
     ) -> Iterator[tuple[int, str]]:
@@ -251,15 +259,6 @@ class _Borrowing:
     ) -> None:
         at = step.span.sent.done_at
         self.edges[Edge(subject, relation, source, role, evidence, step.number, at, place)] = None
-
-
-def _text_of(value: object) -> str:
-    return value if isinstance(value, str) else write_json(value)
-
-
-def _texts_of(part: Part) -> dict[str, str]:
-    """Return the texts of a message's part: its content, and its response as it is said."""
-    return {name: _text_of(said) for name in ("content", "response") if (said := part.get(name))}
 
 
 def _values_in(value: object) -> Iterator[str]:

@@ -87,7 +87,7 @@ def read_span(
     """
     places = SpanFields(sent, names, growing.texts)
     if operation is None:
-        check_kinds(sent, names, problems)
+        check_kinds(sent, places, problems)
         for unread in sent.unread:
             problems.add(sent.span_id, unread.field, unread.raw, unread.reason)
     metadata = _metadata(sent.attributes, places)

@@ -81,6 +81,8 @@ class PrefixCache:
         return [message for message in found if message is not None]
 
     def _message(self, item: dict[str, object], role: str) -> Message | None:
+        if item.get("role") and isinstance(item["role"], str):
+            role = ""  # it says who speaks: an answer is one object with what later prompts repeat of it
         # Python's own bytes of a value are there eight times as soon as its JSON, and tell as much apart.
         key = sha256(marshal.dumps((role, item), _WITHOUT_REFERENCES)).digest()
         if key not in self._known:

@@ -38,6 +38,13 @@ class TokenUsage:
         known, or whose parts are more than it, has no buckets. Where a modality and something else are counted that may
         overlap, the modalities are left out.
         """
+        if not self.modal:
+            given: dict[str, int | None] = {"cache_read": self.cached, "cache_write": self.written}
+            made: dict[str, int | None] = {"reasoning": self.reasoning}
+            return _side("input", self.input, given) | _side("output", self.output, made)
+        return self._by_modality()
+
+    def _by_modality(self) -> dict[str, int]:
         cached, given, made = (
             {name: count for name, count in self.modal.items() if name.startswith(side)}
             for side in ("cache_read_", "input_", "output_")
@@ -60,7 +67,8 @@ def _larger(one: int | None, other: int | None) -> int | None:
 
 
 def _side(name: str, total: int | None, parts: dict[str, int | None]) -> dict[str, int]:
-    known = {part: count for part, count in parts.items() if count is not None}
-    if total is None or min(known.values(), default=0) < 0 or sum(known.values()) > total:
+    if total is None:
         return {}
-    return {name: total - sum(known.values()), **known}
+    known = {part: count for part, count in parts.items() if count is not None}
+    left = total - sum(known.values())
+    return {} if left < 0 or min(known.values(), default=0) < 0 else {name: left, **known}

@@ -91,7 +91,7 @@ def tool_call_row(
         agent_name=span.agent_name if span else asking.agent_name if asking else None,
         tool_name=tool.name,
         tool_call_id=tool.call_id,
-        arguments=write_json(tool.arguments) if tool.has_arguments else None,
+        arguments=run.values.text(tool.arguments) if tool.has_arguments else None,
         result=_result_text(tool.result, run.values) if known_result else None,
         result_source=tool.result_source,
         arguments_hash=run.values.compared(tool.arguments) if tool.has_arguments else None,

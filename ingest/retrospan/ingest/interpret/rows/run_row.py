@@ -23,6 +23,8 @@ from retrospan.schemas.hashing import hash_of
 #: Types of links that lead to a parent, and those of them after which the run is still about the same task.
 _DESCENT = frozenset({"forks", "replays", "retries", "resumes"})
 _SAME_TASK = frozenset({"retries", "resumes"})
+#: What any span of a run may say of the whole.
+_OF_RUNS = frozenset({RUN_ORIGIN, RUN_KIND, RUN_FLAGGED, FORK_STEP, FORK_PATCH})
 
 
 def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id: str | None) -> RunRow:
@@ -35,7 +37,7 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
     complete = run.incomplete_because not in ("no_root", "missing_parent", "not_ended")
     open_tops = [each.sent for each in (*run.tree.roots(), *spans) if each.sent.is_open]
     started = min(each.started_at for each in sent)
-    attributes = [each.attributes for each in sent]
+    attributes = [each.attributes for each in sent if not each.attributes.keys().isdisjoint(_OF_RUNS)]
     usage = _usage(run)
     parent, link = _parent_of(run)
     joins = _joins(run.run_id, sent)
@@ -111,9 +113,9 @@ def _joins(run_id: str, spans: Sequence[Span]) -> dict[str, str]:
         own.setdefault(span.trace_id, []).append(span)
     found: dict[str, str] = {}
     for trace_id, sent in sorted(own.items()):
-        links = [link for span in sent for link in span.links if link.trace_id in own]
         if trace_id == run_id:
             continue
+        links = [link for span in sent for link in span.links if link.trace_id in own]
         if any(span.attributes.get(RUN_ID) == run_id for span in sent):
             found[trace_id] = "run_id"
         elif any(link.trace_id != trace_id and _goes_on(link) for link in links):

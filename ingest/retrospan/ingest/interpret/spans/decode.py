@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from retrospan.ingest.interpret.spans.deep_values import DeepTexts
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.json_text import bounded
@@ -22,26 +23,27 @@ def spans_of(raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]) -> list[S
 
 
 def decode_spans(
-    raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog]
+    raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog], deep: DeepTexts | None = None
 ) -> tuple[list[Span], list[tuple[str, LogRecord]]]:
     """Return one span per identity, with its log records in their order, and what is left: log records by the id of a
     span that has not ended or is not known. Of several variants the last to arrive counts.
 
     Log records of our own conventions are events of their span. A span that only they name has begun and not ended, or has
-    not come: it is among them.
+    not come: it is among them. `deep` notes what SQL does not decode.
     """
+    deep = deep or DeepTexts()
     shown: dict[tuple[str, str], RawSpan] = {}
     for raw in raw_spans:
         key = (raw.trace_id, raw.span_id)
         held = shown.get(key)
         if held is None or _freshness(raw) > _freshness(held):
             shown[key] = raw
-    spans = {key: _span(raw) for key, raw in shown.items()}
+    spans = {key: _span(raw, deep) for key, raw in shown.items()}
     own: dict[tuple[str, str], list[OwnRecord]] = {}
     left: list[tuple[str, LogRecord]] = []
     for raw_log in raw_logs:
         key = (raw_log.trace_id, raw_log.span_id)
-        log = log_record(raw_log)
+        log = log_record(raw_log, deep)
         if is_own(log.event):
             own.setdefault(key, []).append(_own(raw_log, log))
         elif key in spans:
@@ -58,12 +60,17 @@ def _freshness(raw: RawSpan) -> tuple[int, int, int]:
     return (raw.sequence, raw.ended_ns, raw.content_hash)
 
 
-def decode(triples: Triples) -> dict[str, object]:
+def decode(triples: Triples, deep: DeepTexts | None = None) -> dict[str, object]:
     """Return attributes by key, bytes as base64; of duplicates the last."""
-    return {key: text if kind == "string" else bounded(value_of(kind, text)) for key, kind, text in triples}
+    read = _read if deep is None else deep.read
+    return {key: text if kind == "string" else read(kind, text) for key, kind, text in triples}
 
 
-def _span(raw: RawSpan) -> Span:
+def _read(kind: str, text: str) -> object:
+    return bounded(value_of(kind, text))
+
+
+def _span(raw: RawSpan, deep: DeepTexts) -> Span:
     return Span(
         trace_id=raw.trace_id,
         span_id=raw.span_id,
@@ -77,7 +84,7 @@ def _span(raw: RawSpan) -> Span:
         status_message=raw.status_message,
         scope=raw.scope_name,
         scope_version=raw.scope_version,
-        attributes=decode(raw.attributes),
+        attributes=decode(raw.attributes, deep),
         resource=decode(raw.resource_attributes),
         events=[
             Event(name=name, time_ns=time_ns, attributes=decode(triples))
@@ -92,15 +99,15 @@ def _span(raw: RawSpan) -> Span:
     )
 
 
-def log_record(raw: RawLog) -> LogRecord:
+def log_record(raw: RawLog, deep: DeepTexts | None = None) -> LogRecord:
     """Return a log record as it was sent, under its event's name."""
-    attributes = decode(raw.attributes)
+    attributes = decode(raw.attributes, deep)
     named = attributes.get(semconv.EVENT_NAME)
     time_ns = raw.time_ns or raw.observed_ns
     return LogRecord(
         event=raw.event_name or (named if isinstance(named, str) else ""),
         time_ns=time_ns,
-        body=bounded(value_of(*raw.body)),
+        body=(_read if deep is None else deep.read)(*raw.body),
         attributes=attributes,
         order=(time_ns, raw.observed_ns, f"{raw.content_hash:032x}"),
     )

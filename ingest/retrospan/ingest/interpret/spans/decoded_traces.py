@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.spans.decode import decode_spans
-from retrospan.ingest.interpret.spans.deep_values import DeepLog, deep_attributes, deep_logs
+from retrospan.ingest.interpret.spans.deep_values import DeepLog, DeepTexts
 from retrospan.ingest.interpret.spans.loose_logs import place_loose
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.schemas.raw import RawLog, RawSpan
@@ -41,14 +41,15 @@ def decode_traces(
     for log in raw_logs:
         logs[log.trace_id].append(log)
     spans: dict[str, list[Span]] = {}
+    deep = DeepTexts()
     for trace_id, own in raws.items():
-        spans[trace_id], left = decode_spans(own, logs[trace_id])
+        spans[trace_id], left = decode_spans(own, logs[trace_id], deep)
         if left:
             place_loose(spans[trace_id], left, response_ids)
     return DecodedTraces(
         spans,
-        {trace_id: deep_attributes(own) for trace_id, own in raws.items()},
-        {trace_id: list(deep_logs(own)) for trace_id, own in logs.items()},
+        {trace_id: deep.of_spans(own) for trace_id, own in raws.items()},
+        {trace_id: list(deep.of_logs(own)) for trace_id, own in logs.items()},
         {
             trace_id: [raw.sequence for raw in own] + [log.sequence for log in logs[trace_id]]
             for trace_id, own in raws.items()

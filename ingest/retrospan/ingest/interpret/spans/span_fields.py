@@ -181,22 +181,22 @@ class SpanFields:
         nothing in it only where no other does: it stands for what a span of another kind would say."""
         counts = shape in (INPUT_TOKENS, OUTPUT_TOKENS)
         empty: object = None
-        for words, part in WORDS[shape]:
-            if part not in self.listed:
-                continue
-            for value in self._said(words):
-                if (
-                    whole(value) is not None
-                    if counts
-                    else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
-                ):
-                    if value != "{}":
-                        return value
-                    empty = value
+        for value in self.said(shape):
+            if (
+                whole(value) is not None
+                if counts
+                else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
+            ):
+                if value != "{}":
+                    return value
+                empty = value
         return empty
 
     def said(self, shape: str) -> list[object]:
         """Return the values whose names say what a shape stands for, in order."""
+        if len(self.all) == 1:
+            place = self.all[0]
+            return [place[name] for name in self._called[0].saying(shape)]
         return [value for _, value in self.named(shape)]
 
     def has_words(self, words: str) -> bool:
@@ -207,16 +207,14 @@ class SpanFields:
 
     def named(self, shape: str) -> Iterator[tuple[str, object]]:
         """Yield the names that say what a shape stands for, in order, with their values."""
+        if len(self.all) == 1:
+            place = self.all[0]
+            yield from ((name, place[name]) for name in self._called[0].saying(shape))
+            return
         for words, part in WORDS[shape]:
             for place, names in zip(self.all, self._called, strict=True) if part in self.listed else ():
                 for name in names.worded.get(words, ()):
                     yield name, place[name]
-
-    def _said(self, words: str) -> Iterator[object]:
-        """Yield the values whose names say some words, in order."""
-        for place, names in zip(self.all, self._called, strict=True):
-            for name in names.worded.get(words, ()):
-                yield place[name]
 
     @property
     def unlabelled_model(self) -> str | None:
@@ -228,6 +226,10 @@ class SpanFields:
     def indexed(self) -> frozenset[str]:
         """The prefixes under which there are attributes with a number."""
         return self._called[0].indexed
+
+    def among(self, known: frozenset[str]) -> tuple[str, ...]:
+        """Return the span's own names that are among some known ones, sorted."""
+        return self._called[0].among(known)
 
     def has_any(self, keys: Iterable[str]) -> bool:
         return not self._keys.isdisjoint(keys)

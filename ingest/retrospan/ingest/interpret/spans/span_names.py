@@ -7,21 +7,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from retrospan.ingest.interpret.spans.name_words import means_itself, prefix_of, words_of
+from retrospan.ingest.interpret.spans.name_words import WORDS, means_itself, prefix_of, words_of
 from retrospan.ingest.interpret.spans.span import Attributes
 
-#: Lists of names kept, and how long one that is kept can be in characters: of indexed messages no two are alike.
-_KEPT, _LONGEST = 1_024, 4_096
+#: Lists of names kept. Of more names than that few are: of indexed messages no two are alike, but each is asked for again.
+_KEPT, _MOST, _LONG_KEPT = 1_024, 100, 32
 
 
 class SpanNames:
     """The names of some attributes; `listed` are all of them, a newline before each: to be searched for a part of one."""
 
-    def __init__(self, listed: str, names: tuple[str, ...]) -> None:
-        self.listed = listed
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.listed = "\n" + "\n".join(names)
         self._names = names
         self._indexed: frozenset[str] | None = None
         self._worded: dict[str, list[str]] | None = None
+        self._saying: dict[str, tuple[str, ...]] = {}
+        self._among: dict[frozenset[str], tuple[str, ...]] = {}
         #: Whether there is a name that is not one of the GenAI conventions.
         self.has_own = not all(map(means_itself, names))
 
@@ -42,11 +44,26 @@ class SpanNames:
                     self._worded.setdefault(words, []).append(name)
         return self._worded
 
+    def saying(self, shape: str) -> tuple[str, ...]:
+        """Return the names whose words say what a shape stands for, the most telling words first."""
+        found = self._saying.get(shape)
+        if found is None:
+            words = (each for each, part in WORDS[shape] if part in self.listed)
+            found = self._saying[shape] = tuple(name for each in words for name in self.worded.get(each, ()))
+        return found
+
+    def among(self, known: frozenset[str]) -> tuple[str, ...]:
+        """Return the names that are among some known ones, sorted."""
+        found = self._among.get(known)
+        if found is None:
+            found = self._among[known] = tuple(sorted(known.intersection(self._names)))
+        return found
+
 
 def names_of(attributes: Attributes) -> SpanNames:
     """Return what the names of some attributes tell."""
-    listed = "\n" + "\n".join(attributes)
-    return (_remembered if len(listed) <= _LONGEST else SpanNames)(listed, tuple(attributes))
+    names = tuple(attributes)
+    return (_remembered if len(names) <= _MOST else _long_remembered)(names)
 
 
-_remembered = lru_cache(_KEPT)(SpanNames)
+_remembered, _long_remembered = lru_cache(_KEPT)(SpanNames), lru_cache(_LONG_KEPT)(SpanNames)

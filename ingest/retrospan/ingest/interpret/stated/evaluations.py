@@ -18,6 +18,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, facts_named, facts_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes
+from retrospan.ingest.interpret.spans.span_names import names_of
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.interpret.stated.events import Whereabouts
 from retrospan.ingest.interpret.stated.fields import Fields
@@ -148,7 +149,7 @@ def _said(span: NormalizedSpan) -> list[_Said]:
         # Of a span of an unknown kind it is not told whether it was judged or judged something.
         of_own = not judges and span.operation != "other"
         told += _not_yet(told, [_Said(sent.attributes, sent.done_at, of_own, {})])
-    names = "\n".join(["", *sent.attributes])
+    names = names_of(sent.attributes).listed
     for prefix in _ELEMENTS:
         if f"\n{prefix}." in names:
             listed = _listed(sent.attributes, prefix, sent.done_at, prefix == ANNOTATIONS)
