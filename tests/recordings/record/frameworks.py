@@ -232,6 +232,14 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *OTEL), "openai_agents_mlflow.py", WITH_HANDOFF
     ),
+    "openai-azure-projects": Framework(
+        ("azure-ai-projects>=2", "openai", "azure-core-tracing-opentelemetry", *OTEL),
+        "openai_azure_projects.py",
+        settings={
+            "AZURE_EXPERIMENTAL_ENABLE_GENAI_TRACING": "true",
+            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
+        },
+    ),
     "openhands": Framework(
         ("openhands-sdk>=1",),
         "openhands_agent.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from recordings.record.framework import (
     EVERY,
     GEMINI,
+    LANGSMITH,
     NO_MACHINE,
     WITH_BIG,
     WITH_HANDOFF,
@@ -120,6 +121,18 @@ ELSEWHERE: dict[str, Framework] = {
         "openai_langfuse.mjs",
         settings=NO_MACHINE,
     ),
+    "openai-js-langsmith": Framework(
+        (
+            "langsmith",
+            "openai@^6",
+            "@opentelemetry/api",
+            "@opentelemetry/context-async-hooks",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-base",
+        ),
+        "openai_langsmith.mjs",
+        settings={**LANGSMITH, **NO_MACHINE},
+    ),
     "openai-js-otel": Framework(
         (
             "@opentelemetry/instrumentation-openai",
@@ -137,6 +150,16 @@ ELSEWHERE: dict[str, Framework] = {
             "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
         },
     ),
+    "openai-js-sentry": Framework(
+        (
+            # The newest whose spans are OpenTelemetry's.
+            "@sentry/node@^10",
+            "openai@^6",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-base",
+        ),
+        "openai_sentry.mjs",
+    ),
     "opencode": Framework(
         ("opencode-ai", "@modelcontextprotocol/sdk@^1"),
         "opencode.mjs",
@@ -151,6 +174,11 @@ ELSEWHERE: dict[str, Framework] = {
         ),
         "openai_traceloop.mjs",
     ),
+    "quarkus-langchain4j": Framework(
+        ("io.quarkiverse.langchain4j:quarkus-langchain4j-openai", "io.quarkus:quarkus-opentelemetry"),
+        "quarkus_agent/pom.xml",
+        WITH_BIG,
+    ),
     "spring-ai-langfuse": Framework(
         (
             "org.springframework.ai:spring-ai-starter-model-openai",
@@ -159,6 +187,17 @@ ELSEWHERE: dict[str, Framework] = {
             "io.opentelemetry:opentelemetry-sdk",
         ),
         "spring_ai_langfuse/pom.xml",
+        WITH_BIG,
+    ),
+    "strands-js": Framework(
+        (
+            "@strands-agents/sdk",
+            "openai@^6",
+            "zod@^4",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "strands_agent.mjs",
         WITH_BIG,
     ),
     "vercel-ai-langfuse": Framework(

@@ -32,6 +32,7 @@ from retrospan.ingest.interpret.assembly.gap_invariants import (
     gaps_between_calls,
 )
 from retrospan.ingest.interpret.assembly.prompt_invariants import (
+    answers_in_prompts,
     orphaned_results,
     printed_objects,
     results_from_elsewhere,
@@ -63,6 +64,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     results_from_elsewhere,
     untold_results,
     unknown_speakers,
+    answers_in_prompts,
     answers_retold,
     answers_from_elsewhere,
     printed_objects,

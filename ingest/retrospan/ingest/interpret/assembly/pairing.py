@@ -21,6 +21,8 @@ from retrospan.ingest.interpret.assembly.executions import find_executions
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
+from retrospan.ingest.interpret.assembly.late_prompts import cut_late_prompts
+from retrospan.ingest.interpret.assembly.one_text_prompts import split_one_texts
 from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
@@ -51,11 +53,14 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     `interrupted_or_cut` says that the run did not end properly, so that a call without execution may have happened.
     """
     calls = Calls()
-    requests = with_retold_calls(tree, single_requests(tree))
+    requests = single_requests(tree)
+    cut_late_prompts(requests)
+    requests = with_retold_calls(tree, requests)
     complete_models(tree, requests)
     complete_asked(tree, requests)
     name_speakers(requests)
     complete_answers(tree, requests)
+    split_one_texts(tree, requests)
     complete_unsaid(tree, requests)
     for span in requests:
         whole, how = history.rebuild(span)

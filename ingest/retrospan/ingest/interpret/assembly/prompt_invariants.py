@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun
 from retrospan.ingest.interpret.assembly.bare_prompts import UNKNOWN
 from retrospan.ingest.interpret.assembly.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
 
@@ -134,6 +134,19 @@ def unknown_speakers(run: AssembledRun) -> Iterator[ParseIssue]:
                 reason = "it is not known who said this: its instrumentation does not tell"
                 yield issue(prompt.call.span.sent.span_id, _INPUT, write_json(message), reason)
                 break
+
+
+def answers_in_prompts(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield prompts that end with their own answer, word by word: they may have been written down after it."""
+    for prompt in run.prompts:
+        last = prompt.call.input[-1] if prompt.call.input else None
+        if last is None or last["role"] != "assistant":
+            continue
+        span = prompt.call.span
+        said = "\n".join(map(text_of, span.output))
+        if said and text_of(last) == said:
+            reason = "a prompt ends with its own answer: it may have been written down after it"
+            yield issue(span.sent.span_id, _INPUT, said, reason)
 
 
 def printed_objects(run: AssembledRun) -> Iterator[ParseIssue]:

@@ -22,7 +22,7 @@ _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     """Give answers the calls that they leave out, in place."""
     lacking = [span for span in requests[:-1] if _lacks_calls(span)]
-    if not lacking or any(map(_tells_acts, requests)) or not _take_turns(requests):
+    if not lacking or any(map(_tells_acts, requests)) or not take_turns(requests):
         return
     ran = [span for span in tree.spans if span.operation == "tool"]
     agents = tree.nearest(lambda span: span.operation == "agent")
@@ -39,10 +39,11 @@ def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             and all(tool.has_arguments and tool.tool_name and tool.sent.done_at <= ended for tool in between)
             and all(agents.get(tool) is agents.get(span) for tool in between)
         ):
-            span.output = _with_calls(span.output, [_call(tool) for tool in between])
+            span.output = with_calls(span.output, [call_of(tool) for tool in between])
 
 
-def _take_turns(requests: Sequence[NormalizedSpan]) -> bool:
+def take_turns(requests: Sequence[NormalizedSpan]) -> bool:
+    """Tell whether each request began when the one before had been answered."""
     return all(0 < before.sent.ended_at <= after.sent.started_at for before, after in pairwise(requests))
 
 
@@ -69,7 +70,8 @@ def _tells_answer(span: NormalizedSpan) -> bool:
     return span.fields.any(semconv.OUTPUT_MESSAGES, *span.names.responses) is not None
 
 
-def _call(tool: NormalizedSpan) -> Part:
+def call_of(tool: NormalizedSpan) -> Part:
+    """Return the call that an execution with an id was asked for by."""
     return {
         "type": "tool_call",
         "id": tool.tool_call_id or "",
@@ -78,6 +80,7 @@ def _call(tool: NormalizedSpan) -> Part:
     }
 
 
-def _with_calls(answer: Sequence[Message], calls: list[Part]) -> list[Message]:
+def with_calls(answer: Sequence[Message], calls: list[Part]) -> list[Message]:
+    """Return an answer of one message or none with calls after its text."""
     said: Message = answer[0] if answer else {"role": "assistant", "parts": []}
     return [{**said, "parts": [*said["parts"], *calls]}]

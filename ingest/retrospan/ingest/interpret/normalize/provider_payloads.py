@@ -77,6 +77,9 @@ _INNER = (
     "kwargs",
 )
 
+#: Who speaks in a request that is its only message.
+_ASKING = ("user", "human", "system", "developer")
+
 
 class ProviderRequest:
     """What a value says of a request; empty where it does not. Read when it is asked for."""
@@ -105,7 +108,8 @@ class ProviderRequest:
         if isinstance(value, dict):
             if isinstance(value.get("message"), str) and not isinstance(value.get("messages"), list):
                 return _said_last(value)
-            return next((said for key in _MESSAGES if (said := _read(value.get(key)))), [])
+            listed = next((said for key in _MESSAGES if (said := _read(value.get(key)))), [])
+            return listed or (_read(value) if value.get("role") in _ASKING else [])
         return _read(value)
 
     @property

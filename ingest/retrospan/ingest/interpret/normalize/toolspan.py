@@ -30,7 +30,7 @@ _MESSAGE_PRINTED = re.compile(r"(?:Command\(update=)?(?:\{'messages': )?\[?ToolM
 _CALL = ("name", "args", "id")
 
 #: What is not an object is the only value of one, where an object has to be written.
-_WRAPPED = {"_value"}
+_WRAPPED = ({"_value"}, {"$value"}, {"$values"})
 _MESSAGE = {"role", "content"}
 
 #: Words for what a function returned.
@@ -108,8 +108,8 @@ def is_around(result: object, told: object) -> bool:
 
 def only_value(returned: object) -> object:
     """Return what was wrapped as the only value of an object, or with its form; anything else as it is."""
-    if isinstance(returned, dict) and returned.keys() == _WRAPPED:
-        return returned["_value"]
+    if isinstance(returned, dict) and returned.keys() in _WRAPPED:
+        return next(iter(returned.values()))
     return plain_value(returned)
 
 
@@ -142,8 +142,8 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
         result = _told_by_event(span.sent)
     if result is not None:
         span.result, span.has_result = response_of(_unprinted(places.read(result))), True
-        if isinstance(span.result, dict) and span.result.keys() == _WRAPPED:
-            span.result = span.result["_value"]
+        if isinstance(span.result, dict) and span.result.keys() in _WRAPPED:
+            span.result = next(iter(span.result.values()))
         _open_forms(span)
         open_execution(span)
         open_tool_message(span)
