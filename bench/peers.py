@@ -32,7 +32,7 @@ ROWS = (
     ("cpu_settled", "processor until it rests, s per 1,000 spans", "{:,.2f}"),
     ("idle", "memory before the first span, MB", "{:,.0f}"),
     ("peak", "memory at its highest, MB", "{:,.0f}"),
-    ("disk", "disk once it rests, bytes per byte sent", "{:,.2f}"),
+    ("disk", "disk after it was stopped, bytes per byte sent", "{:,.2f}"),
     ("trace_ms", "one run by its id, p50 ms", "{:,.1f}"),
     ("find_ms", "runs by an attribute that one has, p50 ms", "{:,.1f}"),
     ("found", "of these found, of 20", "{:,.0f}"),
