@@ -39,12 +39,13 @@ ROWS = (
     ("lost", "of 10,000 acknowledged spans lost by kill -9", "{:,.0f}"),
 )
 NOTES = """\
-Each program has the machine for itself, the sender excepted: a process with four connections, a hundred spans a request,
-made before the clock starts. **Queryable** runs from the first send until each of twenty runs, those sent last among
-them, is answered whole by its trace id. **Rests**: five seconds in which all its processes together take less than a
-tenth of a core. Retrospan has then read what the runs mean as well; the others keep spans. **Lost**: the last
-acknowledgement, SIGKILL to all its processes, a new start, every trace asked for once it rests; a span that is not
-answered is lost. Where fewer are found by the attribute than there are, the time is that of an answer without them."""
+Each program has the machine for itself, the sender excepted: a process with four connections, a hundred spans a
+request, made before the clock starts. **Queryable** runs from the first send until each of twenty runs, those
+sent last among them, is answered whole by its trace id. **Rests**: five seconds in which all its processes
+together take less than a tenth of a core. Retrospan has then read what the runs mean as well; the others keep
+spans. **Lost**: the last acknowledgement, SIGKILL to all its processes, a new start, every trace asked for once
+it rests; a span that is not answered is lost. Where fewer are found by the attribute than there are, the time
+is that of an answer without them."""
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -84,6 +84,10 @@ def test_one_that_stands_alone_is_a_doubt() -> None:
     assert doubts(*spans) == ["a prompt ends with its own answer: it may have been written down after it"]
 
 
+def test_one_that_goes_on_from_the_same_answer_is_none() -> None:
+    assert doubts(chat(1, [HI], "Snow."), chat(5, [HI, said("assistant", "Snow.")], "Snow.")) == []
+
+
 @pytest.mark.parametrize("key", ["$value", "$values", "_value"])
 def test_what_is_no_object_is_told_in_one(key: str) -> None:
     (call,) = rows(agent(), tool(1, "search", {"query": "Oslo"}, {key: [SNOW]})).tool_calls

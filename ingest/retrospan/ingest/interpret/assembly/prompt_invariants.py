@@ -137,14 +137,16 @@ def unknown_speakers(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def answers_in_prompts(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield prompts that end with their own answer, word by word: they may have been written down after it."""
+    """Yield prompts that end with their own answer, word by word: they may have been written down after it. Not those that
+    go on from a call with the same answer: it is that one's."""
     for prompt in run.prompts:
         last = prompt.call.input[-1] if prompt.call.input else None
         if last is None or last["role"] != "assistant":
             continue
         span = prompt.call.span
         said = "\n".join(map(text_of, span.output))
-        if said and text_of(last) == said:
+        before = "\n".join(map(text_of, prompt.after.span.output)) if prompt.after is not None else ""
+        if said and said != before and text_of(last) == said:
             reason = "a prompt ends with its own answer: it may have been written down after it"
             yield issue(span.sent.span_id, _INPUT, said, reason)
 
