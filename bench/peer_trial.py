@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -20,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from bench.load import Load, move, read_load
 from bench.measure import send
 from bench.peer_programs import Ports, Program, Sought
-from bench.processes import TOP, BenchError, cpu_seconds_of_family, family
+from bench.processes import TOP, BenchError, cpu_seconds_of_family, family, free_port
 
 #: Runs that are asked for one by one.
 ASKED = 20
@@ -117,7 +116,7 @@ def running(
 ) -> Iterator[tuple[int, Ports, float]]:
     """Run a program on a directory until the block ends: its process, its ports, and the seconds until it answered."""
     data.mkdir(exist_ok=True)
-    ports = Ports(_free_port(), _free_port(), (_free_port(), _free_port()))
+    ports = Ports(free_port(), free_port(), (free_port(), free_port()))
     errors = place / "errors.txt"
     began = time.monotonic()
     with errors.open("wb") as log:
@@ -209,9 +208,3 @@ def _seconds(ask: Callable[[Ports, Sought], T], ports: Ports, run: Sought) -> tu
     began = time.monotonic()
     answer = ask(ports, run)
     return time.monotonic() - began, answer
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

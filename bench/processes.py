@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import socket
 import subprocess
 import sys
 import time
@@ -151,6 +152,13 @@ class Served:
     def cpu_seconds(self) -> float:
         """CPU time of all its threads."""
         return _cpu_seconds_of(self.process.pid)
+
+
+def free_port() -> int:
+    """A port of this machine that nothing listens on now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def family(pid: int) -> Iterator[int]:

@@ -7,7 +7,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from bench.processes import TOP, BenchError, family
+from bench.processes import TOP, BenchError, family, free_port
 
 _DEADLINE_SECONDS = 300.0
 #: How often each port is asked. While the warehouse starts somebody answers 503, which takes processor time too.
@@ -49,7 +48,7 @@ class Started:
         self._errors = errors
 
     def __enter__(self) -> Self:
-        self._http, self._sql = _free_port(), _free_port()
+        self._http, self._sql = free_port(), free_port()
         words = (
             *("retrospan.ingest.cli.main", "serve", "--data", str(self._data), "--grpc", "127.0.0.1:0"),
             *("--http", f"127.0.0.1:{self._http}", "--sql", f"127.0.0.1:{self._sql}"),
@@ -151,12 +150,6 @@ def _ask(port: int, path: str, body: bytes) -> tuple[int, bytes]:
         return 0, b""
     finally:
         connection.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _lives(pid: int) -> bool:

@@ -73,7 +73,7 @@ def test_a_history_that_names_itself_without_end_is_refused(file: Path) -> None:
         lines.append({**first, "n": n, "messages": [again, again]})
     contents[name] = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     rewrite(file, contents, digests=True)
-    with pytest.raises(BundleDamaged, match="messages goes on with something that is no name"):
+    with pytest.raises(BundleDamaged, match="messages goes on with something that is not a name"):
         read_bundle(file)
 
 

@@ -84,7 +84,7 @@ def test_one_that_stands_alone_is_a_doubt() -> None:
     assert doubts(*spans) == ["a prompt ends with its own answer: it may have been written down after it"]
 
 
-def test_one_that_goes_on_from_the_same_answer_is_none() -> None:
+def test_one_that_goes_on_from_the_same_answer_is_not_a_doubt() -> None:
     assert doubts(chat(1, [HI], "Snow."), chat(5, [HI, said("assistant", "Snow.")], "Snow.")) == []
 
 

@@ -173,7 +173,8 @@ class LineReader:
         for item in items:
             if not isinstance(item, str):
                 raise BundleDamaged(
-                    f"{fields.member}: {name} goes on with something that is no name.", member=fields.member
+                    f"{fields.member}: {name} goes on with something that is not a name.",
+                    member=fields.member,
                 )
             found.append(_message(self._bodies.value(item), fields))
         self._messages_read += len(found)
