@@ -205,6 +205,10 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="mistral-small-latest",
         response_model="mistral-small-latest",
     ),
+    "monocle-langgraph": Framework(
+        ("monocle-apptrace", "langgraph", "langchain>=1", "langchain-openai", *OTEL),
+        "monocle_langgraph.py",
+    ),
     "ollama-traceloop": Framework(
         ("ollama", "traceloop-sdk", "opentelemetry-instrumentation-ollama", *OTEL),
         "ollama_traceloop.py",

@@ -86,6 +86,21 @@ ELSEWHERE: dict[str, Framework] = {
         "langchain_langfuse.mjs",
         settings=NO_MACHINE,
     ),
+    "langchain-js-langsmith": Framework(
+        (
+            "langsmith",
+            "langchain@^1",
+            "@langchain/core@^1",
+            "@langchain/openai@^1",
+            "@langchain/langgraph@^1",
+            "@opentelemetry/api",
+            "@opentelemetry/context-async-hooks",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-base",
+        ),
+        "langchain_langsmith.mjs",
+        settings={**LANGSMITH, **NO_MACHINE},
+    ),
     "mastra": Framework(
         (
             "@mastra/core@^1",

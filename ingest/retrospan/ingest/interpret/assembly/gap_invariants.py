@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 
 
@@ -54,6 +55,19 @@ def calls_without_end(run: AssembledRun) -> Iterator[ParseIssue]:
             asking = run.calls.models[tool.asked.by - 1].span.sent.span_id
             reason = "asked for, and nothing shows whether it was executed: executions have no spans here"
             yield issue(asking, "tool_calls", tool.call_id or tool.name, reason)
+
+
+def echoing_runs(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the root of a run that tells of no act, and that returned just the messages that it was given: what was done is
+    told nowhere, or was written over."""
+    if run.calls.models or run.calls.tools:
+        return
+    for root in run.tree.roots():
+        given = root.framework_input
+        if given and given == root.framework_output and parse_question(given):
+            reason = "it returned just the messages that it was given, and no call of a model or a tool is told"
+            yield issue(root.sent.span_id, "model_calls", root.sent.name, reason)
+            return
 
 
 def agents_without_models(run: AssembledRun) -> Iterator[ParseIssue]:

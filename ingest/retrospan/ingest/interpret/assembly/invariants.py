@@ -29,10 +29,12 @@ from retrospan.ingest.interpret.assembly.ending_invariants import (
 from retrospan.ingest.interpret.assembly.gap_invariants import (
     agents_without_models,
     calls_without_end,
+    echoing_runs,
     gaps_between_calls,
 )
 from retrospan.ingest.interpret.assembly.prompt_invariants import (
     answers_in_prompts,
+    bare_prompts,
     orphaned_results,
     printed_objects,
     results_from_elsewhere,
@@ -64,6 +66,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     results_from_elsewhere,
     untold_results,
     unknown_speakers,
+    bare_prompts,
     answers_in_prompts,
     answers_retold,
     answers_from_elsewhere,
@@ -87,6 +90,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     gaps_between_calls,
     calls_without_end,
     agents_without_models,
+    echoing_runs,
     calls_at_the_end,
     failures_as_results,
     forgotten_calls,

@@ -136,6 +136,18 @@ def unknown_speakers(run: AssembledRun) -> Iterator[ParseIssue]:
                 break
 
 
+def bare_prompts(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first prompt of a run that is one text of several lines, of which no attribute says who spoke, where nothing
+    else tells instructions: these may be its first lines."""
+    first = run.prompts[0].call.span if run.prompts else None
+    if first is None or first.system or len(first.input) != 1 or first.input[0]["role"] != "user":
+        return
+    text = text_of(first.input[0])
+    if "\n" in text.strip() and any(value == text for value in first.sent.attributes.values()):
+        reason = "all that the model was given is one text of several lines: who said which is not told"
+        yield issue(first.sent.span_id, "input", text, reason)
+
+
 def answers_in_prompts(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield prompts that end with their own answer, word by word: they may have been written down after it. Not those that
     go on from a call with the same answer: it is that one's."""

@@ -156,7 +156,7 @@ def _as_asked(text: str, first: Sequence[Message]) -> str:
 def _root_messages(tree: Tree) -> list[Message]:
     """Return what the root agent or workflow was given, where it says so; else the first messages around the calls."""
     for root in tree.roots():
-        if root.operation in ("agent", "workflow"):
+        if root.operation in ("agent", "workflow", "step"):
             asked = root.input or parse_question(root.framework_input)
             if asked:
                 return asked

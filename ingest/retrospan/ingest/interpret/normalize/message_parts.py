@@ -12,8 +12,29 @@ from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.json_text import read_value
 
 #: Names of a call's fields, in every spelling.
-_IDS = ("call_id", "id", "tool_call_id", "toolUseId", "toolCallId", "callId", "tool_use_id", "ref")
-IDS_OF_RESULTS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId", "toolUseId", "callId", "id")
+_IDS = (
+    "call_id",
+    "id",
+    "tool_call_id",
+    "toolUseId",
+    "toolCallId",
+    "callId",
+    "tool_use_id",
+    "ref",
+    "tool_id",
+    "toolId",
+)
+IDS_OF_RESULTS = (
+    "tool_call_id",
+    "tool_use_id",
+    "call_id",
+    "toolCallId",
+    "toolUseId",
+    "callId",
+    "id",
+    "tool_id",
+    "toolId",
+)
 _NAMES = ("name", "toolName", "tool_name")
 _ARGUMENTS = (
     "arguments",
@@ -24,11 +45,15 @@ _ARGUMENTS = (
     "toolInput",
     "toolArgs",
     "tool_args",
+    "tool_arguments",
+    "toolArguments",
     "parameters",
+    "params",
 )
 #: Under which keys parts that have no type hold a call, or a result.
 _CALL_KEYS = ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call")
 _RESULT_KEYS = ("functionResponse", "function_response", "toolResult", "toolResponse")
+_BLOCK = {"type", "text"}
 _RESULT_WORDS = re.compile("result|response|output|return|observation")
 _CALL_WORDS = re.compile("call|use|invocation|request")
 
@@ -38,17 +63,20 @@ def read_part(part: object) -> Part:
     if not isinstance(part, dict):
         return {"type": "text", "content": part if isinstance(part, str) else read_value(part)}
     kind = part.get("type")
-    if kind in _CALL_KEYS or kind in _RESULT_KEYS:
-        inner = part.get(str(kind))
+    if isinstance(kind, str):
+        kind = kind.lower() if kind.isupper() else kind
+        inner = part.get(kind)
         if isinstance(inner, dict):
-            return _untyped({str(kind): inner})
+            found = _untyped({kind: inner}) if kind in (*_CALL_KEYS, *_RESULT_KEYS) else part_by_kind(inner, kind)
+            if found is not None:
+                return found
     if kind in ("text", "input_text", "output_text"):
         return {"type": "text", "content": part.get("content", part.get("text"))}
     if kind in ("tool_call", "tool_use", "function_call", "function", "tool-call"):
         return tool_call(part)
-    if kind in ("tool_call_response", "tool_result", "function_call_output", "tool-result"):
-        said = first_of(part, "response", "result", "output", "content")
-        call_id = text_under(part, "id", "tool_use_id", "call_id", "tool_call_id", "toolCallId")
+    if kind in ("tool_call_response", "tool_result", "function_call_output", "function_call_result", "tool-result"):
+        said = _in_block(first_of(part, "response", "result", "output", "content"))
+        call_id = text_under(part, "id", "tool_use_id", "call_id", "tool_call_id", "toolCallId", "callId")
         if isinstance(said, dict) and set(said) == {"type", "value"}:
             how = {"is_error": str(said["type"]).startswith("error")}
             return tool_response(call_id, response_of(said["value"]), how)
@@ -68,11 +96,16 @@ def part_by_kind(part: dict[str, object], kind: str) -> Part | None:
     words = kind.lower()
     if _RESULT_WORDS.search(words):
         call_id = text_under(part, *IDS_OF_RESULTS)
-        said = first_of(part, "result", "output", "response", "content", "value")
+        said = _in_block(first_of(part, "result", "output", "response", "content", "value"))
         return None if call_id is None or said is None else tool_response(call_id, response_of(said), part)
     if _CALL_WORDS.search(words) and text_under(part, *_NAMES) and any(name in part for name in _ARGUMENTS):
         return tool_call(part)
     return None
+
+
+def _in_block(said: object) -> object:
+    """Return what is in the only block of a result, which is not in a list."""
+    return [said] if isinstance(said, dict) and said.keys() == _BLOCK and said["type"] == "text" else said
 
 
 def _untyped(part: dict[str, object]) -> Part:
@@ -116,9 +149,36 @@ def tool_call(call: dict[str, object]) -> Part:
     call_id = text_under(call, *_IDS)
     if call_id is not None:
         part["id"] = call_id
-    part["name"] = text_under(inner, *_NAMES) or ""
+    part["name"] = text_under(inner, *_NAMES) or (function if isinstance(function, str) else "")
     part["arguments"] = read_value(first_of(inner, *_ARGUMENTS))
     return part
+
+
+def results_in(listed: object) -> list[Part]:
+    """Return the results in a list of objects that each say which call they answer, and with what; none in any other."""
+    told = read_value(listed)
+    if not isinstance(told, list):
+        return []
+    found = [part_by_kind(each, "result") if isinstance(each, dict) else None for each in told]
+    parts = [part for part in found if part is not None]
+    return parts if len(parts) == len(told) else []
+
+
+def calls_in(listed: object) -> list[dict[str, object]]:
+    """Return the calls in a list of objects that each have an id, a name and arguments; none in any other, as one of
+    definitions."""
+    told = read_value(listed)
+    if not isinstance(told, list):
+        return []
+    calls = [each for each in told if isinstance(each, dict) and _is_call(each)]
+    return calls if len(calls) == len(told) else []
+
+
+def _is_call(value: dict[str, object]) -> bool:
+    function = value.get("function")
+    inner = function if isinstance(function, dict) else value
+    named = text_under(inner, *_NAMES) or isinstance(function, str)
+    return bool(named and text_under(value, *_IDS) and any(name in inner for name in _ARGUMENTS))
 
 
 def tool_response(call_id: str | None, response: object, source: Mapping[str, object]) -> Part:

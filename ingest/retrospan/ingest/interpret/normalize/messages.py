@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_parts import (
     IDS_OF_RESULTS,
+    calls_in,
     part_by_kind,
     read_part,
+    results_in,
     text_under,
     tool_call,
     tool_response,
@@ -21,6 +23,8 @@ from retrospan.ingest.interpret.normalize.message_parts import (
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS, role_of
 from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts
 from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.spans.exchange import named_speaker
+from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 
@@ -46,7 +50,15 @@ _KINDS = frozenset(
 )
 
 #: Types of OpenAI Responses items that are not messages themselves but one part of one.
-_ITEM_ROLES = {"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
+_ITEM_ROLES = {
+    "function_call": "assistant",
+    "function_call_output": "tool",
+    "function_call_result": "tool",
+    "reasoning": "assistant",
+}
+#: What else lists are called that tell of calls, or of what they returned, beside what was said.
+_OF_TOOLS = re.compile("tool|function", re.IGNORECASE)
+_OF_RESULTS = re.compile("result|response|output", re.IGNORECASE)
 
 
 def read_messages(value: object, role: str = "user") -> list[Message]:
@@ -54,7 +66,7 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
 
     `role` is the role of whatever does not name one. Messages without content are left out.
     """
-    value = read_value(value)
+    value = with_plain_names(read_value(value))
     if isinstance(value, str):
         return [{"role": role, "parts": [{"type": "text", "content": value}]}] if value else []
     if isinstance(value, dict):
@@ -148,6 +160,11 @@ def _said_once(parts: list[Part]) -> list[Part]:
 def _opened(value: dict[str, object]) -> dict[str, object]:
     """Return the message inside LangChain's two wrappers (`{"type", "data"}` and `{"lc", "kwargs"}`), a choice or a
     candidate, or as it is."""
+    speaker = named_speaker(value)
+    if speaker is not None:
+        said = value[speaker]
+        calls = calls_in([said] if isinstance(said, dict) else said)
+        return {**value, "role": speaker, **({"tool_calls": calls} if calls else {"content": said})}
     if "role" in value:
         options = value.get("options")
         return _with_options(value, options) if isinstance(options, dict) else value
@@ -184,6 +201,8 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     parts = value.get("parts")
     if isinstance(parts, list):
         return _parts_and_beside(value, [read_part(part) for part in parts], role)
+    if "content" not in value and isinstance(value.get("contents"), list):
+        value = {**value, "content": value["contents"]}
     if "content" not in value and "blocks" in value:
         value = {**_flattened(value), "content": value["blocks"]}
     if value.get("content") is None:
@@ -191,6 +210,9 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         value = value if told is None else {**value, "content": told}
     content = read_value(value.get("content"))
     if role == "tool" and not _is_tool_blocks(content):
+        beside = [] if content else _results_beside(value)
+        if beside:
+            return beside
         response = response_of(content)
         return [tool_response(text_under(value, *IDS_OF_RESULTS), response, value)]
     found: list[Part] = []
@@ -236,7 +258,7 @@ def _parts_and_beside(value: dict[str, object], parts: list[Part], role: str) ->
 
 def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
     """Return the calls that stand beside the content and are not among its parts."""
-    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value)
+    calls = value.get("tool_calls") or value.get("toolCalls") or _older_call(value) or _listed_calls(value)
     if not isinstance(calls, list) or not calls:
         return []
     known = {part.get("id") for part in parts if part["type"] == "tool_call"}
@@ -253,6 +275,18 @@ def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
             if not is_told and ("id" not in part or part["id"] not in known):
                 found.append(part)
     return found
+
+
+def _listed_calls(value: dict[str, object]) -> list[dict[str, object]]:
+    """Return the calls that a message lists under another name."""
+    listed = (calls_in(inner) for key, inner in value.items() if _OF_TOOLS.search(key))
+    return next((calls for calls in listed if calls), [])
+
+
+def _results_beside(value: dict[str, object]) -> list[Part]:
+    """Return the results that a message lists beside its content, which is empty."""
+    listed = (results_in(inner) for key, inner in value.items() if _OF_RESULTS.search(key))
+    return next((parts for parts in listed if parts), [])
 
 
 def _older_call(value: dict[str, object]) -> list[object]:

@@ -42,6 +42,12 @@ _KIND_KEY = re.compile(
     r"(?:^|[._:])(?:(?:span|observation|run|entity|event|node|operation|action)[._:]?(?:kind|type)|subtype)$"
 )
 
+#: Words of kinds that are told in several: who acts, and that it does.
+_BETWEEN = re.compile(r"[._:/-]")
+_LONGEST_KIND = 40
+_MODELS, _TOOLS, _AGENTS = {"inference", "llm", "generation"}, {"tool", "function"}, {"agent", "agentic"}
+_DOING = {"turn", "invocation", "invoke", "call", "run", "execution", "execute"}
+
 
 def operation_of(places: SpanFields, has_parent: bool) -> str:
     """Return the operation of a span: as the attributes name it, else by what they hold."""
@@ -89,11 +95,21 @@ def _by_kind(places: SpanFields) -> str | None:
     for place in places.all:
         for key, value in place.items():
             if key.endswith(("kind", "type")) and isinstance(value, str) and _KIND_KEY.search(key):
-                operation = KINDS.get(value.lower())
+                operation = KINDS.get(value.lower()) or _kind_of_words(value)
                 if operation and "span" in key:
                     return operation
                 found = found or operation
     return found
+
+
+def _kind_of_words(name: str) -> str | None:
+    """Return the operation of a kind in several words, such as `agentic.tool.invocation` or `inference.framework`."""
+    words = set(_BETWEEN.split(name.lower())) if _BETWEEN.search(name) and len(name) <= _LONGEST_KIND else set()
+    if words & _MODELS and not words & _TOOLS:
+        return "inference"
+    if not words & _DOING:
+        return None
+    return "tool" if words & _TOOLS else "agent" if words & _AGENTS else None
 
 
 def _by_words(name: str) -> str | None:

@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.normalize.messages import definition_in, read_me
 from retrospan.ingest.interpret.normalize.named_results import with_roles
 from retrospan.ingest.interpret.spans.chunks import whole_response
 from retrospan.ingest.interpret.spans.exchange import plain_value, printed_messages
+from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
 from retrospan.ingest.interpret.spans.printed import looks_printed
 from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
 from retrospan.ingest.interpret.spans.span_fields import whole
@@ -48,6 +49,7 @@ _ANSWERS = (
     "update",
     "output_text",
     "generated_text",
+    "completion",
 )
 _USAGES = (
     "usage",
@@ -70,10 +72,13 @@ _INNER = (
     "custom",
     "response",
     "llm_output",
+    "llmOutput",
     "message",
     "result",
     "meta",
     "response_metadata",
+    "responseMetadata",
+    "response_meta",
     "kwargs",
 )
 
@@ -168,7 +173,7 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
 
 def _some(value: object) -> object:
     """Return a value read; JSON's null as a text is none: there was no request, or no response."""
-    return None if value == "null" else whole_response(read_value(value))
+    return None if value == "null" else with_plain_names(whole_response(read_value(value)))
 
 
 def _opened(value: object) -> object:

@@ -9,7 +9,7 @@ from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
 from retrospan.ingest.interpret.spans.name_words import ANSWERER, MODELS
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.small_shapes import parameters_by_shape, usage_by_shape
+from retrospan.ingest.interpret.spans.small_shapes import entity_named, parameters_by_shape, usage_beside, usage_by_shape
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.schemas import semconv
@@ -122,7 +122,7 @@ def _read_models(
 def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:
     """Tell by the names themselves which of two models was asked for, and which one answered: a version of it."""
     if span.request_model is None:
-        named = places.unlabelled_model
+        named = places.unlabelled_model or entity_named(span.sent.attributes, "model")
         span.request_model = named if named != span.response_model else None
     if span.response_model is not None or span.failed or span.request_model is None:
         return
@@ -218,6 +218,7 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     )
     if usage.input is None and usage.output is None and span.tokens.input is None:
         by_shape = usage_by_shape(span.sent.attributes, places.read)
+        by_shape = usage_beside(places.beside()) if by_shape is None else by_shape
         usage = parse_usage({"usage": by_shape}) if by_shape is not None else usage
     if usage.model is None and isinstance(said, dict):
         usage.model = parse_usage(places.value(*names.responses)).model

@@ -17,6 +17,7 @@ ROLES = {
     "tool-response": "user",
     **dict.fromkeys(("bot", "chatbot", "llm"), "assistant"),
     **dict.fromkeys(("tool_result", "toolresult", "tool_response", "function_result"), "tool"),
+    "tool_execution_result": "tool",
 }
 
 #: Who speaks, by the name of the class of a message without `Message`, in lower case.
@@ -31,6 +32,8 @@ def role_of(value: dict[str, object], role: str) -> str:
     for key in ("role", "type"):
         said = value.get(key)
         if isinstance(said, str) and said and (key == "role" or said in ROLES or said in ("system", "tool")):
+            return role_named(said)
+        if key == "type" and isinstance(said, str) and said.isupper() and role_named(said) in _CONVENTIONAL:
             return role_named(said)
         if key == "type" and isinstance(said, str) and said.endswith("Message"):
             return role_of_class(said) or role

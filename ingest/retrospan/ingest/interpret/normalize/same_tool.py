@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_value
+from retrospan.ingest.json_text import read_value, write_json
+
+#: How a decorator records what a function was given.
+_BY_PLACE = {"args", "kwargs"}
 
 
 def is_same_tool(name: str, other: str) -> bool:
@@ -30,6 +33,8 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
             return True
     if not depth or not asked:
         return False
+    if isinstance(asked, dict) and (places := _in_places(given)) is not None:
+        return sorted(map(write_json, places)) == sorted(map(write_json, asked.values()))
     if isinstance(given, str):
         read = read_value(given)
         if isinstance(read, str):
@@ -38,6 +43,16 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
     return isinstance(given, dict) and any(
         same_arguments(value, asked, depth - 1) for value in given.values()
     )
+
+
+def _in_places(given: object) -> list[object] | None:
+    """Return what a function was given by place, and beside it by name; None where it was given nothing by place."""
+    by_place, named = given, None
+    if isinstance(given, dict) and given.keys() == _BY_PLACE:
+        by_place, named = given["args"], given["kwargs"]
+    if not isinstance(by_place, list) or not by_place:
+        return None
+    return [*by_place, *(named.values() if isinstance(named, dict) else ())]
 
 
 def holds_arguments(given: object, asked: object, by_id: bool) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.result_envelopes import NOTHING, said_in
 from retrospan.ingest.interpret.normalize.told_executions import open_execution
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
@@ -35,6 +36,9 @@ _MESSAGE = {"role", "content"}
 
 #: Words for what a function returned.
 _RETURNED = ("output", "result", "return")
+
+#: Under which names else a program keeps the whole list or object that its tool returned.
+_HOLDING = ("data", "content", "value", "response", "payload", "body")
 
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
@@ -98,11 +102,12 @@ def is_around(result: object, told: object) -> bool:
     """
     if not isinstance(result, dict) or len(result) < 2 or told in (None, ""):
         return False
+    is_whole = isinstance(told, (dict, list)) and said_in(result) is NOTHING
     return any(
         value == told
         or (isinstance(value, str) and isinstance(told, (dict, list)) and read_value(value) == told)
         for key, value in result.items()
-        if not words_of(key).isdisjoint(_RETURNED)
+        if not words_of(key).isdisjoint(_RETURNED) or (is_whole and key in _HOLDING)
     )
 
 

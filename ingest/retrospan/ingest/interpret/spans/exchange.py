@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from retrospan.ingest.interpret.spans.chunks import STREAM_BEGINS, whole_response
+from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
 from retrospan.ingest.interpret.spans.name_words import means_itself
 from retrospan.ingest.interpret.spans.printed import looks_printed, read_printed
 from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
@@ -21,7 +22,7 @@ _REQUESTS = ("messages", "contents")
 RESPONSES = ("choices", "candidates")
 #: Names that say on which side of an exchange a value is.
 _OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
-_OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
+OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
 _ROLES = ("role", "message_role")
 #: How instrumentations say the form of a value beside it.
 _WRAPPED = {"type", "value"}
@@ -29,15 +30,23 @@ _MESSAGES = ("chat_messages", "messages")
 _FORMS = (*_MESSAGES, "text", "json", "list", "raw", "string", "object")
 _BEGINS = frozenset('[{"')
 #: Of messages that say who speaks by their type.
-_TYPES = ("human", "ai", "system", "tool", "user", "assistant")
+_TYPES = ("human", "ai", "system", "tool", "user", "assistant", "tool_execution_result")
+#: What such a message holds.
+_SAYING = frozenset(("content", "data", "contents", "text", "toolExecutionRequests"))
+#: Who speaks, where that is the name of what is said; and what may stand beside a model's words.
+_NAMED_SPEAKERS = ("system", "user", "human", "assistant", "ai", "tool")
+_BESIDE = ("tools", "tool_calls")
 #: Of what OpenAI's Responses API has instead of a message.
-_ITEMS = ("function_call", "function_call_output", "reasoning")
+_ITEMS = ("function_call", "function_call_output", "function_call_result", "reasoning")
 _CONSTRUCTOR = re.compile(r"[A-Z]\w*\([a-z_]\w*=")
 #: A message as Python prints it: `ChatMessage(role=<MessageRole.USER: 'user'>, …`, `AIMessage(content=…`.
 _PRINTED_MESSAGE = re.compile(r"[A-Za-z_.]*Message\(_?role=(?:<[\w.]+: )?'([\w-]+)'")
 
 #: Names under which requests, and responses, lie in other objects.
-_AROUND_REQUESTS = ("kwargs", "request", "body", "params", "inputs", "input", "llm_request", "arguments")
+_AROUND_REQUESTS = (
+    *("kwargs", "request", "body", "params", "inputs", "input", "llm_request", "arguments"),
+    "text",
+)
 _AROUND_RESPONSES = (
     "response",
     "result",
@@ -48,6 +57,8 @@ _AROUND_RESPONSES = (
     "raw",
     "llm_response",
     "value",
+    "rawResponse",
+    "content",
 )
 #: What says why an answer ended.
 _ENDS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason")
@@ -136,7 +147,7 @@ def response_by_shape(attributes: Mapping[str, object], read: Reader = read_valu
     Attributes of the GenAI conventions are not looked at, nor is one whose name says that it was given to the model.
     """
     for key, value in attributes.items():
-        if not means_itself(key) and _may_hold(value) and not _OF_REQUESTS.search(key):
+        if not means_itself(key) and _may_hold(value) and not OF_REQUESTS.search(key):
             said = read_shape(value, read)
             for each in _with_inner(_updated(said), _AROUND_RESPONSES):
                 inner = each.get("message") if isinstance(each, dict) else None
@@ -161,7 +172,7 @@ def transcript_by_shape(attributes: Mapping[str, object], read: Reader = read_va
     """Return the first list of messages that begins with others and ends with a model's, under a name that says neither
     that it was given to the model nor that it is its answer: all that was said. Empty where there is none."""
     for key, value in attributes.items():
-        if means_itself(key) or not _may_hold(value) or _OF_ANSWERS.search(key) or _OF_REQUESTS.search(key):
+        if means_itself(key) or not _may_hold(value) or _OF_ANSWERS.search(key) or OF_REQUESTS.search(key):
             continue
         said = read_shape(value, read)
         listed = said.get("messages") if isinstance(said, dict) and said.keys() == {"messages"} else said
@@ -170,6 +181,17 @@ def transcript_by_shape(attributes: Mapping[str, object], read: Reader = read_va
         if any(_role(each) in ("user", "human") for each in listed):
             return listed
     return []
+
+
+def histories_by_shape(attributes: Mapping[str, object], read: Reader = read_value) -> Iterator[list[object]]:
+    """Yield the lists of messages that stand in objects, under whatever name, and tell more than an answer."""
+    for key, value in attributes.items():
+        if means_itself(key) or not _may_hold(value):
+            continue
+        said = read_shape(value, read)
+        for inner in said.values() if isinstance(said, dict) else ():
+            if isinstance(inner, list) and _are_messages(inner) and not _is_answer(inner):
+                yield inner
 
 
 def _with_inner(said: object, around: tuple[str, ...]) -> Iterator[object]:
@@ -183,6 +205,8 @@ def _with_inner(said: object, around: tuple[str, ...]) -> Iterator[object]:
             yield inner
             for name in around if isinstance(inner, dict) else ():
                 deeper = inner.get(name) if isinstance(inner, dict) else None
+                if isinstance(deeper, str) and deeper[:1] in ("{", "["):
+                    deeper = read_value(deeper)
                 if isinstance(deeper, (dict, list)) and deeper:
                     yield deeper
 
@@ -254,12 +278,25 @@ def _role(message: object) -> str:
         return path[-1].removesuffix("Chunk").removesuffix("Message").lower()
     role = next((said for name in _ROLES if (said := message.get(name))), None)
     kind = message.get("type")
-    if role is None and kind in _TYPES and ("content" in message or "data" in message):
+    if role is None and isinstance(kind, str) and kind.lower() in _TYPES and not _SAYING.isdisjoint(message):
         role = kind
+    if role is None and (named := named_speaker(message)) is not None:
+        return named
     if role is None and isinstance(kind, str) and kind.endswith("Message") and "content" in message:
         role = kind.removesuffix("Message")
-    told = message.keys() & {"content", "parts", "tool_calls", "toolCalls", "contents", "text", "blocks"}
+    told = message.keys() & {"parts", "tool_calls", "toolCalls", "blocks", *_SAYING}
     return role.rpartition(".")[2].lower() if isinstance(role, str) and told else ""
+
+
+def named_speaker(message: Mapping[str, object]) -> str | None:
+    """Return who speaks in a message whose only text stands under the name of the speaker, as `{"user": "Hi"}`; a model's
+    may be its calls, or have them beside it. None of any other object."""
+    named = [key for key in message if key not in _BESIDE]
+    if len(named) != 1 or named[0] not in _NAMED_SPEAKERS:
+        return None
+    if not isinstance(message[named[0]], str) and named[0] not in ("assistant", "ai"):
+        return None
+    return named[0] if len(message) == 1 or named[0] in ("assistant", "ai") else None
 
 
 def _is_request(value: dict[str, object]) -> bool:
@@ -308,10 +345,10 @@ def read_shape(value: object, read: Reader) -> object:
         printed = printed_messages(said) if isinstance(printed, Unreadable) else printed
         return said if isinstance(printed, Unreadable) else printed
     if isinstance(said, dict):
-        return plain_value(said)
+        return with_plain_names(plain_value(said))
     if isinstance(said, list) and all(isinstance(each, str) and each[:1] == "{" for each in said):
         said = [*map(read_value, said)]
-    return whole_response(plain_value(said))
+    return with_plain_names(whole_response(plain_value(said)))
 
 
 def plain_value(value: object) -> object:

@@ -24,12 +24,27 @@ AGENT = "*agent"
 CALL_ID = "*call id"
 #: What a person asked, in their own words.
 ASKED = "*asked"
+#: What a model was told by the program itself, apart from what was said.
+INSTRUCTIONS = "*instructions"
 #: How a span ended, and what went wrong.
 ENDED, ERROR = "*ended", "*error"
 #: The words for what a shape stands for, the most telling first, each with a part of every name that says it.
 WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    INPUT: (("input", "nput"), ("arguments", "rguments"), ("args", "rgs"), ("parameters", "arameters")),
-    OUTPUT: (("output", "utput"), ("result", "esult"), ("response", "esponse"), ("return", "eturn")),
+    INPUT: (
+        ("input", "nput"),
+        ("arguments", "rguments"),
+        ("args", "rgs"),
+        ("kwargs", "wargs"),
+        ("parameters", "arameters"),
+        ("in", "in"),
+    ),
+    OUTPUT: (
+        ("output", "utput"),
+        ("result", "esult"),
+        ("response", "esponse"),
+        ("return", "eturn"),
+        ("out", "out"),
+    ),
     INPUT_TOKENS: (("input tokens", "oken"), ("input usage", "sage")),
     OUTPUT_TOKENS: (("output tokens", "oken"), ("output usage", "sage")),
     MODEL: (("model", "model"),),
@@ -37,6 +52,7 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ANSWERER: (("answerer", "odel"),),
     AGENT: (("agent", "gent"),),
     ASKED: (("asked", "user"),),
+    INSTRUCTIONS: (("instructions", "nstruction"), ("system prompt", "ystem")),
     CALL_ID: (("call id", "all"),),
     ENDED: (("ended", ""),),
     ERROR: (("error", ""),),
@@ -56,11 +72,14 @@ _ENDINGS = {
     "input": _at_the_end("inputs?"),
     "arguments": _at_the_end("arguments"),
     "args": _at_the_end("args"),
+    "kwargs": _at_the_end("kwargs"),
     "parameters": _at_the_end("parameters"),
     "output": _at_the_end("outputs?"),
     "result": _at_the_end("results?"),
     "response": _at_the_end("response"),
     "return": _at_the_end("return(?:_value|ed|Value)?"),
+    "in": re.compile(r"(?:^|[.:/])in$"),
+    "out": re.compile(r"(?:^|[.:/])out$"),
 }
 #: What makes a count one of something else than the tokens of a request or an answer.
 _OF_PARTS = re.compile("cach|reason|detail|audio|total|image|max|limit|budget|cost")
@@ -73,6 +92,8 @@ _ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
 _ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
 _CALL_ID = re.compile(r"(?:^|[.:_/])tool[._]?[cC]all[._]?(?:id|Id)$")
 _ASKED = re.compile(r"(?:^|[.:/])user_(?:prompt|message|query|question)$")
+_INSTRUCTIONS = re.compile(r"(?:^|[._:/]|system_?|System)[iI]nstructions?$")
+_SYSTEM_PROMPT = re.compile(r"(?:^|[._:/])(?:system(?:_prompt|_message)|system(?:Prompt|Message))$")
 #: What a tool was given or returned may tell of errors that are none of its own.
 _OF_CONTENT = re.compile("input|output|arg|param|result|response|metadata|request|http", re.IGNORECASE)
 _OF_ONE_SIDE = re.compile("request|response|embed|metadata")
@@ -85,7 +106,7 @@ _NOT_PUBLISHED = re.compile(
     r"gen_ai\.(?!tool\.)(?:.+[._])?(?:messages?|prompts?|completions?|input|output|content|body|json|raw|payload|text)\Z"
 )
 _PUBLISHED = (semconv.INPUT_MESSAGES, semconv.OUTPUT_MESSAGES, semconv.PROMPT, semconv.COMPLETION)
-_NUMBERED = re.compile(r"(.+?)\.\d{1,9}(?:\.|$)")
+_NUMBERED = re.compile(r"(.+?)(?:\.\d{1,9}(?:\.|$)|\[\d{1,9}\])")
 
 
 @lru_cache(_NAMES_KEPT)
@@ -110,6 +131,10 @@ def words_of(name: str) -> frozenset[str]:
         found.add("call id")
     if "user_" in name and _ASKED.search(name):
         found.add("asked")
+    if "nstruction" in name and _INSTRUCTIONS.search(name):
+        found.add("instructions")
+    if "system" in name and _SYSTEM_PROMPT.search(name):
+        found.add("system prompt")
     if "oken" in name:
         lower = name.lower()
         if not _OF_PARTS.search(lower):

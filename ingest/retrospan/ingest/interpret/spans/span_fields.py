@@ -16,7 +16,7 @@ from retrospan.ingest.interpret.spans.exchange import (
 )
 from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
-from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS
+from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_names import names_of
 from retrospan.ingest.interpret.spans.vocabulary import (
@@ -118,7 +118,7 @@ class SpanFields:
         if self._request is _UNREAD:
             self._request = request_by_shape(self.all[0], self.read) if self._called[0].has_own else None
             if self._request is None and (self._span.events or self._span.logs):
-                told = (request_by_shape(each, self.read) for each in self._told_beside())
+                told = (request_by_shape(each, self.read) for each in self.beside())
                 self._request = next((each for each in told if each is not None), None)
         return self._request
 
@@ -128,7 +128,7 @@ class SpanFields:
         if self._response is _UNREAD:
             self._response = response_by_shape(self.all[0], self.read) if self._called[0].has_own else None
             if self._response is None and (self._span.events or self._span.logs):
-                told = (response_by_shape(each, self.read) for each in self._told_beside())
+                told = (response_by_shape(each, self.read) for each in self.beside())
                 self._response = next((each for each in told if each is not None), None)
                 self._response = self.streamed if self._response is None else self._response
         return self._response
@@ -147,7 +147,7 @@ class SpanFields:
                 return found
         return None
 
-    def _told_beside(self) -> Iterator[Attributes]:
+    def beside(self) -> Iterator[Attributes]:
         """Yield what events and log records say, in their order: none of those that tell of an exception."""
         for event in self._span.events:
             if event.name not in EXCEPTIONS:
@@ -187,10 +187,24 @@ class SpanFields:
                 if counts
                 else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
             ):
-                if value != "{}":
+                if value != "{}" and not (shape == INPUT and value == "[]"):
                     return value
-                empty = value
-        return empty
+                empty = value if empty is None else empty
+        return self._worded_beside(shape) if empty is None and self._span.events else empty
+
+    def _worded_beside(self, shape: str) -> object:
+        """Return what the only event of a span with an attribute for what it was given, or for what it returned, says there."""
+        if shape not in (INPUT, OUTPUT):
+            return None
+        words = {each for each, _ in WORDS[shape]}
+        told = [
+            value
+            for event in self._span.events
+            if event.name not in EXCEPTIONS
+            for name, value in event.attributes.items()
+            if value and isinstance(value, (str, list, dict)) and not words.isdisjoint(words_of(name))
+        ]
+        return told[0] if len(told) == 1 else None
 
     def said(self, shape: str) -> list[object]:
         """Return the values whose names say what a shape stands for, in order."""

@@ -5,25 +5,39 @@ Indexes are compared as numbers, holes are kept as holes, and a leaf that is als
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.json_text import MAX_DEPTH
 
+_IN_BRACKETS = re.compile(r"\[(\d{1,9})\]")
 #: The attributes of one element: the rest of each key, and its value.
 Leaves = Sequence[tuple[str, object]]
 
 
 def leaves_of(attributes: Mapping[str, object], prefix: str) -> dict[int, Leaves]:
     """Return what lies under `prefix.N.` by N, in order of N; elements that are missing are left out."""
-    start = prefix + "."
+    start, marked = prefix + ".", prefix + "["
     found: dict[int, list[tuple[str, object]]] = {}
     for key, value in attributes.items():
-        if key.startswith(start):
-            index, _, path = key[len(start) :].partition(".")
+        if key.startswith((start, marked)):
+            index, _, path = _in_points(key[len(prefix) :])[1:].partition(".")
             if index.isdecimal() and len(index) < 10:
                 found.setdefault(int(index), []).append((path, value))
     return {index: found[index] for index in sorted(found)}
+
+
+def message_under(attributes: Mapping[str, object], prefix: str) -> dict[str, object]:
+    """Return the one object whose leaves stand under a prefix."""
+    start = prefix + "."
+    leaves = [(_in_points(key[len(start) :]), value) for key, value in attributes.items() if key.startswith(start)]
+    return nested(leaves)
+
+
+def _in_points(path: str) -> str:
+    """Return a path with its indexes between points, also where it has them in brackets: `[0].role` as `.0.role`."""
+    return _IN_BRACKETS.sub(r".\1", path) if "[" in path else path
 
 
 def nested(leaves: Leaves) -> dict[str, object]:
