@@ -74,6 +74,7 @@ def test_a_call_of_unknown_arguments_goes_before_one_that_asked_with_others() ->
         ("run-7", "c1", "c1", 0),  # an id of the framework's own, which no message knows
         ("run-7", "run-7", "run-7", 1),  # the model was told so
         ("run-7", None, "run-7", 1),  # nothing was told under either
+        ("0198a3c5-1111-4222-8333-0123456789ab", None, "c1", 0),  # made up, as its form tells
         ("c1", "c1", "c1", 0),
     ],
 )

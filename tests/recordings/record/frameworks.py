@@ -35,6 +35,12 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
     ),
+    "anthropic-mlflow": Framework(
+        ("mlflow>=3", "anthropic", *OTEL),
+        "anthropic_mlflow.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
     "autogen-agentchat": Framework(
         ("autogen-agentchat>=0.7", "autogen-ext[openai]", *OTEL), "autogen.py", WITH_HANDOFF
     ),

@@ -101,6 +101,17 @@ ELSEWHERE: dict[str, Framework] = {
         "langchain_langsmith.mjs",
         settings={**LANGSMITH, **NO_MACHINE},
     ),
+    "llama-index-js-traceloop": Framework(
+        (
+            "@traceloop/node-server-sdk@^0.27",
+            "llamaindex",
+            "@llamaindex/openai",
+            "@llamaindex/workflow",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "zod",
+        ),
+        "llamaindex_traceloop.mjs",
+    ),
     "mastra": Framework(
         (
             "@mastra/core@^1",
@@ -147,6 +158,9 @@ ELSEWHERE: dict[str, Framework] = {
         ),
         "openai_langsmith.mjs",
         settings={**LANGSMITH, **NO_MACHINE},
+    ),
+    "openai-js-openlit": Framework(
+        ("openlit", "openai@^6", "@opentelemetry/api"), "openai_openlit.mjs", settings=NO_MACHINE
     ),
     "openai-js-otel": Framework(
         (

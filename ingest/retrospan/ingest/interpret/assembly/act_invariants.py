@@ -11,6 +11,7 @@ from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
+from retrospan.schemas import semconv
 
 #: Why a model stopped that asks for tools, in the words of all APIs. The opposite says nothing: for some APIs an
 #: answer that asks for tools is at its `stop` as well.
@@ -25,7 +26,12 @@ def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
     for call in run.calls.models:
         reason = next((why for why in call.span.finish_reasons if _FOR_CALLS.fullmatch(why)), None)
         kinds = [part["type"] for message in call.span.output for part in message["parts"]]
-        if reason is not None and kinds and not any(str(kind).endswith(("_call", "_use")) for kind in kinds):
+        is_told = bool(kinds) or call.span.fields.any(semconv.OUTPUT_MESSAGES) is not None
+        if (
+            reason is not None
+            and is_told
+            and not any(str(kind).endswith(("_call", "_use")) for kind in kinds)
+        ):
             yield issue(
                 call.span.sent.span_id,
                 "finish_reasons",

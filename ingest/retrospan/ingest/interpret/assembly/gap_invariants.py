@@ -65,7 +65,9 @@ def echoing_runs(run: AssembledRun) -> Iterator[ParseIssue]:
     for root in run.tree.roots():
         given = root.framework_input
         if given and given == root.framework_output and parse_question(given):
-            reason = "it returned just the messages that it was given, and no call of a model or a tool is told"
+            reason = (
+                "it returned just the messages that it was given, and no call of a model or a tool is told"
+            )
             yield issue(root.sent.span_id, "model_calls", root.sent.name, reason)
             return
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 
 from retrospan.ingest.interpret.assembly.asked_models import complete_asked
@@ -21,6 +22,7 @@ from retrospan.ingest.interpret.assembly.executions import find_executions
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
+from retrospan.ingest.interpret.assembly.kept_transcripts import complete_from_transcripts
 from retrospan.ingest.interpret.assembly.late_prompts import cut_late_prompts
 from retrospan.ingest.interpret.assembly.one_text_prompts import split_one_texts
 from retrospan.ingest.interpret.assembly.retelling import Retelling
@@ -43,6 +45,7 @@ from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas import semconv
 
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
 
@@ -61,6 +64,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     name_speakers(requests)
     complete_answers(tree, requests)
     split_one_texts(tree, requests)
+    complete_from_transcripts(tree, requests)
     complete_unsaid(tree, requests)
     for span in requests:
         whole, how = history.rebuild(span)
@@ -82,13 +86,14 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     _note_results(asked, retelling, results)
     executed = single_executions(tree)
     pairs = _pair(executed, asked, calls.models)
+    known = {*results, *(call.call_id for call in asked), *reused}
     for span, call in find_executions(tree, asked, retelling):
         if _said(call, call.call_id, results) is None or tells_output(span):
             read_result(span.fields, span)
         executed.append(span)
         pairs[span] = (call, False)
     for span in executed:
-        calls.tools.append(_execution(span, pairs.get(span), results))
+        calls.tools.append(_execution(span, pairs.get(span), results, known))
     open_envelopes(calls.tools, results)
     returned = handed_back(tree, calls.models, calls.tools)
     for call in asked:
@@ -231,15 +236,19 @@ def _said(asked: RequestedCall | None, call_id: str | None, results: dict[str, P
 
 
 def _execution(
-    span: NormalizedSpan, pair: tuple[RequestedCall, bool] | None, results: dict[str, Part]
+    span: NormalizedSpan,
+    pair: tuple[RequestedCall, bool] | None,
+    results: dict[str, Part],
+    known: Collection[str | None],
 ) -> ToolCall:
     asked, by_id = pair or (None, False)
     tool = ToolCall(name=span.tool_name or span.sent.name, span=span, asked=asked, matched_by_id=by_id)
     if asked and (is_same_tool(tool.name, asked.name) or not by_id or _is_code(span, asked)):
         tool.name = asked.name
     tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
-    if asked and not by_id and asked.call_id in results and tool.call_id not in results:
-        tool.call_id = asked.call_id  # no message knows the id that the span has; this one was answered
+    is_own = _is_made_up(span, asked) and tool.call_id not in known
+    if asked and not by_id and tool.call_id not in results and (asked.call_id in results or is_own):
+        tool.call_id = asked.call_id or tool.call_id  # no message knows the id that the span has
     tool.arguments, tool.has_arguments = span.arguments, span.has_arguments
     if asked and (not tool.has_arguments or holds_arguments(tool.arguments, asked.arguments, by_id)):
         tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
@@ -260,6 +269,14 @@ def _execution(
     is_cut = span.interrupted or (span.is_unfinished and tool.result_source is None)
     tool.status = "incomplete" if is_cut else "error" if failed else "ok"
     return tool
+
+
+def _is_made_up(span: NormalizedSpan, asked: RequestedCall | None) -> bool:
+    """Tell whether an execution with the arguments of a call has for an id a UUID, which that of the call is not: the
+    framework made it up."""
+    own, other = (span.tool_call_id or ""), (asked.call_id if asked else None) or ""
+    is_other = bool(other) and _UUID.fullmatch(own) is not None and _UUID.fullmatch(other) is None
+    return is_other and asked is not None and same_arguments(span.arguments, asked.arguments)
 
 
 def _is_code(span: NormalizedSpan, asked: RequestedCall) -> bool:

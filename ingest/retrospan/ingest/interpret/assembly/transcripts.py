@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from retrospan.ingest.interpret.assembly.kept_transcripts import kept_lists
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.messages import read_message
@@ -44,14 +45,38 @@ def synthesize_calls(tree: Tree) -> None:
     around = tree.around(span for span in tree.spans if span in found)
     telling = [span for span in tree.spans if span in found and span not in around]
     if not telling:
-        tree.add(_last_answer(tree))
-        return
+        kept = [(span, said) for span in tree.spans if (said := _kept(span))]
+        if len(kept) != 1:
+            tree.add(_last_answer(tree))
+            return
+        found, telling = dict(kept), [kept[0][0]]
+        if telling[0].request_model is None:
+            models = {span.request_model for span in tree.spans} - {None}
+            telling[0].request_model = models.pop() if len(models) == 1 else None
     tools = _tools_inside(tree, telling)
     tree.add(
         (span, call)
         for span in telling
         for call in _calls(span, found[span] or _with_results(span, tools.get(span, [])), tools.get(span, []))
     )
+
+
+def _kept(span: NormalizedSpan) -> list[TranscriptEntry]:
+    """Return the one transcript, with the calls of a model in it, that an agent or a workflow keeps in a value of any name."""
+    if span.operation not in ("agent", "workflow"):
+        return []
+    told: list[list[TranscriptEntry]] = [
+        [(message, kept) for kept in listed if isinstance(kept, dict) and (message := read_message(kept))]
+        for listed in kept_lists(span)
+    ]
+    asking = [
+        said
+        for said in told
+        if any(parts_of(message, "tool_call") for message, _ in said)
+        and any(message["role"] == "user" for message, _ in said)
+        and said[-1][0]["role"] == "assistant"
+    ]
+    return asking[0] if len(asking) == 1 else []
 
 
 def _tools_inside(tree: Tree, telling: list[NormalizedSpan]) -> dict[NormalizedSpan, list[NormalizedSpan]]:

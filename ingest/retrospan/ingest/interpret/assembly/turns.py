@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_w
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import given_id, is_unique
+from retrospan.ingest.interpret.spans.span import begun_by
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
@@ -288,4 +289,4 @@ def _is_before(one: Turn, trace: Turn) -> bool:
     """Tell whether a trace can go on from another: that has ended, or it lies in it."""
     if trace.is_inside:
         return one.started_at <= trace.started_at and trace.ended_at <= one.ended_at
-    return one.ended_at <= trace.started_at
+    return one.ended_at <= begun_by(trace.started_at)

@@ -29,7 +29,7 @@ from retrospan.ingest.interpret.spans.exchange import (
     is_json_text,
     transcript_by_shape,
 )
-from retrospan.ingest.interpret.spans.name_words import INSTRUCTIONS
+from retrospan.ingest.interpret.spans.name_words import INSTRUCTIONS, means_itself
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
@@ -107,7 +107,11 @@ def read_content(
         ) or _instructions_in(places)
     if not span.system and span.operation == "inference":
         span.system = next(
-            ([read_part(unquoted(said))] for said in places.said(INSTRUCTIONS) if isinstance(said, str) and said),
+            (
+                [read_part(unquoted(said))]
+                for name, said in places.named(INSTRUCTIONS)
+                if isinstance(said, str) and said and not means_itself(name)
+            ),
             [],
         )
 

@@ -67,14 +67,22 @@ def read_part(part: object) -> Part:
         kind = kind.lower() if kind.isupper() else kind
         inner = part.get(kind)
         if isinstance(inner, dict):
-            found = _untyped({kind: inner}) if kind in (*_CALL_KEYS, *_RESULT_KEYS) else part_by_kind(inner, kind)
+            found = (
+                _untyped({kind: inner}) if kind in (*_CALL_KEYS, *_RESULT_KEYS) else part_by_kind(inner, kind)
+            )
             if found is not None:
                 return found
     if kind in ("text", "input_text", "output_text"):
         return {"type": "text", "content": part.get("content", part.get("text"))}
     if kind in ("tool_call", "tool_use", "function_call", "function", "tool-call"):
         return tool_call(part)
-    if kind in ("tool_call_response", "tool_result", "function_call_output", "function_call_result", "tool-result"):
+    if kind in (
+        "tool_call_response",
+        "tool_result",
+        "function_call_output",
+        "function_call_result",
+        "tool-result",
+    ):
         said = _in_block(first_of(part, "response", "result", "output", "content"))
         call_id = text_under(part, "id", "tool_use_id", "call_id", "tool_call_id", "toolCallId", "callId")
         if isinstance(said, dict) and set(said) == {"type", "value"}:

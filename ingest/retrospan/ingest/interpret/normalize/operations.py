@@ -104,7 +104,9 @@ def _by_kind(places: SpanFields) -> str | None:
 
 def _kind_of_words(name: str) -> str | None:
     """Return the operation of a kind in several words, such as `agentic.tool.invocation` or `inference.framework`."""
-    words = set(_BETWEEN.split(name.lower())) if _BETWEEN.search(name) and len(name) <= _LONGEST_KIND else set()
+    words = (
+        set(_BETWEEN.split(name.lower())) if _BETWEEN.search(name) and len(name) <= _LONGEST_KIND else set()
+    )
     if words & _MODELS and not words & _TOOLS:
         return "inference"
     if not words & _DOING:

@@ -9,7 +9,12 @@ from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
 from retrospan.ingest.interpret.spans.name_words import ANSWERER, MODELS
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.small_shapes import entity_named, parameters_by_shape, usage_beside, usage_by_shape
+from retrospan.ingest.interpret.spans.small_shapes import (
+    entity_named,
+    parameters_by_shape,
+    usage_beside,
+    usage_by_shape,
+)
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.schemas import semconv

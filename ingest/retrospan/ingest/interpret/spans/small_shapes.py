@@ -87,7 +87,9 @@ def usage_beside(told: Iterable[Mapping[str, object]]) -> dict[str, object] | No
     does, or where they contradict each other."""
     found: list[dict[str, object]] = []
     for attributes in told:
-        counts: dict[str, object] = {name: said for name, said in attributes.items() if whole(said) is not None}
+        counts: dict[str, object] = {
+            name: said for name, said in attributes.items() if whole(said) is not None
+        }
         own = counts if any(pair <= counts.keys() for pair in _COUNTS) else usage_by_shape(attributes)
         if own is not None and own not in found:
             found.append(own)

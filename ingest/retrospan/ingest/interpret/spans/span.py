@@ -14,6 +14,11 @@ HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
 MILLISECOND = 1_000_000
 
 
+def begun_by(started_at: int) -> int:
+    """Return the latest that something may have begun: some clocks count whole milliseconds, and round down."""
+    return started_at if started_at % MILLISECOND else started_at + MILLISECOND - 1
+
+
 @dataclass(slots=True, kw_only=True)
 class Event:
     """An event of a span: sent with the span, or as a log record that names it, or both.
@@ -110,8 +115,8 @@ class Span:
 
     @property
     def begun_by(self) -> int:
-        """The latest that it may have begun: some clocks count whole milliseconds, and round down."""
-        return self.started_at if self.started_at % MILLISECOND else self.started_at + MILLISECOND - 1
+        """The latest that it may have begun."""
+        return begun_by(self.started_at)
 
     @property
     def is_unfinished(self) -> bool:

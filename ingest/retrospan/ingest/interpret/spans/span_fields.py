@@ -33,6 +33,10 @@ from retrospan.ingest.interpret.spans.vocabulary import (
 #: Found by their shape, and only where no key says more.
 _BY_SHAPE = frozenset((INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE))
 
+_EMPTY = ("{}", "[]")
+#: What says that nothing was given, or what of something else is called an input (`human_input`).
+_NO_INPUT = ("[]", "True", "False", "true", "false", "None", "null")
+
 #: What instrumentations write in the place of content that they must not send.
 _TAKEN_OUT = ("<REDACTED>", "__REDACTED__")
 
@@ -187,20 +191,21 @@ class SpanFields:
                 if counts
                 else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
             ):
-                if value != "{}" and not (shape == INPUT and value == "[]"):
+                if value != "{}" and not (shape == INPUT and value in _NO_INPUT):
                     return value
-                empty = value if empty is None else empty
+                if value in _EMPTY:
+                    empty = value if empty is None else empty
         return self._worded_beside(shape) if empty is None and self._span.events else empty
 
     def _worded_beside(self, shape: str) -> object:
-        """Return what the only event of a span with an attribute for what it was given, or for what it returned, says there."""
+        """Return what the only event of a span says that has nothing but what was given, or nothing but what was returned."""
         if shape not in (INPUT, OUTPUT):
             return None
         words = {each for each, _ in WORDS[shape]}
         told = [
             value
             for event in self._span.events
-            if event.name not in EXCEPTIONS
+            if event.name not in EXCEPTIONS and len(event.attributes) == 1
             for name, value in event.attributes.items()
             if value and isinstance(value, (str, list, dict)) and not words.isdisjoint(words_of(name))
         ]

@@ -31,7 +31,9 @@ def leaves_of(attributes: Mapping[str, object], prefix: str) -> dict[int, Leaves
 def message_under(attributes: Mapping[str, object], prefix: str) -> dict[str, object]:
     """Return the one object whose leaves stand under a prefix."""
     start = prefix + "."
-    leaves = [(_in_points(key[len(start) :]), value) for key, value in attributes.items() if key.startswith(start)]
+    leaves = [
+        (_in_points(key[len(start) :]), value) for key, value in attributes.items() if key.startswith(start)
+    ]
     return nested(leaves)
 
 
