@@ -124,9 +124,34 @@ class MavenEnvironment(Environment):
         _run("mvn", "-q", "-B", *arguments, *at, cwd=program)
 
 
+class GoEnvironment(Environment):
+    """A program in Go, whose `go.mod` says at which versions, but for the first: `--at` pins that one."""
+
+    def versions(self) -> dict[str, str]:
+        listed = _run("go", "list", "-m", *self._framework.packages, cwd=self.folder / "program")
+        return dict(sorted(line.split(" ", 1) for line in listed.splitlines()))
+
+    def command(self) -> list[str]:
+        _run("go", "build", "-o", str(self.folder / "orla"), ".", cwd=self._program())
+        return [str(self.folder / "orla")]
+
+    def _fill(self) -> None:
+        program = self._program()
+        if self._version:
+            _run("go", "get", f"{self._framework.packages[0]}@v{self._version}", cwd=program)
+        self.command()
+
+    def _program(self) -> Path:
+        return self._copy((DRIVERS / self._framework.driver).parent, "program")
+
+
 def environment(name: str, framework: Framework, version: str | None) -> Environment:
     """Return the environment of a framework, by what its driver is written in."""
-    kinds: dict[str, type[Environment]] = {".mjs": NodeEnvironment, ".xml": MavenEnvironment}
+    kinds: dict[str, type[Environment]] = {
+        ".mjs": NodeEnvironment,
+        ".xml": MavenEnvironment,
+        ".mod": GoEnvironment,
+    }
     return kinds.get(Path(framework.driver).suffix, PythonEnvironment)(name, framework, version)
 
 

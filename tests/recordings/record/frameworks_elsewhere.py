@@ -59,6 +59,20 @@ ELSEWHERE: dict[str, Framework] = {
         response_model=GEMINI,
         settings=NO_MACHINE,
     ),
+    "genkit-go": Framework(
+        ("github.com/firebase/genkit/go", "go.opentelemetry.io/otel/sdk"),
+        "genkit_go/go.mod",
+        request_model=GEMINI,
+        response_model=GEMINI,
+    ),
+    "google-adk-java": Framework(
+        ("com.google.adk:google-adk", "io.opentelemetry:opentelemetry-exporter-otlp"),
+        "adk_java/pom.xml",
+        EVERY,
+        GEMINI,
+        GEMINI,
+        settings={"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"},
+    ),
     "google-adk-js": Framework(
         # The API at the version that it has itself: two copies know nothing of each other.
         ("@google/adk", "@opentelemetry/api@1.9.0", "@opentelemetry/resources@^2", "zod@^4"),
@@ -101,6 +115,18 @@ ELSEWHERE: dict[str, Framework] = {
         "langchain_langsmith.mjs",
         settings={**LANGSMITH, **NO_MACHINE},
     ),
+    "langchain-js-traceloop": Framework(
+        (
+            "@traceloop/node-server-sdk@^0.27",
+            "langchain@^1",
+            "@langchain/core@^1",
+            "@langchain/openai@^1",
+            "@langchain/langgraph@^1",
+            "@opentelemetry/exporter-trace-otlp-proto",
+        ),
+        "langchain_traceloop.mjs",
+        settings=NO_MACHINE,
+    ),
     "llama-index-js-traceloop": Framework(
         (
             "@traceloop/node-server-sdk@^0.27",
@@ -134,6 +160,12 @@ ELSEWHERE: dict[str, Framework] = {
         ),
         "openai_agents_openinference.mjs",
         EVERY,
+    ),
+    "openai-java-otel": Framework(
+        ("com.openai:openai-java", "io.opentelemetry.instrumentation:opentelemetry-openai-java-1.1"),
+        "openai_java_otel/pom.xml",
+        WITH_BIG,
+        settings={"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "otlp"},
     ),
     "openai-js-langfuse": Framework(
         (
@@ -242,6 +274,20 @@ ELSEWHERE: dict[str, Framework] = {
         "vercel_langfuse.mjs",
         WITH_BIG,
         settings=NO_MACHINE,
+    ),
+    "vercel-ai-langsmith": Framework(
+        (
+            "langsmith",
+            "ai@^7",
+            "@ai-sdk/openai@^4",
+            "@opentelemetry/api",
+            "@opentelemetry/context-async-hooks",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/sdk-trace-base",
+        ),
+        "vercel_langsmith.mjs",
+        WITH_BIG,
+        settings={**LANGSMITH, **NO_MACHINE},
     ),
     "vercel-ai-openinference": Framework(
         (
