@@ -161,13 +161,21 @@ def functions_named_by_a_text() -> list[Span]:
         return with_events(model_span(dict(counts)), *events, ("gen_ai.choice", choice))
 
     asked: list[dict[str, object]] = [dict(each) for each in ASKED]
-    params = {"id": "c1", "type": "function", "function": {"name": "get_weather", "params": GIVEN}}
-    called = {"role": "assistant", "function_calls": json.dumps([params])}
-    first = {"content": None, "tool_calls": [{"id": "c1", "function": "get_weather", "arguments": GIVEN}]}
+    params: dict[str, object] = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "get_weather", "params": GIVEN},
+    }
+    called: dict[str, object] = {"role": "assistant", "function_calls": json.dumps([params])}
+    first: dict[str, object] = {
+        "content": None,
+        "tool_calls": [{"id": "c1", "function": "get_weather", "arguments": GIVEN}],
+    }
+    told: dict[str, object] = {"role": "tool", "id": "c1", "content": RESULT}
     return run_of(
         call(asked, first, USED[0]),
         tool_span(),
-        call([*asked, called, {"role": "tool", "id": "c1", "content": RESULT}], {"content": ANSWER}, USED[1]),
+        call([*asked, called, told], {"content": ANSWER}, USED[1]),
     )
 
 
@@ -525,3 +533,59 @@ def test_calls_that_only_a_printed_transcript_tells_are_those_of_the_run() -> No
     assert [call["request_model"] for call in views.model_calls] == ["m-1", "m-1"]
     assert [call["tool_call_id"] for call in views.tool_calls] == ["c1"]
     assert [(run["input"], run["output"]) for run in views.runs] == [(QUESTION, ANSWER)]
+
+
+def test_a_call_that_prompts_retell_under_a_made_up_id_has_that_of_the_answer() -> None:
+    made_up = "1f2dcefe-5d7d-43ec-900a-90b2a157e31d"
+    retold = json.loads(json.dumps(TOLD).replace('"c1"', f'"{made_up}"'))
+    kept = {"custom": {"choices": [{"message": CALLED, "finish_reason": "stop"}]}}
+    request = {"name": "get_weather", "input": GIVEN}
+    first = {
+        **kept,
+        "message": {"role": "model", "content": [{"toolRequest": request}]},
+        "finishReason": "stop",
+    }
+    calls = [
+        make_span(
+            {
+                "x:input": json.dumps({"messages": prompt}),
+                "x:output": json.dumps(answer),
+                "x:name": "acme/m-1",
+            }
+            | {"x:span:type": "model"},
+            "acme/m-1",
+        )
+        for prompt, answer in (
+            (ASKED, first),
+            (retold, {"message": {"role": "model", "content": ANSWER}, "finishReason": "stop"}),
+        )
+    ]
+    views = views_of_spans(run_of(*calls))
+    assert [call["tool_call_id"] for call in views.tool_calls] == ["c1"]
+    assert [call["request_model"] for call in views.model_calls] == ["m-1", "m-1"]
+    assert made_up not in str(views.model_calls[1]["input_messages"])
+
+
+def test_the_first_thing_by_place_may_be_the_arguments() -> None:
+    about = {"toolCallId": "c1", "messages": []}
+    assert same_arguments({"args": [GIVEN, about]}, GIVEN)
+    assert same_arguments({"args": [json.dumps(GIVEN)]}, GIVEN)
+    assert not same_arguments({"args": [about, GIVEN]}, {"city": "Bergen"})
+
+
+def test_a_tool_has_the_name_in_the_message_that_it_returned() -> None:
+    message = {"content": RESULT, "tool_call_id": "c1", "name": "get_weather"}
+    returned = json.dumps({"lc": 1, "type": "constructor", "id": ["ToolMessage"], "kwargs": message})
+    known = {"gen_ai.operation.name": "execute_tool", "x.input": json.dumps({"args": [json.dumps(GIVEN)]})}
+    (call,) = views_of_spans([make_span({**known, "x.output": returned}, "execute_tool AnyTool")]).tool_calls
+    assert (call["tool_name"], call["tool_call_id"]) == ("get_weather", "c1")
+    assert (json.loads(call["arguments"]), json.loads(call["result"])) == (GIVEN, RETURNED)
+
+
+def test_instructions_in_blocks_are_their_texts() -> None:
+    blocks = json.dumps([{"type": "text", "text": SYSTEM}])
+    prompt = [{"role": role, "parts": [{"type": "text", "content": blocks}]} for role in ("system", "user")]
+    (call,) = views_of_spans([model_span({"gen_ai.input.messages": json.dumps(prompt)})]).model_calls
+    assert json.loads(call["system_instructions"]) == [{"type": "text", "content": SYSTEM}]
+    # What a person sends is what it is.
+    assert blocks in json.loads(call["input_messages"])[0]["parts"][0]["content"]

@@ -59,7 +59,7 @@ def _of_turn(turn: dict[str, Any]) -> Iterator[Part]:
         str(turn.get("role")), turn.get("role") or "user"
     )
     content: Any = turn.get("content", turn.get("parts"))
-    if role == "tool":
+    if role == "tool" and "parts" not in turn:
         yield ("tool", "result", "".join(_texts(content)))
     elif turn.get("type") == "function_call_output":
         yield ("tool", "result", "".join(_texts(turn["output"])))

@@ -13,13 +13,16 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.assembly.untold_answers import take_turns
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_usage
 from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.spans.exchange import are_messages
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value
 
 _AROUND = ("agent", "workflow", "step")
-_MARKS = ('"role":', "'role':")
+_MARKS = ('"role":', "'role':", '"lc":')
 #: How deep in a value a transcript is looked for.
 _DEPTH = 5
 
@@ -30,15 +33,26 @@ def complete_from_transcripts(tree: Tree, requests: Sequence[NormalizedSpan]) ->
         return
     if not any(not text_of(message) for span in requests for message in span.output or [_EMPTY]):
         return
-    for transcript in _transcripts(tree):
+    for transcript, models in _transcripts(tree):
         places = [at for at, message in enumerate(transcript) if message["role"] == "assistant"]
-        places = places[-len(requests) :]
-        if len(places) < len(requests) or not any(parts_of(transcript[at], "tool_call") for at in places):
+        done = [span for span in requests if not span.failed]
+        places = places[-len(done) :]
+        if (
+            not done
+            or len(places) < len(done)
+            or not any(parts_of(transcript[at], "tool_call") for at in places)
+        ):
             continue
-        pairs = [*zip(requests, places, strict=True)]
+        pairs = [*zip(done, places, strict=True)]
         if all(_fits(span, transcript, at) for span, at in pairs):
             for span, at in pairs:
                 span.input, span.output = [*transcript[:at]], [transcript[at]]
+                named = models[at]
+                if named and span.response_model and is_version(named, span.response_model):
+                    span.response_model = named
+            for span in requests:
+                if span.failed and _texts(span.input) == _texts(transcript):
+                    span.input = transcript
             return
 
 
@@ -47,17 +61,18 @@ _EMPTY: Message = {"role": "assistant", "parts": []}
 
 def _tells_acts(span: NormalizedSpan) -> bool:
     return any(
-        part["type"] in ("tool_call", "tool_call_response")
-        for message in (*span.input, *span.output)
-        for part in message["parts"]
+        part["type"] == "tool_call" for message in (*span.input, *span.output) for part in message["parts"]
     )
 
 
-def _transcripts(tree: Tree) -> Iterator[list[Message]]:
+def _transcripts(tree: Tree) -> Iterator[tuple[list[Message], list[str | None]]]:
+    """Yield what was said but for instructions, and the model that each message names."""
     for span in tree.spans:
         if span.operation in _AROUND:
             for listed in kept_lists(span):
-                yield [said for said in read_messages(listed) if said["role"] != "system"]
+                told = [(said, parse_usage(kept).model) for kept in listed for said in read_messages(kept)]
+                kept_apart = [(said, model) for said, model in told if said["role"] != "system"]
+                yield [said for said, _ in kept_apart], [model for _, model in kept_apart]
 
 
 def kept_lists(span: NormalizedSpan) -> Iterator[list[object]]:
@@ -70,7 +85,7 @@ def kept_lists(span: NormalizedSpan) -> Iterator[list[object]]:
 
 def _lists(value: object, depth: int) -> Iterator[list[object]]:
     """Yield the lists of messages in a value."""
-    if isinstance(value, list) and value and all(isinstance(each, dict) and "role" in each for each in value):
+    if isinstance(value, list) and are_messages(value):
         yield value
     elif depth:
         for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import chain
@@ -24,6 +23,7 @@ from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
 from retrospan.ingest.interpret.assembly.kept_transcripts import complete_from_transcripts
 from retrospan.ingest.interpret.assembly.late_prompts import cut_late_prompts
+from retrospan.ingest.interpret.assembly.made_up_ids import restore_answered_ids
 from retrospan.ingest.interpret.assembly.one_text_prompts import split_one_texts
 from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
@@ -37,6 +37,7 @@ from retrospan.ingest.interpret.assembly.untold_calls import find_untold_calls
 from retrospan.ingest.interpret.assembly.untold_prompts import infer_prompts
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.qualified_ids import UUID
 from retrospan.ingest.interpret.normalize.same_tool import holds_arguments, is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
 from retrospan.ingest.interpret.normalize.tool_results import error_of, returned_as, told_error
@@ -45,7 +46,6 @@ from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas import semconv
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
 
@@ -65,6 +65,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     complete_answers(tree, requests)
     split_one_texts(tree, requests)
     complete_from_transcripts(tree, requests)
+    restore_answered_ids(requests)
     complete_unsaid(tree, requests)
     for span in requests:
         whole, how = history.rebuild(span)
@@ -275,7 +276,7 @@ def _is_made_up(span: NormalizedSpan, asked: RequestedCall | None) -> bool:
     """Tell whether an execution with the arguments of a call has for an id a UUID, which that of the call is not: the
     framework made it up."""
     own, other = (span.tool_call_id or ""), (asked.call_id if asked else None) or ""
-    is_other = bool(other) and _UUID.fullmatch(own) is not None and _UUID.fullmatch(other) is None
+    is_other = bool(other) and UUID.fullmatch(own) is not None and UUID.fullmatch(other) is None
     return is_other and asked is not None and same_arguments(span.arguments, asked.arguments)
 
 

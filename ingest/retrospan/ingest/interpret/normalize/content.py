@@ -105,6 +105,7 @@ def read_content(
             (found for value in places.requests if (found := parse_request(places.read(value)).system)),
             [],
         ) or _instructions_in(places)
+    span.system = [each for part in span.system for each in _in_blocks(part)]
     if not span.system and span.operation == "inference":
         span.system = next(
             (
@@ -114,6 +115,18 @@ def read_content(
             ),
             [],
         )
+
+
+def _in_blocks(part: Part) -> list[Part]:
+    """Return the texts of instructions that are nothing but the JSON of blocks of text; any other part as it is."""
+    text = part.get("content") if part["type"] == "text" else None
+    blocks = read_value(text) if isinstance(text, str) and text[:2] == "[{" else None
+    if not isinstance(blocks, list) or not all(
+        isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        for block in blocks
+    ):
+        return [part]
+    return [{"type": "text", "content": block["text"]} for block in blocks]
 
 
 def _take_answer(places: SpanFields, span: NormalizedSpan) -> None:
@@ -305,8 +318,17 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
         returned = [places.read(value) for value in places.responses]
         answers = (parse_answer(value) for value in returned if not asks(value))
         span.output = next((said for said in answers if said), [])
+        if has_gaps(span.output):
+            for value in returned:
+                span.output = completed(span.output, _told_inside(value))
         if not span.output and any(map(asks, returned)):
             span.operation = "other"  # it prepares a request, and returns it
+
+
+def _told_inside(response: object) -> list[Message]:
+    """Return the answer as the API itself gave it, where a framework keeps that inside its own form of a response."""
+    inner = response.get("custom", response.get("raw")) if isinstance(response, dict) else None
+    return parse_answer(inner) if isinstance(inner, dict) else []
 
 
 def _told_requests(places: SpanFields) -> list[object]:

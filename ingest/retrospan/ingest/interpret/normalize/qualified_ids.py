@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+#: What programs make up as ids of their own.
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 #: What stands between the name of a tool and the id of its call.
 _MARKS = re.compile(r"__|::|[:/|]")
 #: Shorter ones, and those with fewer digits, are numbers in a row or words, which come again.

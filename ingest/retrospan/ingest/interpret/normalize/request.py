@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
@@ -19,6 +21,8 @@ from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.schemas import semconv
 
+#: How a span of a model call is called after its provider and the model.
+_MODEL_OF = re.compile(r"[A-Za-z]\w*/[\w.:-]+")
 #: Finish reasons of an answer that never came.
 _FAILED = {"error", "failed"}
 _NO_PARAMETERS = {
@@ -129,6 +133,10 @@ def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:
     if span.request_model is None:
         named = places.unlabelled_model or entity_named(span.sent.attributes, "model")
         span.request_model = named if named != span.response_model else None
+    if span.request_model is None:
+        said = span.sent.name.partition("/")[2] if _MODEL_OF.fullmatch(span.sent.name) else ""
+        is_told = span.sent.name in span.sent.attributes.values()
+        span.request_model = said if said and is_told and said != span.response_model else None
     if span.response_model is not None or span.failed or span.request_model is None:
         return
     told = {name.strip('"') for name in places.said(MODELS) if isinstance(name, str)}

@@ -34,7 +34,10 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
     if not depth or not asked:
         return False
     if isinstance(asked, dict) and (places := _in_places(given)) is not None:
-        return sorted(map(write_json, places)) == sorted(map(write_json, asked.values()))
+        # A function of a framework is given its arguments as the first, and then what else it may want.
+        return read_value(places[0]) == asked or sorted(map(write_json, places)) == sorted(
+            map(write_json, asked.values())
+        )
     if isinstance(given, str):
         read = read_value(given)
         if isinstance(read, str):
@@ -48,8 +51,8 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
 def _in_places(given: object) -> list[object] | None:
     """Return what a function was given by place, and beside it by name; None where it was given nothing by place."""
     by_place, named = given, None
-    if isinstance(given, dict) and given.keys() == _BY_PLACE:
-        by_place, named = given["args"], given["kwargs"]
+    if isinstance(given, dict) and "args" in given and given.keys() <= _BY_PLACE:
+        by_place, named = given["args"], given.get("kwargs")
     if not isinstance(by_place, list) or not by_place:
         return None
     return [*by_place, *(named.values() if isinstance(named, dict) else ())]

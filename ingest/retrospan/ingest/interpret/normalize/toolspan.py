@@ -247,6 +247,9 @@ def _read_arguments(value: object) -> object:
         if isinstance(printed, Unreadable) and read[:1] in ("{", "["):
             return read_json(read)
         read = read if isinstance(printed, Unreadable) else printed
+    if isinstance(read, dict) and read.keys() == {"args"} and isinstance(read["args"], list):
+        only = read_value(read["args"][0]) if len(read["args"]) == 1 else None
+        return only if isinstance(only, dict) else read
     if isinstance(read, dict) and isinstance(read.get("kwargs"), dict):
         others = [value for key, value in read.items() if key != "kwargs"]
         if all(value is True or not value for value in others):
@@ -271,6 +274,9 @@ def open_tool_message(span: NormalizedSpan) -> None:
     call_id = data.get("tool_call_id")
     if isinstance(call_id, str) and call_id:
         span.tool_call_id = span.tool_call_id or call_id
+    name = data.get("name")
+    if isinstance(name, str) and name and semconv.TOOL_NAME not in span.sent.attributes:
+        span.tool_name = name  # as the model called it: what the span is called may be a class
     if data.get("status") == "error":
         span.failed = True
         if span.error_message is None and isinstance(data["content"], str):

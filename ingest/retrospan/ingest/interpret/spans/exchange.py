@@ -104,7 +104,7 @@ def exchange_by_values(
         return None
     for value in attributes.values():
         request = read_shape(value, read) if _may_hold(value) else None
-        if isinstance(request, list) and _are_messages(request) and not _is_answer(request):
+        if isinstance(request, list) and are_messages(request) and not _is_answer(request):
             listed: dict[str, object] = {"messages": request}
             request = listed
         if isinstance(request, dict) and request is not response and _is_request(request):
@@ -134,9 +134,9 @@ def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value
             said = read_shape(value, read)
             for each in _with_inner(said, _AROUND_REQUESTS):
                 if isinstance(each, dict):
-                    if _is_request(each) or any(_are_messages(each.get(name)) for name in _REQUESTS):
+                    if _is_request(each) or any(are_messages(each.get(name)) for name in _REQUESTS):
                         return each
-                elif _are_messages(each) and not _is_answer(each):
+                elif are_messages(each) and not _is_answer(each):
                     return each
     return None
 
@@ -176,7 +176,7 @@ def transcript_by_shape(attributes: Mapping[str, object], read: Reader = read_va
             continue
         said = read_shape(value, read)
         listed = said.get("messages") if isinstance(said, dict) and said.keys() == {"messages"} else said
-        if not (isinstance(listed, list) and _are_messages(listed) and _is_answer(listed[-1:])):
+        if not (isinstance(listed, list) and are_messages(listed) and _is_answer(listed[-1:])):
             continue
         if any(_role(each) in ("user", "human") for each in listed):
             return listed
@@ -190,7 +190,7 @@ def histories_by_shape(attributes: Mapping[str, object], read: Reader = read_val
             continue
         said = read_shape(value, read)
         for inner in said.values() if isinstance(said, dict) else ():
-            if isinstance(inner, list) and _are_messages(inner) and not _is_answer(inner):
+            if isinstance(inner, list) and are_messages(inner) and not _is_answer(inner):
                 yield inner
 
 
@@ -245,13 +245,13 @@ def asks(value: object) -> bool:
     if not isinstance(told, dict) or told.keys() & {*RESPONSES, REQUEST_MODEL}:
         return False
     said = told.get("messages")
-    return isinstance(said, list) and _are_messages(said) and not _is_answer(said[-1:])
+    return isinstance(said, list) and are_messages(said) and not _is_answer(said[-1:])
 
 
-def _are_messages(value: object) -> bool:
+def are_messages(value: object) -> bool:
     """Tell whether a value is a list of messages, or of such lists, each of which says who speaks."""
     return (
-        isinstance(value, list) and bool(value) and all(_role(each) or _are_messages(each) for each in value)
+        isinstance(value, list) and bool(value) and all(_role(each) or are_messages(each) for each in value)
     )
 
 
