@@ -23,17 +23,19 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
-from retrospan.ingest.interpret.spans.exchange import (
-    asks,
-    histories_by_shape,
-    is_json_text,
-    transcript_by_shape,
+from retrospan.ingest.interpret.normalize.unusual_places import (
+    flattened_answer,
+    in_blocks,
+    take_answer,
+    take_history,
+    told_inside,
 )
+from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
 from retrospan.ingest.interpret.spans.name_words import INSTRUCTIONS, means_itself
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
-from retrospan.ingest.interpret.spans.unflatten import leaves_of, message_under, missing_indexes
+from retrospan.ingest.interpret.spans.unflatten import leaves_of, missing_indexes
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.json_text import Unreadable, read_json, read_value, write_json
 from retrospan.schemas import semconv
@@ -52,7 +54,6 @@ _OUTSIDE = {"role", "name", "tool_call_id"}
 _SAYING = ("content", "message", "parts", "tool_calls", "function_call")
 #: What an attribute with a number says of a message, beside its role.
 _INDEXED_CONTENTS = {"content", "text", "parts", "name", "tool_call_id", "arguments"}
-_NUMBER = re.compile(r"[.\[]\d")
 #: How attributes are called that hold a list of events.
 _EVENTS = "events"
 #: How events that are called otherwise say that they hold an answer.
@@ -85,13 +86,13 @@ def read_content(
         is_whole = _read_by_shape(sent, places, span, growing)
     _complete(sent, places, span, is_whole=is_whole)
     if span.operation == "inference" and len(span.input) < 2:
-        _take_history(places, span)
+        take_history(places, span)
     if not span.input and not span.output and span.operation == "inference" and _EVENTS in places.listed:
         said = list(_listed_events(places))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     if not span.output and span.operation == "inference" and not span.failed:
-        _take_answer(places, span)
+        take_answer(places, span)
     if span.finish_reasons and _says_nothing(span):
         span.output = []
     span.input = answered_once(with_named_results(span.input))
@@ -105,7 +106,7 @@ def read_content(
             (found for value in places.requests if (found := parse_request(places.read(value)).system)),
             [],
         ) or _instructions_in(places)
-    span.system = [each for part in span.system for each in _in_blocks(part)]
+    span.system = [each for part in span.system for each in in_blocks(part)]
     if not span.system and span.operation == "inference":
         span.system = next(
             (
@@ -115,43 +116,6 @@ def read_content(
             ),
             [],
         )
-
-
-def _in_blocks(part: Part) -> list[Part]:
-    """Return the texts of instructions that are nothing but the JSON of blocks of text; any other part as it is."""
-    text = part.get("content") if part["type"] == "text" else None
-    blocks = read_value(text) if isinstance(text, str) and text[:2] == "[{" else None
-    if not isinstance(blocks, list) or not all(
-        isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
-        for block in blocks
-    ):
-        return [part]
-    return [{"type": "text", "content": block["text"]} for block in blocks]
-
-
-def _take_answer(places: SpanFields, span: NormalizedSpan) -> None:
-    """Take the answer out of what a model call seems to have been given, where a transcript of both is all that it tells."""
-    if (
-        span.input
-        and span.input[-1]["role"] == "assistant"
-        and transcript_by_shape(places.all[0], places.read)
-    ):
-        last = next(n for n, message in enumerate(reversed(span.input)) if message["role"] != "assistant")
-        span.input, span.output = span.input[:-last], span.input[-last:]
-
-
-def _take_history(places: SpanFields, span: NormalizedSpan) -> None:
-    """Take the one list of messages that an object holds, where the prompt is told beside it as nothing but its last text."""
-    told = [read_messages(listed) for listed in histories_by_shape(places.all[0], places.read)]
-    if len(told) != 1 or len(told[0]) < 2:
-        return
-    last = span.input[0]["parts"] if span.input else []
-    texts = [part.get("content") for part in last if part["type"] == "text"]
-    said = [part for message in told[0] for part in message["parts"]]
-    if len(texts) == len(last) and all(
-        any(text in (part.get("content"), part.get("response")) for part in said) for text in texts
-    ):
-        span.input = told[0]
 
 
 def _says_nothing(span: NormalizedSpan) -> bool:
@@ -240,19 +204,8 @@ def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing
             span.input = span.input or said
             is_whole = is_whole and len(said) == len(read)
     if not span.output:
-        span.output = _flattened_answer(sent, places)
+        span.output = flattened_answer(sent, places)
     return is_whole
-
-
-def _flattened_answer(sent: Span, places: SpanFields) -> list[Message]:
-    """Return the message of a model of which each leaf is an attribute of its own, without a number."""
-    for key, value in sent.attributes.items() if ".role" in places.listed else ():
-        prefix, _, last = key.rpartition(".")
-        if last == "role" and value in ("assistant", "model") and not _NUMBER.search(prefix):
-            message = read_message(message_under(sent.attributes, prefix), "assistant")
-            if message is not None:
-                return [message]
-    return []
 
 
 def _element(element: dict[str, object], role: str) -> Message | None:
@@ -320,15 +273,9 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
         span.output = next((said for said in answers if said), [])
         if has_gaps(span.output):
             for value in returned:
-                span.output = completed(span.output, _told_inside(value))
+                span.output = completed(span.output, told_inside(value))
         if not span.output and any(map(asks, returned)):
             span.operation = "other"  # it prepares a request, and returns it
-
-
-def _told_inside(response: object) -> list[Message]:
-    """Return the answer as the API itself gave it, where a framework keeps that inside its own form of a response."""
-    inner = response.get("custom", response.get("raw")) if isinstance(response, dict) else None
-    return parse_answer(inner) if isinstance(inner, dict) else []
 
 
 def _told_requests(places: SpanFields) -> list[object]:

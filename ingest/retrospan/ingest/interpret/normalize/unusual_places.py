@@ -1,0 +1,73 @@
+"""Messages that a span tells in an unusual place: in an object beside the last text, leaf by leaf, at the end of a transcript,
+inside the response of the API that a framework keeps."""
+
+from __future__ import annotations
+
+import re
+
+from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
+from retrospan.ingest.interpret.spans.exchange import histories_by_shape, transcript_by_shape
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.ingest.interpret.spans.unflatten import message_under
+from retrospan.ingest.json_text import read_value
+
+#: An index in a name.
+_NUMBER = re.compile(r"[.\[]\d")
+
+
+def take_history(places: SpanFields, span: NormalizedSpan) -> None:
+    """Take the one list of messages that an object holds, where the prompt is told beside it as nothing but its last text."""
+    told = [read_messages(listed) for listed in histories_by_shape(places.all[0], places.read)]
+    if len(told) != 1 or len(told[0]) < 2:
+        return
+    last = span.input[0]["parts"] if span.input else []
+    texts = [part.get("content") for part in last if part["type"] == "text"]
+    said = [part for message in told[0] for part in message["parts"]]
+    if len(texts) == len(last) and all(
+        any(text in (part.get("content"), part.get("response")) for part in said) for text in texts
+    ):
+        span.input = told[0]
+
+
+def in_blocks(part: Part) -> list[Part]:
+    """Return the texts of instructions that are nothing but the JSON of blocks of text; any other part as it is."""
+    text = part.get("content") if part["type"] == "text" else None
+    blocks = read_value(text) if isinstance(text, str) and text[:2] == "[{" else None
+    if not isinstance(blocks, list) or not all(
+        isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        for block in blocks
+    ):
+        return [part]
+    return [{"type": "text", "content": block["text"]} for block in blocks]
+
+
+def flattened_answer(sent: Span, places: SpanFields) -> list[Message]:
+    """Return the message of a model of which each leaf is an attribute of its own, without a number."""
+    for key, value in sent.attributes.items() if ".role" in places.listed else ():
+        prefix, _, last = key.rpartition(".")
+        if last == "role" and value in ("assistant", "model") and not _NUMBER.search(prefix):
+            message = read_message(message_under(sent.attributes, prefix), "assistant")
+            if message is not None:
+                return [message]
+    return []
+
+
+def told_inside(response: object) -> list[Message]:
+    """Return the answer as the API itself gave it, where a framework keeps that inside its own form of a response."""
+    inner = response.get("custom", response.get("raw")) if isinstance(response, dict) else None
+    return parse_answer(inner) if isinstance(inner, dict) else []
+
+
+def take_answer(places: SpanFields, span: NormalizedSpan) -> None:
+    """Take the answer out of what a model call seems to have been given, where a transcript of both is all that it tells."""
+    if (
+        span.input
+        and span.input[-1]["role"] == "assistant"
+        and transcript_by_shape(places.all[0], places.read)
+    ):
+        last = next(n for n, message in enumerate(reversed(span.input)) if message["role"] != "assistant")
+        span.input, span.output = span.input[:-last], span.input[-last:]
