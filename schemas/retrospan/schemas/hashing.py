@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
+from typing import cast
 
 from retrospan.schemas.json_encoding import json_encoder
 
@@ -27,6 +28,27 @@ def canonical_json(value: object) -> bytes:
 def canonical_text(value: object) -> str:
     """Return the same as text, in which halves of surrogate pairs are still what they were."""
     return _ENCODE(value) if _is_plain(value) else _spell(value)
+
+
+def is_canonical(value: object, text: str) -> bool:
+    """Tell of the commonest kinds of values whether their JSON, without white space, is already the canonical one: texts, and
+    objects of texts and whole numbers whose keys are in order. Of others, and of text beyond ASCII, it tells nothing."""
+    if not text.isascii() or "\\u" in text:
+        return False
+    kind = type(value)
+    if kind is dict:
+        before = ""
+        for key, item in cast("dict[object, object]", value).items():
+            of = type(item)
+            if (
+                type(key) is not str
+                or key < before
+                or (of is not str and of is not int and of is not bool and item is not None)
+            ):
+                return False
+            before = key
+        return True
+    return kind is str
 
 
 def _bytes_of(text: str) -> bytes:

@@ -24,8 +24,10 @@ def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield answers that ended for tool calls and hold none."""
     for call in run.calls.models:
         reason = next((why for why in call.span.finish_reasons if _FOR_CALLS.fullmatch(why)), None)
+        if reason is None:
+            continue
         kinds = [part["type"] for message in call.span.output for part in message["parts"]]
-        if reason is not None and kinds and not any(str(kind).endswith(("_call", "_use")) for kind in kinds):
+        if kinds and not any(str(kind).endswith(("_call", "_use")) for kind in kinds):
             yield issue(
                 call.span.sent.span_id,
                 "finish_reasons",

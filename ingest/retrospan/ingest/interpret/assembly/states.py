@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import text_of_attribute
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.schemas.attributes import STATE_SCHEMA
-from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.hashing import hash_of, hash_of_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,9 @@ class States:
         The state before goes to every step inside that began while it held, the state after to the last.
         """
         holders: dict[NormalizedSpan, list[RunStep]] = {}
+        if not self._around:
+            self._assign_messages(steps)
+            return
         nearest = self._tree.nearest(lambda span: span in self._around)
         for step in steps:
             holder = step.span if step.span in self._around else nearest.get(step.span)
@@ -105,8 +108,6 @@ class States:
             for step in inside if around.source == "framework" else inside[:1]:
                 step.before = self._state(around, around.before)
             inside[-1].after = self._state(around, around.after)
-        if not self._around:
-            self._assign_messages(steps)
 
     def _state(self, around: _Around, state: dict[str, object] | None) -> State | None:
         if state is None:
@@ -134,7 +135,8 @@ class States:
         if span.tool_definitions is not None:
             keys.append("tools")
             numbers.append(values.other(span.tool_definitions))
-        return _make("messages", tuple(keys), tuple(numbers), values)
+        pairs = {key: values.hash(number) for key, number in zip(keys, numbers, strict=True)}
+        return State("messages", tuple(keys), tuple(numbers), hash_of_texts(pairs))
 
 
 def _make(

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from retrospan.ingest.interpret.normalize.message import Message, repeated
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text
+from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text, is_canonical
 from retrospan.schemas.json_encoding import quoted
 
-#: Only JSON with one of these in it can hold what is compared in another form.
-_COMPARED = ("tool_call", '"parts"', '"content"')
 #: The fields of a message and of its parts, as most have them.
 _PLAIN_MESSAGE, _PLAIN_PART = ["role", "parts"], ["type", "content"]
 _PLAIN_CALL, _PLAIN_RESULT = ["type", "id", "name", "arguments"], ["type", "id", "response"]
@@ -113,6 +111,8 @@ class Values:
 
     def _canonical(self, value: object, text: str) -> str:
         """Return the canonical JSON of a value whose JSON is at hand: spans and messages say the same of a tool's call."""
+        if is_canonical(value, text):
+            return text
         found = self._spelled.get(text)
         if found is None:
             found = canonical_text(value)
@@ -243,8 +243,8 @@ class Values:
 
 
 def _may_differ(text: str) -> bool:
-    """Tell whether a value with that JSON may hold what is compared in another form."""
-    return any(word in text for word in _COMPARED)
+    """Tell whether a value with that JSON may hold what is compared in another form: only JSON with one of these in it."""
+    return "tool_call" in text or '"parts"' in text or '"content"' in text
 
 
 def _is_framework_message(value: dict[str, object]) -> bool:

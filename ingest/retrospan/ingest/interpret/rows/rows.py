@@ -39,7 +39,7 @@ def rows_of(
     # That a document is one of several versions ties no runs together: each run says so of what it used.
     ends = [("" if edge.is_version else edge.subject, edge.object) for edge in run.edges]
     out.crossings = [
-        rows.CrossingRow(**key, reference=shared, side=side)
+        rows.CrossingRow(tenant=tenant, run_id=run.run_id, generation=generation, reference=shared, side=side)
         for shared, side in crossings_of(run.run_id, ends)
     ]
     out.failures = [_failure(key, failure) for failure in run.failures]
@@ -114,7 +114,9 @@ def _add_statements(out: Rows, key: Key, run: InterpretedRun) -> None:
 
 def _change(key: Key, change: Change) -> rows.StateChangeRow:
     return rows.StateChangeRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         step=change.step,
         key=change.key,
         value=change.value,
@@ -125,7 +127,9 @@ def _change(key: Key, change: Change) -> rows.StateChangeRow:
 
 def _edge(key: Key, edge: Edge) -> rows.EdgeRow:
     return rows.EdgeRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         subject=edge.subject,
         relation=edge.relation,
         object=edge.object,
@@ -183,7 +187,9 @@ def _agent(key: Key, agent: Agent) -> rows.AgentRow:
 
 def _value(key: Key, number: int, value: Value) -> rows.ValueRow:
     return rows.ValueRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         number=number,
         kind=value.kind,
         hash=value.hash,

@@ -18,7 +18,7 @@ from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS
 from retrospan.ingest.interpret.spans.span import Attributes, Span
-from retrospan.ingest.interpret.spans.span_names import names_of
+from retrospan.ingest.interpret.spans.span_names import names_of, names_of_span
 from retrospan.ingest.interpret.spans.vocabulary import (
     EXCHANGE,
     INPUT,
@@ -56,10 +56,11 @@ class SpanFields:
             span.attributes.keys() if len(self.all) == 1 else set[str]().union(*self.all)
         )
         self._span = span
-        self._called = [names_of(place) for place in self.all]
+        self._called = [names_of_span(span)]
         #: All names, a newline before each: to be searched for a part of one.
         self.listed = self._called[0].listed
         if len(self.all) > 1:
+            self._called += map(names_of, self.all[1:])
             self.listed = "".join(names.listed for names in self._called)
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from retrospan.ingest.interpret.spans.name_words import WORDS, means_itself, prefix_of, words_of
-from retrospan.ingest.interpret.spans.span import Attributes
+from retrospan.ingest.interpret.spans.span import Attributes, Span
 
 #: Lists of names kept. Of more names than that few are: of indexed messages no two are alike, but each is asked for again.
 _KEPT, _MOST, _LONG_KEPT = 1_024, 100, 32
@@ -64,6 +64,16 @@ def names_of(attributes: Attributes) -> SpanNames:
     """Return what the names of some attributes tell."""
     names = tuple(attributes)
     return (_remembered if len(names) <= _MOST else _long_remembered)(names)
+
+
+def names_of_span(span: Span) -> SpanNames:
+    """Return what the names of a span's own attributes tell: they stay as they were decoded."""
+    known = span.called
+    if isinstance(known, SpanNames):
+        return known
+    found = names_of(span.attributes)
+    span.called = found
+    return found
 
 
 _remembered, _long_remembered = lru_cache(_KEPT)(SpanNames), lru_cache(_LONG_KEPT)(SpanNames)
