@@ -122,11 +122,15 @@ def _is_plain(value: object) -> bool:
             # json sorts keys by code point, RFC 8785 by UTF-16 unit: they differ only from U+E000 on.
             if not isinstance(key, str) or not (key.isascii() or max(key) < "\ue000"):
                 return False
-            if type(item) is not str and not _is_plain(item):
+            kind = type(item)
+            if kind is not str and kind is not int and item is not None and not _is_plain(item):
                 return False
         return True
     if isinstance(value, (list, tuple)):
-        return all(type(item) is str or _is_plain(item) for item in value)
+        for item in value:  # noqa: SIM110 (all values come through here, and a generator costs more)
+            if type(item) is not str and not _is_plain(item):
+                return False
+        return True
     if isinstance(value, float):
         digits = float.__repr__(value)
         return not (digits.endswith(".0") or "e" in digits or "n" in digits)  # nan and inf

@@ -132,7 +132,7 @@ class Values:
         known = self._numbered.get(id(value))
         if known is not None:
             return known[1]
-        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        if isinstance(value, list) and value and _are_objects(value):
             number = self.list([self.other(item) for item in value])
         else:
             number = self._other(value)
@@ -153,14 +153,14 @@ class Values:
         key = tuple(elements)
         number = self._lists.get(key)
         if number is None:
-            number = self._lists[key] = self._put(
-                Value("list", self.hash_of_all(elements), "", elements=[*elements])
-            )
+            compared = self._growing.of(elements, self.hash)
+            number = self._lists[key] = self._put(Value("list", compared, "", elements=[*elements]))
         return number
 
     def hash_of_all(self, numbers: Sequence[int]) -> str:
         """Return the hash of a list of values, made of theirs."""
-        return self._growing.of(numbers, self.hash)
+        known = self._lists.get(tuple(numbers))
+        return self._growing.of(numbers, self.hash) if known is None else self.hash(known)
 
     def comparable(self, value: object) -> object:
         """Return the value without what differs between two equal runs: call ids as ordinals, messages in one form."""
@@ -240,6 +240,13 @@ class Values:
     def _put(self, value: Value) -> int:
         self.all.append(value)
         return len(self.all)
+
+
+def _are_objects(values: Sequence[object]) -> bool:
+    for value in values:  # noqa: SIM110 (asked of every value, and a generator costs more)
+        if not isinstance(value, dict):
+            return False
+    return True
 
 
 def _may_differ(text: str) -> bool:

@@ -139,4 +139,6 @@ def _foreseen(run_id: str, tree: Tree, steps: list[RunStep], edges: list[Edge]) 
 
 def _acts(edges: Iterable[Edge]) -> set[str]:
     """Return the spans that edges name as acts."""
-    return {ref for edge in edges for ref in (edge.subject, edge.object) if ref.startswith("span:")}
+    acts = {edge.subject for edge in edges if edge.subject.startswith("span:")}
+    acts.update(edge.object for edge in edges if edge.object.startswith("span:"))
+    return acts

@@ -159,10 +159,11 @@ class _Borrowing:
             self._argument(step, name, argument, before)
         if tool.status != "ok" or tool.result_source is None:
             return
-        own = set(_values_in(tool.arguments))
-        size = sum(map(len, self.others))
         result = read_value(tool.result)
-        for value in _values_in(result):
+        returned = [value for value in _values_in(result) if value not in self.values]
+        own = set(_values_in(tool.arguments)) if returned else set[str]()
+        size = sum(map(len, self.others)) if returned else 0
+        for value in returned:
             if value in self.values or value in own or len(self.values) >= MOST_VALUES:
                 continue
             self.searched += size
@@ -180,7 +181,7 @@ class _Borrowing:
         here = step_ref(self.run_id, step.number)
         returned = {
             value: self.values[value]
-            for value in _values_in(argument)
+            for value in (_values_in(argument) if self.values else ())
             if self.values.get(value, before) < before
         }
         for value in self._telling(argument):
@@ -278,6 +279,7 @@ def _values_in(value: object) -> Iterator[str]:
 
 
 def _is_telling(text: str) -> bool:
-    if not SHORTEST_NAME <= len(text) <= LONGEST_VALUE:
+    size = len(text)
+    if not SHORTEST_NAME <= size <= LONGEST_VALUE:
         return False
-    return len(text) >= SHORTEST_WORD or any(map(str.isdigit, text))
+    return size >= SHORTEST_WORD or any(map(str.isdigit, text))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.documents import read_query
@@ -142,21 +141,13 @@ def _tells_by_events(sent: Span) -> bool:
 
 def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
-    inner = places.read(attributes.get(places.names.metadata))
+    said = attributes.get(places.names.metadata)
+    inner = places.read(said) if said is not None else None
     found = dict(inner) if isinstance(inner, dict) else {}
-    listed = places.listed
-    for prefix, mark in _marks(places.names.metadata_prefixes):
-        if mark in listed:
-            for key, value in attributes.items():
-                if key.startswith(prefix):
-                    found.setdefault(key[len(prefix) :], value)
+    for prefix in places.names.metadata_prefixes:
+        for rest, key in places.own_under(prefix):
+            found.setdefault(rest, attributes[key])
     return found
-
-
-@cache
-def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return each prefix, and how an attribute that begins with it is listed."""
-    return tuple((prefix, f"\n{prefix}") for prefix in prefixes)
 
 
 def _named(metadata: dict[str, object], *names: str) -> str | None:
@@ -306,7 +297,10 @@ def _tells_failure(places: SpanFields) -> bool:
 
 
 def _has_error_level(attributes: Attributes, names: Vocabulary) -> bool:
-    return any(attributes.get(key) == level for key, level in names.error_levels)
+    for key, level in names.error_levels:  # noqa: SIM110 (asked of every span, and a generator costs more)
+        if key in attributes and attributes[key] == level:
+            return True
+    return False
 
 
 def _is_interrupt(text: object) -> bool:

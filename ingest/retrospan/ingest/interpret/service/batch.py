@@ -289,4 +289,5 @@ def _interpret_run(
 
 def _extend(rows: Rows, more: Rows) -> None:
     for name in LISTS:
-        getattr(rows, name).extend(getattr(more, name))
+        if added := getattr(more, name):
+            getattr(rows, name).extend(added)

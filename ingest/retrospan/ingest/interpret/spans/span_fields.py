@@ -228,6 +228,10 @@ class SpanFields:
         """The prefixes under which there are attributes with a number."""
         return self._called[0].indexed
 
+    def own_under(self, prefix: str) -> tuple[tuple[str, str], ...]:
+        """Return the span's own names that begin so, each after its rest, in order."""
+        return self._called[0].under(prefix)
+
     def among(self, known: frozenset[str]) -> tuple[str, ...]:
         """Return the span's own names that are among some known ones, sorted."""
         return self._called[0].among(known)
@@ -280,10 +284,9 @@ class SpanFields:
 
     def under(self, prefix: str) -> Iterator[tuple[str, object]]:
         """Yield (rest of the key, value) of the attributes whose key starts so."""
-        for place in self.all if f"\n{prefix}" in self.listed else ():
-            for key, value in place.items():
-                if key.startswith(prefix):
-                    yield key[len(prefix) :], value
+        for place, names in zip(self.all, self._called, strict=True):
+            for rest, key in names.under(prefix):
+                yield rest, place[key]
 
 
 def whole(value: object) -> int | None:

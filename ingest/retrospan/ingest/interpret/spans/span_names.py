@@ -24,6 +24,7 @@ class SpanNames:
         self._worded: dict[str, list[str]] | None = None
         self._saying: dict[str, tuple[str, ...]] = {}
         self._among: dict[frozenset[str], tuple[str, ...]] = {}
+        self._under: dict[str, tuple[tuple[str, str], ...]] = {}
         #: Whether there is a name that is not one of the GenAI conventions.
         self.has_own = not all(map(means_itself, names))
 
@@ -50,6 +51,16 @@ class SpanNames:
         if found is None:
             words = (each for each, part in WORDS[shape] if part in self.listed)
             found = self._saying[shape] = tuple(name for each in words for name in self.worded.get(each, ()))
+        return found
+
+    def under(self, prefix: str) -> tuple[tuple[str, str], ...]:
+        """Return the names that begin so, each after its rest, in order."""
+        found = self._under.get(prefix)
+        if found is None:
+            size = len(prefix)
+            names = self._names if f"\n{prefix}" in self.listed else ()
+            found = tuple((name[size:], name) for name in names if name.startswith(prefix))
+            self._under[prefix] = found
         return found
 
     def among(self, known: frozenset[str]) -> tuple[str, ...]:
