@@ -82,6 +82,10 @@ def hash_of_hashes(hashes: Iterable[str]) -> str:
     return sha256(f'["{text}"]'.encode() if text else b"[]").hexdigest()[:32]
 
 
+#: The hash of a list of which nothing is there yet; only copies of it go on.
+_BEGUN = sha256(b"[")
+
+
 class GrowingHash:
     """Hashes lists of things as `hash_of_hashes` does their hashes.
 
@@ -90,14 +94,14 @@ class GrowingHash:
 
     def __init__(self) -> None:
         self._before: list[int] = []
-        self._state = sha256(b"[")
+        self._state = _BEGUN
 
     def of(self, things: Sequence[int], hash_of_one: Callable[[int], str]) -> str:
         """Return the hash of a list of things, each named by a number that stays its own."""
         done = len(self._before)
         state = self._state
         if done > len(things) or things[:done] != self._before:
-            done, state = 0, sha256(b"[")
+            done, state = 0, _BEGUN
         if added := things[done:]:
             state = state.copy()
             text = '","'.join(map(hash_of_one, added))

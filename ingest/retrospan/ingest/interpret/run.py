@@ -112,7 +112,7 @@ def read_spans(
     unknown = [span.sent for span in found if span.operation == "other"]
     keys = kind_keys(unknown) if unknown else {}
     for place, span in enumerate(found if keys else ()):
-        kind = kind_of(span.sent, keys) if span.operation == "other" else None
+        kind = kind_of(span.sent, keys, reader.growing.texts.value) if span.operation == "other" else None
         if kind is not None:
             found[place] = reader.read(span.sent, problems, names, kind)
     for place, kind in [*failed_kinds(found)]:

@@ -105,8 +105,9 @@ class States:
                 holders.setdefault(holder, []).append(step)
         for holder, inside in holders.items():
             around = self._around[holder]
+            before = self._state(around, around.before)
             for step in inside if around.source == "framework" else inside[:1]:
-                step.before = self._state(around, around.before)
+                step.before = before
             inside[-1].after = self._state(around, around.after)
 
     def _state(self, around: _Around, state: dict[str, object] | None) -> State | None:
@@ -158,7 +159,7 @@ def _final(graph: NormalizedSpan | None, keys: set[str]) -> dict[str, object] | 
     return None if any(key.startswith("__") for key in state) else state
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Change:
     step: int
     key: str

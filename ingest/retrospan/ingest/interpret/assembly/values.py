@@ -124,7 +124,8 @@ class Values:
         """Return the hash of a value that is written so: requests repeat their parameters."""
         known = self._by_text.get(text)
         if known is None:
-            known = self._by_text[text] = hash_of(value)
+            known = hash_of_text(text) if is_canonical(value, text) else hash_of(value)
+            self._by_text[text] = known
         return known
 
     def other(self, value: object) -> int:
@@ -145,8 +146,11 @@ class Values:
         text = write_json(value)
         number = self._others.get(text)
         if number is None:
-            compared = self.comparable(value) if _may_differ(text) else value
-            number = self._others[text] = self._put(Value("json", hash_of(compared), text))
+            if _may_differ(text):
+                compared = hash_of(self.comparable(value))
+            else:
+                compared = hash_of_text(text) if is_canonical(value, text) else hash_of(value)
+            number = self._others[text] = self._put(Value("json", compared, text))
         return number
 
     def list(self, elements: Sequence[int]) -> int:

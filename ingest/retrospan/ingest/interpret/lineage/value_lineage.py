@@ -66,6 +66,7 @@ class _Borrowing:
     generated: set[str] = field(default_factory=set)  # messages with a producer
     told_in: dict[int, str] = field(default_factory=dict)  # a tool's step → the message with its result
     heard: set[int] = field(default_factory=set)  # numbers of the messages that were looked at
+    given: list[int] = field(default_factory=list)  # those of the last prompt
     values: dict[str, int] = field(default_factory=dict)  # value → the tool's step that said it first
     texts: dict[str, tuple[int, str]] = field(default_factory=dict)  # text → (step, reference of its source)
     of_documents: dict[str, tuple[int, str]] = field(
@@ -81,9 +82,12 @@ class _Borrowing:
     def hear(self, step: RunStep) -> None:
         """Take in the messages that a model call was given first, and its system instructions."""
         assert step.model is not None
-        new = {*step.model.input_values} - self.heard
+        given = step.model.input_values
+        known = len(self.given) if given[: len(self.given)] == self.given else 0
+        new = {*given[known:]} - self.heard
+        self.given = given
         self.heard |= new
-        for message, number in zip(step.model.input, step.model.input_values, strict=True) if new else ():
+        for message, number in zip(step.model.input[known:], given[known:], strict=True) if new else ():
             if number in new and message["role"] != "assistant":
                 self._message(step, message, message_ref(self.messages.hash(number)))
             new.discard(number)

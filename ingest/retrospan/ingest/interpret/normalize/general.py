@@ -214,6 +214,8 @@ def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | 
 
 def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
     for given, returned in places.names.given_and_returned:
+        if "*" not in (given[:1], returned[:1]) and not (places.has(given) or places.has(returned)):
+            continue
         before, after = (_unquoted(places.value(key), places) for key in (given, returned))
         if is_call(before):
             after = unquoted(after)
