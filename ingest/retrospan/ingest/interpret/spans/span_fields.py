@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from math import inf
@@ -62,6 +63,8 @@ class SpanFields:
         if len(self.all) > 1:
             self._called += map(names_of, self.all[1:])
             self.listed = "".join(names.listed for names in self._called)
+        self._own = span.attributes
+        self._had = self._called[0].had if len(self.all) == 1 else None
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
@@ -70,6 +73,13 @@ class SpanFields:
 
     def any(self, *keys: str) -> object:
         """Return the value of the first key that has one, wherever it lies."""
+        if self._had is not None:
+            known = self._had.get(keys)
+            for key in self._called[0].having(keys) if known is None else known:
+                value = self._shaped(key) if key[:1] == "*" else self._own[key]
+                if value is not None and not (isinstance(value, str) and value in _TAKEN_OUT):
+                    return value
+            return None
         has_some = not self._keys.isdisjoint(keys)
         for key in keys:
             if key[:1] == "*":
@@ -228,6 +238,12 @@ class SpanFields:
         """The prefixes under which there are attributes with a number."""
         return self._called[0].indexed
 
+    def matching(self, pattern: re.Pattern[str]) -> Iterator[tuple[str, object]]:
+        """Yield the names in which a pattern is found, with their values."""
+        for place, names in zip(self.all, self._called, strict=True):
+            for name in names.matching(pattern):
+                yield name, place[name]
+
     def own_under(self, prefix: str) -> tuple[tuple[str, str], ...]:
         """Return the span's own names that begin so, each after its rest, in order."""
         return self._called[0].under(prefix)
@@ -244,6 +260,13 @@ class SpanFields:
 
     def text(self, *keys: str) -> str | None:
         """Return the first text that is not empty; JSON-quoted text is unquoted."""
+        if self._had is not None:
+            known = self._had.get(keys)
+            for key in self._called[0].having(keys) if known is None else known:
+                value = self._own.get(key)
+                if isinstance(value, str) and value.strip('"'):
+                    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+            return None
         if self._keys.isdisjoint(keys):
             return None
         for key in keys:
@@ -255,6 +278,13 @@ class SpanFields:
 
     def count(self, *keys: str) -> int | None:
         """Return the first whole number from 0 on, also where it travels as text."""
+        if self._had is not None:
+            known = self._had.get(keys)
+            for key in self._called[0].having(keys) if known is None else known:
+                number = whole(self.any(key) if key[:1] == "*" else self._own[key])
+                if number is not None:
+                    return number
+            return None
         has_some = not self._keys.isdisjoint(keys)
         for key in keys:
             if has_some or key[:1] == "*":

@@ -4,6 +4,7 @@ tell is remembered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -25,6 +26,9 @@ class SpanNames:
         self._saying: dict[str, tuple[str, ...]] = {}
         self._among: dict[frozenset[str], tuple[str, ...]] = {}
         self._under: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._matching: dict[re.Pattern[str], tuple[str, ...]] = {}
+        #: What was asked of `having`; None where it is not remembered, for other spans hardly have the same names.
+        self.had: dict[tuple[str, ...], tuple[str, ...]] | None = {} if len(names) <= _MOST else None
         #: Whether there is a name that is not one of the GenAI conventions.
         self.has_own = not all(map(means_itself, names))
 
@@ -51,6 +55,20 @@ class SpanNames:
         if found is None:
             words = (each for each, part in WORDS[shape] if part in self.listed)
             found = self._saying[shape] = tuple(name for each in words for name in self.worded.get(each, ()))
+        return found
+
+    def having(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of some keys that are among the names, or stand for a shape, in their order."""
+        found = tuple(key for key in keys if key in self._names or key[:1] == "*")
+        if self.had is not None:
+            self.had[keys] = found
+        return found
+
+    def matching(self, pattern: re.Pattern[str]) -> tuple[str, ...]:
+        """Return the names in which a pattern is found, in order."""
+        found = self._matching.get(pattern)
+        if found is None:
+            found = self._matching[pattern] = tuple(filter(pattern.search, self._names))
         return found
 
     def under(self, prefix: str) -> tuple[tuple[str, str], ...]:
