@@ -181,8 +181,8 @@ def _answer() -> None:
     print([len(tests.spans_of_requests(*export)) for export in exports], flush=True)
     while sys.stdin.buffer.readline():
         took: list[float] = []
-        for export in exports:
-            decoded = _decoded(service, tests.spans_of_requests(*export))
+        # As in a job: all is decoded, and then interpreted.
+        for decoded in [_decoded(service, tests.spans_of_requests(*export)) for export in exports]:
             began = time.thread_time()
             found = _interpreted(service, decoded)
             took.append(time.thread_time() - began)

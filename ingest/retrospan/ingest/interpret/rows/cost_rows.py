@@ -130,6 +130,8 @@ def wasted_calls(
     `retry`: the request failed and was repeated, or all that it asked for was another try of a tool. `loop`: all that it
     asked for repeats calls with the same tool and arguments.
     """
+    if not loops and not attempts:
+        return {}
     calls = {step.step: step.model_call for step in steps if step.model_call}
     found = {
         calls[each.step]: "retry"

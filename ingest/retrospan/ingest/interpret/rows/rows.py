@@ -42,8 +42,10 @@ def rows_of(
         rows.CrossingRow(tenant=tenant, run_id=run.run_id, generation=generation, reference=shared, side=side)
         for shared, side in crossings_of(run.run_id, ends)
     ]
-    out.failures = [_failure(key, failure) for failure in run.failures]
-    out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
+    if run.failures:
+        out.failures = [_failure(key, failure) for failure in run.failures]
+    if run.attempts:
+        out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
     out.agents = [_agent(key, agent) for agent in run.agents]
     out.loops = loop_rows(key, out.tool_calls)
     out.habits = habit_rows(key, out.tool_calls)
@@ -102,6 +104,8 @@ def _add_costs(out: Rows, key: Key, run: InterpretedRun, prices: PriceHistory) -
 
 def _add_statements(out: Rows, key: Key, run: InterpretedRun) -> None:
     said = run.statements
+    if not said.there_are_any:
+        return
     out.observations = [stated_rows.observation_row(key, one) for one in said.observations]
     out.uses = [stated_rows.use_row(key, use) for use in said.uses]
     out.decisions = [stated_rows.decision_row(key, decision) for decision in said.decisions]

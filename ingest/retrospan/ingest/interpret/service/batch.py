@@ -98,7 +98,8 @@ def interpret_traces(
             batch.rows.traces.append(
                 _trace_row(tenant, trace_id, trace, runs, generation, seen, version_with(rules))
             )
-            _add_log_texts(batch, tenant, generation, trace_id, given.deep_logs[trace_id], runs)
+            if deep_logs := given.deep_logs[trace_id]:
+                _add_log_texts(batch, tenant, generation, trace_id, deep_logs, runs)
             _add_spans(batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs)
             batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
