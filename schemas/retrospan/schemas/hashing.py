@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from typing import cast
 
 from retrospan.schemas.json_encoding import json_encoder
 
@@ -35,10 +34,9 @@ def is_canonical(value: object, text: str) -> bool:
     objects of texts and whole numbers whose keys are in order. Of others, and of text beyond ASCII, it tells nothing."""
     if not text.isascii() or "\\u" in text:
         return False
-    kind = type(value)
-    if kind is dict:
+    if type(value) is dict:
         before = ""
-        for key, item in cast("dict[object, object]", value).items():
+        for key, item in value.items():
             of = type(item)
             if (
                 type(key) is not str
@@ -48,7 +46,7 @@ def is_canonical(value: object, text: str) -> bool:
                 return False
             before = key
         return True
-    return kind is str
+    return type(value) is str
 
 
 def _bytes_of(text: str) -> bytes:

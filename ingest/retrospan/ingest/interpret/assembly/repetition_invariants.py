@@ -100,7 +100,8 @@ def answers_from_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
     asked = {tool.asked.call_id for tool in run.calls.tools if tool.asked is not None}
     for prompt in run.prompts if asked and None not in asked else ():
         ids: list[str] = []
-        for message in prompt.new if prompt.after is not None and prompt.told else ():
+        tells_calls = prompt.after is not None and any(told.calls for told in prompt.told)
+        for message in prompt.new if tells_calls else ():
             if message["role"] == "user":
                 ids.clear()
             ids += (part["id"] for part in parts_of(message, "tool_call") if "id" in part)
