@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
@@ -74,7 +73,10 @@ def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
     ended = [tool for tool in run.calls.tools if tool.status == "ok"]
     if len({tool.name for tool in ended}) == len(ended):
         return  # none was called again
-    texts = Counter(tool.name for tool in ended if not _is_object(tool.result))
+    texts: dict[str, int] = {}
+    for tool in ended:
+        if not _is_object(tool.result):
+            texts[tool.name] = texts.get(tool.name, 0) + 1
     if not texts:
         return
     is_untold = not any(

@@ -15,8 +15,9 @@ def restore_ids(tree: Tree) -> None:
     longer = {
         call_id: plain
         for span in tree.spans
+        if span.tool_call_id or span.output
         for call_id, name in _ids(span)
-        if (plain := given_id(call_id, name)) is not call_id
+        if name and call_id.startswith(name) and (plain := given_id(call_id, name)) is not call_id
     }
     if not longer:
         return

@@ -44,7 +44,8 @@ def returned_answers(run: AssembledRun) -> Iterator[ParseIssue]:
         if root.operation not in AROUND or root.failed:
             continue
         texts = [text_of(message) for message in root.output]
-        texts += [value for _, value in leaves_of(root.framework_output) if isinstance(value, str)]
+        if root.framework_output is not None:
+            texts += [value for _, value in leaves_of(root.framework_output) if isinstance(value, str)]
         part = next(
             (text for text in texts if len(text) >= _TEXT and text != answer and text in answer), None
         )

@@ -144,9 +144,8 @@ def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     said = attributes.get(places.names.metadata)
     inner = places.read(said) if said is not None else None
     found = dict(inner) if isinstance(inner, dict) else {}
-    for prefix in places.names.metadata_prefixes:
-        for rest, key in places.own_under(prefix):
-            found.setdefault(rest, attributes[key])
+    for rest, key in places.own_under(places.names.metadata_prefixes):
+        found.setdefault(rest, attributes[key])
     return found
 
 

@@ -244,9 +244,9 @@ class SpanFields:
             for name in names.matching(pattern):
                 yield name, place[name]
 
-    def own_under(self, prefix: str) -> tuple[tuple[str, str], ...]:
-        """Return the span's own names that begin so, each after its rest, in order."""
-        return self._called[0].under(prefix)
+    def own_under(self, prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return the span's own names that begin with the first, then with the next, each after its rest, in order."""
+        return self._called[0].under_any(prefixes)
 
     def among(self, known: frozenset[str]) -> tuple[str, ...]:
         """Return the span's own names that are among some known ones, sorted."""

@@ -20,12 +20,14 @@ class SpanNames:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.listed = "\n" + "\n".join(names)
-        self._names = names
+        self.all = names
+        self._each = frozenset(names)
         self._indexed: frozenset[str] | None = None
         self._worded: dict[str, list[str]] | None = None
         self._saying: dict[str, tuple[str, ...]] = {}
         self._among: dict[frozenset[str], tuple[str, ...]] = {}
         self._under: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._under_any: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
         self._matching: dict[re.Pattern[str], tuple[str, ...]] = {}
         #: What was asked of `having`; None where it is not remembered, for other spans hardly have the same names.
         self.had: dict[tuple[str, ...], tuple[str, ...]] | None = {} if len(names) <= _MOST else None
@@ -36,7 +38,7 @@ class SpanNames:
     def indexed(self) -> frozenset[str]:
         """The prefixes under which there are names with a number."""
         if self._indexed is None:
-            self._indexed = frozenset(filter(None, map(prefix_of, self._names)))
+            self._indexed = frozenset(filter(None, map(prefix_of, self.all)))
         return self._indexed
 
     @property
@@ -44,7 +46,7 @@ class SpanNames:
         """The names by what their words say, in order."""
         if self._worded is None:
             self._worded = {}
-            for name in self._names:
+            for name in self.all:
                 for words in words_of(name):
                     self._worded.setdefault(words, []).append(name)
         return self._worded
@@ -59,7 +61,7 @@ class SpanNames:
 
     def having(self, keys: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of some keys that are among the names, or stand for a shape, in their order."""
-        found = tuple(key for key in keys if key in self._names or key[:1] == "*")
+        found = tuple(key for key in keys if key in self._each or key[:1] == "*")
         if self.had is not None:
             self.had[keys] = found
         return found
@@ -68,7 +70,7 @@ class SpanNames:
         """Return the names in which a pattern is found, in order."""
         found = self._matching.get(pattern)
         if found is None:
-            found = self._matching[pattern] = tuple(filter(pattern.search, self._names))
+            found = self._matching[pattern] = tuple(filter(pattern.search, self.all))
         return found
 
     def under(self, prefix: str) -> tuple[tuple[str, str], ...]:
@@ -76,33 +78,43 @@ class SpanNames:
         found = self._under.get(prefix)
         if found is None:
             size = len(prefix)
-            names = self._names if f"\n{prefix}" in self.listed else ()
+            names = self.all if f"\n{prefix}" in self.listed else ()
             found = tuple((name[size:], name) for name in names if name.startswith(prefix))
             self._under[prefix] = found
+        return found
+
+    def under_any(self, prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return what `under` does of several, one after the other."""
+        found = self._under_any.get(prefixes)
+        if found is None:
+            found = self._under_any[prefixes] = tuple(each for one in prefixes for each in self.under(one))
         return found
 
     def among(self, known: frozenset[str]) -> tuple[str, ...]:
         """Return the names that are among some known ones, sorted."""
         found = self._among.get(known)
         if found is None:
-            found = self._among[known] = tuple(sorted(known.intersection(self._names)))
+            found = self._among[known] = tuple(sorted(known & self._each))
         return found
 
 
 def names_of(attributes: Attributes) -> SpanNames:
     """Return what the names of some attributes tell."""
-    names = tuple(attributes)
-    return (_remembered if len(names) <= _MOST else _long_remembered)(names)
+    return _known(tuple(attributes))
 
 
 def names_of_span(span: Span) -> SpanNames:
-    """Return what the names of a span's own attributes tell: they stay as they were decoded."""
-    known = span.called
-    if isinstance(known, SpanNames):
+    """Return what the names of a span's own attributes tell; asked again, as it is some times, that is quicker."""
+    names, known = tuple(span.attributes), span.called
+    if isinstance(known, SpanNames) and known.all == names:
         return known
-    found = names_of(span.attributes)
+    found = _known(names)
     span.called = found
     return found
+
+
+def _known(names: tuple[str, ...]) -> SpanNames:
+    return (_remembered if len(names) <= _MOST else _long_remembered)(names)
 
 
 _remembered, _long_remembered = lru_cache(_KEPT)(SpanNames), lru_cache(_LONG_KEPT)(SpanNames)
