@@ -209,7 +209,17 @@ def _rows(place: _Place, cost: Cost) -> Iterable[CostRow]:
     for line in cost.lines:
         told = told or line.unknown is not None
         yield CostRow(
-            **place,
+            tenant=place["tenant"],
+            run_id=place["run_id"],
+            generation=place["generation"],
+            model_call=place["model_call"],
+            step=place["step"],
+            agent_name=place["agent_name"],
+            provider=place["provider"],
+            model=place["model"],
+            tool_name=place["tool_name"],
+            wasted=place["wasted"],
+            at=place["at"],
             bucket=line.bucket,
             tokens=line.tokens,
             price=None if line.price is None else f"{line.price:f}",
