@@ -65,6 +65,13 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT attributes['user.id'] = 'ada' FROM spans WHERE (SELECT count() FROM runs WHERE run_id = 'r') = 1 ORDER BY ALL", False),
     ("SELECT b.attributes FROM spans AS a LEFT JOIN spans AS b ON b.trace_id = a.trace_id AND run_id = 'r' ORDER BY ALL", False),
     ("SELECT attributes FROM spans WHERE attributes['user.id'] = 'ada' AND trace_id != '' LIMIT 0", True),
+    # Windows of time name their traces.
+    ("SELECT name, run_id FROM spans WHERE ingested_at >= '2026-09-13' ORDER BY ALL", True),
+    ("SELECT name, run_id FROM spans WHERE NOT started_at > now() - INTERVAL 1 DAY ORDER BY ALL", True),
+    ("SELECT name, run_id FROM spans WHERE started_at > '2020-01-01' AND started_at <= {v:String} ORDER BY ALL", True),
+    ("SELECT name, run_id, 1 AS day FROM spans WHERE ingested_at > day ORDER BY ALL", False),
+    ("SELECT name, run_id FROM spans WHERE if(ingested_at > '2026-01-01', name = '2', 1) ORDER BY ALL", False),
+    ("SELECT run_id, now() AS ingested_at FROM spans WHERE ingested_at > '2026-01-01' AND ingested_at = 5", False),
     # Texts of messages name their runs.
     ("SELECT run_id, role, content FROM messages WHERE content LIKE '%done b%' ORDER BY ALL", True),
     ("SELECT run_id, position FROM retrospan.messages AS m WHERE (content ILIKE '%DONE A%' OR role = 'user') ORDER BY ALL", True),
