@@ -150,7 +150,7 @@ class Tree:
     def missing_parents(self) -> dict[tuple[str, str], list[NormalizedSpan]]:
         """Return each parent that is named and never came, with the spans that name it."""
         missing: dict[tuple[str, str], list[NormalizedSpan]] = {}
-        for span in self.roots():
+        for span in self.spans:
             sent = span.sent
             if sent.parent_span_id and _parent_key(span) not in self._ids:
                 missing.setdefault(_parent_key(span), []).append(span)
