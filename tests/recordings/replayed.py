@@ -218,11 +218,11 @@ def main(arguments: Sequence[str]) -> int:
         "--from", dest="folder", type=Path, default=TAKEN, help="the folder of the recordings"
     )
     options = parser.parse_args(arguments)
-    chosen = _chosen(entries(options.folder), options.wanted, *options.part)
+    listed = chosen(entries(options.folder), options.wanted, *options.part)
     results, missing = list[Replayed](), dict[str, str]()
     with serving() as served:
-        for place, (name, entry) in enumerate(chosen.items(), start=1):
-            print(f"{place} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
+        for place, (name, entry) in enumerate(listed.items(), start=1):
+            print(f"{place} of {len(listed)}: {name}", file=sys.stderr, flush=True)
             found = replayed(served, entry, options.folder)
             if isinstance(found, str):
                 missing[name] = f"not installed: {found}"
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str]) -> int:
             else:
                 results.append(found)
                 print(line(found), flush=True)
-    return _summed_up(results, missing)
+    return summed_up(results, missing)
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -240,7 +240,7 @@ def _part(text: str) -> tuple[int, int]:
     return int(number), int(parts)
 
 
-def _chosen(
+def chosen(
     listed: Mapping[str, dict[str, Any]], wanted: Sequence[str], number: int, parts: int
 ) -> dict[str, dict[str, Any]]:
     """Return the recordings that are asked for, of every so many frameworks one: each has its environment."""
@@ -256,7 +256,7 @@ def _chosen(
     return {name: entry for name, entry in found.items() if order[entry["framework"]] % parts == number - 1}
 
 
-def _summed_up(results: Sequence[Replayed], missing: Mapping[str, str]) -> int:
+def summed_up(results: Sequence[Replayed], missing: Mapping[str, str]) -> int:
     """Print what came of all recordings, and return the exit code."""
     known = known_not_whole()
     fallen = {each.name: each.why or each.verdict for each in results if not each.is_whole} | {**missing}
