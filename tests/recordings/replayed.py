@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -234,10 +235,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _part(text: str) -> tuple[int, int]:
-    number, _, parts = text.partition("/")
-    if not 1 <= int(number) <= int(parts):
-        raise ValueError(text)
-    return int(number), int(parts)
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise argparse.ArgumentTypeError(f"{text} is not one of so many parts, as 1/2 is")
+    return int(found[1]), int(found[2])
 
 
 def chosen(
