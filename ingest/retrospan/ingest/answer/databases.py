@@ -1,7 +1,8 @@
 """Names of tables with their database and without it.
 
-`database=system` of a request, and of USE: the names of that database may be written without it. The engine stays in our database, and a name that the other one offers is qualified before the guard judges the
-statement. So a request can reach nothing by this that it could not name in full.
+`database=system` of a request, and of USE: the names of that database may be written without it. The engine stays in
+our database, and a name that the other one offers is qualified before the guard judges the statement. So a request can
+reach nothing by this that it could not name in full.
 
 And our own database may be named in full, as dashboards and drivers do: what reads a statement to make it cheaper finds
 views by their names alone. Pure.

@@ -2,8 +2,8 @@
 
 Five things no view can do by itself. A list of whole spans is read by their keys (`first_rows`). A condition on one
 attribute, run or span also names the traces that may fulfil it, which indexes find; one on a text the runs; a window of
-time, where nothing narrower is said, the traces of that time. And a statement that names no column that interpretation gave needs no interpreted rows. Whatever is not surely the same is
-left as it was: this reads tokens, not meanings.
+time, where nothing narrower is said, the traces of that time. And a statement that names no column that interpretation
+gave needs no interpreted rows. Whatever is not surely the same is left as it was: this reads tokens, not meanings.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def restore_ids(tree: Tree) -> None:
     for span in tree.spans:
         if any(call_id in known for call_id, _ in _ids(span)):
             span.tool_call_id = known.get(span.tool_call_id or "", span.tool_call_id)
-            span.output = [_restored(message, known) for message in span.output]
+            span.output = [renamed(message, known) for message in span.output]
 
 
 def _ids(span: NormalizedSpan) -> Iterator[tuple[str, str | None]]:
@@ -54,7 +54,8 @@ def _told(tree: Tree) -> set[str]:
     return told
 
 
-def _restored(message: Message, known: dict[str, str]) -> Message:
+def renamed(message: Message, known: dict[str, str]) -> Message:
+    """Return a message with other ids of its calls and results, where `known` has them."""
     return {**message, "parts": [_part(part, known) for part in message["parts"]]}
 
 
