@@ -316,8 +316,13 @@ class EmbeddedStore(Store):
         if self._connection is None:
             raise WarehouseUnavailable("The connection is closed.")
         if self._to_set:
-            first, self._to_set = f"SET {settings_list(self._to_set)}", {}
-            self._run(first)
+            settings, self._to_set = self._to_set, {}
+            try:
+                self._run(f"SET {settings_list(settings)}")
+            except Exception:
+                # Nothing runs without what was to hold it.
+                self._to_set = settings
+                raise
         values = {name: parameter_text(value) for name, value in (parameters or {}).items()}
         try:
             result = self._connection.query(statement, output_format, params=values or None)
