@@ -29,7 +29,9 @@ def take_answered_ids(tree: Tree) -> None:
     once = _messages_once(tree)
     asked = _ids(once, "tool_call")
     items = {call_id for call_id in asked if _ITEM.match(call_id)}
-    answered = _ids(once, "tool_call_response") if items else set()
+    if not items:
+        return
+    answered = _ids(once, "tool_call_response")
     known = _known(tree, items - answered, {call_id for call_id in answered - asked if is_unique(call_id)})
     if not known:
         return
@@ -53,8 +55,12 @@ def _messages_once(tree: Tree) -> list[Message]:
 
 
 def _ids(messages: Sequence[Message], kind: str) -> set[str]:
-    parts = (part for message in messages for part in parts_of(message, kind))
-    return {call_id for part in parts if (call_id := part.get("id"))}
+    return {
+        part["id"]
+        for message in messages
+        for part in message["parts"]
+        if part["type"] == kind and part.get("id")
+    }
 
 
 def _known(tree: Tree, items: set[str], answered: set[str]) -> dict[str, str]:
