@@ -48,6 +48,14 @@ def test_names_under_prefixes_come_prefix_by_prefix() -> None:
     assert names.under_any(("a.", "b.", "c.")) == (("x", "a.x"), ("y", "b.y"), ("z", "b.z"))
 
 
+def test_names_that_would_fill_the_memory_are_not_remembered() -> None:
+    for count, length in ((10, 5_000), (200, 5_000)):
+        long = {f"{number} {'x' * length}": number for number in range(count)}
+        assert names_of(long).all == tuple(long)
+        assert names_of(long) is not names_of(long)
+    assert names_of({"a": 1}) is names_of({"a": 2})
+
+
 def test_a_span_whose_attributes_changed_is_asked_anew() -> None:
     attributes: dict[str, object] = {"llm.model_name": "orla"}
     span = make_span(attributes)

@@ -13,6 +13,8 @@ from retrospan.ingest.interpret.spans.span import Attributes, Span
 
 #: Lists of names kept. Of more names than that few are: of indexed messages no two are alike, but each is asked for again.
 _KEPT, _MOST, _LONG_KEPT = 1_024, 100, 32
+#: Characters of all names together. Longer ones nobody writes by hand, and a flood of them would fill the memory.
+_LONGEST, _LONG_LONGEST = 8_192, 131_072
 
 
 class SpanNames:
@@ -114,7 +116,10 @@ def names_of_span(span: Span) -> SpanNames:
 
 
 def _known(names: tuple[str, ...]) -> SpanNames:
-    return (_remembered if len(names) <= _MOST else _long_remembered)(names)
+    size = sum(map(len, names))
+    if len(names) <= _MOST:
+        return _remembered(names) if size <= _LONGEST else SpanNames(names)
+    return _long_remembered(names) if size <= _LONG_LONGEST else SpanNames(names)
 
 
 _remembered, _long_remembered = lru_cache(_KEPT)(SpanNames), lru_cache(_LONG_KEPT)(SpanNames)
