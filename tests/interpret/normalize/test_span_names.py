@@ -52,8 +52,8 @@ def test_names_that_would_fill_the_memory_are_not_remembered() -> None:
     for count, length in ((10, 5_000), (200, 5_000)):
         long = {f"{number} {'x' * length}": number for number in range(count)}
         assert names_of(long).all == tuple(long)
-        assert names_of(long) is not names_of(long)
-    assert names_of({"a": 1}) is names_of({"a": 2})
+        assert names_of(long) is not names_of(long) and not names_of(long).is_short
+    assert names_of({"a": 1}) is names_of({"a": 2}) and names_of({"a": 1}).is_short
 
 
 def test_a_span_whose_attributes_changed_is_asked_anew() -> None:

@@ -45,9 +45,10 @@ DIALECTS: tuple[Dialect, ...] = (
 
 def dialect_of(span: Span, dialects: Sequence[Dialect] = DIALECTS) -> Dialect | None:
     """Return the dialect of a span, or None if only the general rules apply."""
-    if dialects is not DIALECTS:
+    names = names_of_span(span)
+    if dialects is not DIALECTS or not names.is_short:
         return _spoken(span, dialects)
-    key = (span.scope, span.is_open, names_of_span(span))
+    key = (span.scope, span.is_open, names)
     known = _KNOWN.get(key, _UNKNOWN)
     if isinstance(known, _Unknown):
         if len(_KNOWN) >= _MOST_KNOWN:

@@ -23,6 +23,8 @@ class SpanNames:
     def __init__(self, names: tuple[str, ...]) -> None:
         self.listed = "\n" + "\n".join(names)
         self.all = names
+        #: Whether what they tell may be remembered beyond the span.
+        self.is_short = len(self.listed) <= (_LONGEST if len(names) <= _MOST else _LONG_LONGEST)
         self._each = frozenset(names)
         self._indexed: frozenset[str] | None = None
         self._worded: dict[str, list[str]] | None = None
