@@ -78,6 +78,11 @@ _SPANS = (
         _LIST,
     ),
     Question(
+        "spans: by dialect, last day",
+        "SELECT dialect, count() FROM spans WHERE ingested_at > '{one_day_ago}' GROUP BY dialect",
+        _LIST,
+    ),
+    Question(
         "spans: by service, last hour",
         "SELECT count() FROM spans WHERE service_name = '{service}' AND started_at > '{one_hour_ago}'",
         _LIST,

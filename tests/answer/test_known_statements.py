@@ -87,7 +87,7 @@ def test_what_is_learned_anew_is_read_anew(module_warehouse: EmbeddedWarehouse) 
 
 
 def reading(text: str) -> Reading:
-    return Reading(CheckedStatement(text), CheckedStatement(text), [])
+    return Reading(CheckedStatement(text), CheckedStatement(text), [], {})
 
 
 def key(text: str) -> Key:

@@ -10,7 +10,6 @@ from answer.conftest import LIMITS, started
 from clickhouse_connect.driver.client import Client
 
 from retrospan.ingest.answer.long_lists import LONG_LIST, reading
-from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 SPANS = 2_000
@@ -27,11 +26,11 @@ IN_PIECES = {name: value for name, value in LONG_LIST.items() if name != "max_th
     ],
 )
 def test_a_list_of_all_is_read_in_pieces_by_one_thread(query: str) -> None:
-    assert reading(narrowed(query)) == LONG_LIST
+    assert reading(query) == LONG_LIST
 
 
 def test_rows_of_a_condition_are_looked_for_by_several_threads() -> None:
-    assert reading(narrowed("SELECT * FROM spans WHERE name = 'x' AND started_at > now()")) == IN_PIECES
+    assert reading("SELECT * FROM spans WHERE name = 'x' AND started_at > now()") == IN_PIECES
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_rows_of_a_condition_are_looked_for_by_several_threads() -> None:
     ],
 )
 def test_anything_else_is_read_as_before(query: str) -> None:
-    assert reading(narrowed(query)) == {}
+    assert reading(query) == {}
 
 
 @pytest.fixture

@@ -2,10 +2,13 @@
 
     PYTHONPATH=tests .venv/bin/python -m recordings.replayed            # every framework that can be replayed
     PYTHONPATH=tests .venv/bin/python -m recordings.replayed langtrace
+    PYTHONPATH=tests .venv/bin/python -m recordings.replayed --part 1/2    # half of them; the other process does 2/2
     PYTHONPATH=tests .venv/bin/python -m recordings.replayed --from FOLDER smolagents    # recorded there by `make record`
 
-Each driver runs in an environment of its own, at the versions of the recording. What it is answered comes from the
-recording's own OTLP and nothing else: the model server of the kit does not run, and the tools must not.
+Each driver runs in an environment of its own, at the versions of the recording: the packages come over the network, the
+replay is refused it. What a driver is answered comes from the recording's own OTLP and nothing else: the model server of
+the kit does not run, and the tools must not. The last lines count, and say what was not whole and why. The exit code is
+0 if all were replayed whole but those of not_whole.toml.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +29,7 @@ from typing import Any
 from fix_collector import Served
 from fix_recordings import TAKEN, Recording, read_recording
 from recordings.bundles import bundle_of_recording, serving
-from recordings.record.environments import DRIVERS, TOP
+from recordings.record.environments import DRIVERS, find_uv
 from recordings.record.framework import Framework
 from recordings.record.frameworks import FRAMEWORKS
 
@@ -34,6 +39,10 @@ from retrospan.schemas.bundle.form import Bundle
 
 ENVIRONMENTS = Path(gettempdir()) / "retrospan-replayed"
 TOOLS = tuple(f"shop:{name}" for name in ("search_docs", "get_weather", "update_record", "send_email"))
+#: What is known not to be replayed whole, and why.
+NOT_WHOLE = Path(__file__).with_name("not_whole.toml")
+#: Drivers of these start a program that asks the model itself.
+_PROGRAMS = ("claude-agent-sdk",)
 #: Where no model is: what is not answered from the record comes to nothing.
 NOWHERE = "http://model.invalid"
 
@@ -59,13 +68,30 @@ class Replayed:
         return self.verdict == "identical" and self.same_answer and not self.ran
 
 
+def framework_of(name: str) -> Framework | None:
+    """Return what recordings of a name were made with, if it is driven in Python: `smolagents.kit` is of smolagents."""
+    framework = FRAMEWORKS.get(name) or FRAMEWORKS.get(name.rpartition(".")[0])
+    return framework if framework is not None and framework.driver.endswith(".py") else None
+
+
 def entries(folder: Path = TAKEN) -> dict[str, dict[str, Any]]:
-    """Return every recording of a folder that has a driver in Python here: by its name its entry."""
+    """Return every recording of a folder that can be replayed: by its name its entry.
+
+    Programs that are started beside Python are not: nothing answers them.
+    """
     listed = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))["recordings"]
     return {
         f"{entry['framework']}/{entry['scenario']}": entry
-        for entry in listed
-        if entry["framework"] in FRAMEWORKS and FRAMEWORKS[entry["framework"]].driver.endswith(".py")
+        for entry in sorted(listed, key=lambda entry: str(entry["framework"]))
+        if framework_of(entry["framework"]) and not entry["framework"].startswith(_PROGRAMS)
+    }
+
+
+def known_not_whole() -> dict[str, str]:
+    """Return the recordings that are known not to be replayed whole, each with the reason."""
+    listed = tomllib.loads(NOT_WHOLE.read_text(encoding="utf-8"))["recordings"]
+    return {
+        f"{each['framework']}/{scenario}": each["reason"] for each in listed for scenario in each["scenarios"]
     }
 
 
@@ -73,8 +99,8 @@ def environment(name: str, framework: Framework, versions: Mapping[str, str]) ->
     """Return the Python of an environment with the framework at the recorded versions, made when it is not there."""
     folder = ENVIRONMENTS / name
     python = folder / "bin/python"
-    done = folder / "installed"
-    if done.exists():
+    done, told = folder / "installed", json.dumps(versions, sort_keys=True)
+    if done.exists() and done.read_text(encoding="utf-8") == told:
         return python
     named = {
         package.partition("[")[0].split(">")[0].split("<")[0].split("=")[0] for package in framework.packages
@@ -82,10 +108,10 @@ def environment(name: str, framework: Framework, versions: Mapping[str, str]) ->
     pins = [f"{package}=={version}" for package, version in versions.items()]
     extras = [package for package in framework.packages if "[" in package]
     rest = [package for package in framework.packages if package in named - versions.keys()]
-    uv = str(TOP / ".uv/bin/uv")
-    _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
+    uv = find_uv()
+    _run(uv, "venv", "--quiet", "--clear", "--python", framework.python or sys.executable, str(folder))
     _run(uv, "pip", "install", "--quiet", "--python", str(python), *pins, *extras, *rest)
-    done.touch()
+    done.write_text(told, encoding="utf-8")
     return python
 
 
@@ -180,31 +206,81 @@ def _listed(value: object) -> list[object]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m recordings.replayed", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m recordings.replayed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("wanted", nargs="*", help="frameworks, or recordings; all when none is named")
+    parser.add_argument(
+        "--part", type=_part, default=(1, 1), metavar="N/M", help="one of M parts, for M processes"
+    )
     parser.add_argument(
         "--from", dest="folder", type=Path, default=TAKEN, help="the folder of the recordings"
     )
     options = parser.parse_args(arguments)
-    wanted, results = options.wanted, list[Replayed]()
+    listed = chosen(entries(options.folder), options.wanted, *options.part)
+    results, missing = list[Replayed](), dict[str, str]()
     with serving() as served:
-        for name, entry in entries(options.folder).items():
-            if wanted and not any(name == each or name.startswith(f"{each}/") for each in wanted):
-                continue
+        for place, (name, entry) in enumerate(listed.items(), start=1):
+            print(f"{place} of {len(listed)}: {name}", file=sys.stderr, flush=True)
             found = replayed(served, entry, options.folder)
             if isinstance(found, str):
-                print(f"| {name} | not installed: {found} |", flush=True)
-                continue
-            results.append(found)
-            print(line(found), flush=True)
-    whole = sum(each.is_whole for each in results)
-    print(f"{whole} of {len(results)} recordings were replayed whole")
-    return 0 if whole == len(results) else 1
+                missing[name] = f"not installed: {found}"
+                print(f"| {name} | {missing[name]} |", flush=True)
+            else:
+                results.append(found)
+                print(line(found), flush=True)
+    return summed_up(results, missing)
+
+
+def _part(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise argparse.ArgumentTypeError(f"{text} is not one of so many parts, as 1/2 is")
+    return int(found[1]), int(found[2])
+
+
+def chosen(
+    listed: Mapping[str, dict[str, Any]], wanted: Sequence[str], number: int, parts: int
+) -> dict[str, dict[str, Any]]:
+    """Return the recordings that are asked for, of every so many frameworks one: each has its environment."""
+    found = {
+        name: entry
+        for name, entry in listed.items()
+        if not wanted or any(name == each or name.startswith(f"{each}/") for each in wanted)
+    }
+    order = {
+        framework: place
+        for place, framework in enumerate(dict.fromkeys(e["framework"] for e in found.values()))
+    }
+    return {name: entry for name, entry in found.items() if order[entry["framework"]] % parts == number - 1}
+
+
+def summed_up(results: Sequence[Replayed], missing: Mapping[str, str]) -> int:
+    """Print what came of all recordings, and return the exit code."""
+    known = known_not_whole()
+    fallen = {each.name: each.why or each.verdict for each in results if not each.is_whole} | {**missing}
+    for name, why in fallen.items():
+        print(f"not whole: {name}: {known.get(name) or f'NOT KNOWN: {why}'}")
+    mended = [each.name for each in results if each.is_whole and each.name in known]
+    for name in mended:
+        print(f"whole now, to be struck off {NOT_WHOLE.name}: {name}")
+    print(
+        f"{len(results)} recordings of {len({each.name.partition('/')[0] for each in results})} frameworks replayed: "
+        f"{sum(each.is_whole for each in results)} whole; "
+        f"{sum(each.answered for each in results)} of {sum(each.model_calls for each in results)} model calls and "
+        f"{sum(each.results for each in results)} of {sum(each.tool_calls for each in results)} tool calls answered, "
+        f"{sum(each.ran for each in results)} tools ran; {len(missing)} not installed; "
+        f"{len(fallen.keys() - known.keys())} not whole without a known reason"
+    )
+    return 0 if fallen.keys() <= known.keys() and not mended else 1
 
 
 def replayed(served: Served, entry: Mapping[str, Any], folder: Path = TAKEN) -> Replayed | str:
     """Replay one recording; return why not, where its framework cannot be installed here."""
-    recording, framework = read_recording(folder, dict(entry)), FRAMEWORKS[entry["framework"]]
+    recording, framework = read_recording(folder, dict(entry)), framework_of(entry["framework"])
+    assert framework is not None
     try:
         python = environment(entry["framework"], framework, entry["versions"])
     except RuntimeError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -90,6 +91,22 @@ def test_a_handoff_of_openai_agents_is_a_call_that_was_made(more: dict[str, Any]
     with replay(replace(record, runs=(replace(run, calls=calls),))) as r:
         assert asyncio.run(Runner.run(triage, QUESTION)).final_output == ANSWER
     assert (r.report.verdict, r.report.unseen) == ("identical", frozenset())
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"), [("triage", "identical"), ("somebody else", "parts")], ids=["the same", "another"]
+)
+def test_a_handoff_that_is_on_record_as_a_tool_of_its_own_was_made(told: str, verdict: str) -> None:
+    set_tracing_disabled(True)
+    model = OpenAIChatCompletionsModel("gpt-4o-mini", openai_client())
+    orla = OpenAIAgent(name="orla", instructions=SYSTEM, model=model)
+    triage = OpenAIAgent(name="triage", instructions=SYSTEM, model=model, handoffs=[orla])
+    record = handed_over()
+    (run,) = record.runs
+    calls = (*run.calls, tool_call(4, "handoff to orla", told, "orla"))
+    with suppress(ReplayMiss), replay(replace(record, runs=(replace(run, calls=calls),))) as r:
+        asyncio.run(Runner.run(triage, QUESTION))
+    assert r.report.verdict == verdict
 
 
 def test_an_agent_of_openai_agents_that_is_a_tool_runs_and_is_a_call_that_was_made() -> None:

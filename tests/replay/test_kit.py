@@ -27,6 +27,11 @@ WHOLE = (
     "openai-agents-logfire/normal",
     "semantic-kernel/normal",
     "anthropic-langsmith/tool_error",
+    "openai-chat-openinference/multiturn",
+    "openai-responses-openinference.stream/parallel",
+    "openai-responses-traceloop/parallel",
+    "smolagents.kit/tool_error",
+    "openai-agents.kit/handoff",
 )
 
 

@@ -20,6 +20,7 @@ from views.test_spans_again import _insert, _row
 from retrospan.ingest.answer.allowlist import Allowlist
 from retrospan.ingest.answer.computed import sql as lookups_in_sql
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
+from retrospan.ingest.answer.databases import unqualified
 from retrospan.ingest.answer.guard import Guard
 from retrospan.ingest.answer.inlining import inlined, own_functions, placed
 from retrospan.ingest.answer.lean_views import lean
@@ -65,6 +66,13 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT attributes['user.id'] = 'ada' FROM spans WHERE (SELECT count() FROM runs WHERE run_id = 'r') = 1 ORDER BY ALL", False),
     ("SELECT b.attributes FROM spans AS a LEFT JOIN spans AS b ON b.trace_id = a.trace_id AND run_id = 'r' ORDER BY ALL", False),
     ("SELECT attributes FROM spans WHERE attributes['user.id'] = 'ada' AND trace_id != '' LIMIT 0", True),
+    # Windows of time name their traces.
+    ("SELECT name, run_id FROM spans WHERE ingested_at >= '2026-09-13' ORDER BY ALL", True),
+    ("SELECT name, run_id FROM spans WHERE NOT started_at > now() - INTERVAL 1 DAY ORDER BY ALL", True),
+    ("SELECT name, run_id FROM spans WHERE started_at > '2020-01-01' AND started_at <= {v:String} ORDER BY ALL", True),
+    ("SELECT name, run_id, 1 AS day FROM spans WHERE ingested_at > day ORDER BY ALL", False),
+    ("SELECT name, run_id FROM spans WHERE if(ingested_at > '2026-01-01', name = '2', 1) ORDER BY ALL", False),
+    ("SELECT run_id, now() AS ingested_at FROM spans WHERE ingested_at > '2026-01-01' AND ingested_at = 5", False),
     # Texts of messages name their runs.
     ("SELECT run_id, role, content FROM messages WHERE content LIKE '%done b%' ORDER BY ALL", True),
     ("SELECT run_id, position FROM retrospan.messages AS m WHERE (content ILIKE '%DONE A%' OR role = 'user') ORDER BY ALL", True),
@@ -100,6 +108,16 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT attributes FROM spans WHERE trace_id IN (SELECT max(trace_id) FROM spans) ORDER BY span_id LIMIT 1", False),
     ("SELECT * FROM spans ORDER BY upper(trace_id), span_id LIMIT 3", False),
     ("SELECT * FROM spans ORDER BY nothing LIMIT 3", False),
+    # The same with the database.
+    ("SELECT step FROM retrospan.steps ORDER BY ALL", True),
+    ("SELECT s.step FROM `retrospan` . steps /* . */ AS s ORDER BY ALL", True),
+    ("SELECT steps.step FROM retrospan.steps INNER JOIN retrospan.model_calls AS m USING (run_id, step) ORDER BY ALL", True),
+    ("SELECT retrospan.steps.step FROM retrospan.steps ORDER BY ALL", False),
+    ("SELECT d.aspect FROM retrospan.run_diff(a = 'r', b = 's') AS d ORDER BY ALL", True),
+    ("WITH steps AS (SELECT 7 AS step) SELECT step FROM retrospan.steps ORDER BY ALL", False),
+    ("SELECT step FROM (SELECT step AS retrospan FROM steps) AS steps, retrospan.runs AS r ORDER BY ALL", True),
+    ("SELECT run_id FROM retrospan.runs WHERE run_id IN retrospan.runs", False),
+    ("SELECT 'retrospan.steps' AS told, 1 AS steps FROM retrospan.runs ORDER BY ALL", True),
     # What interpretation gave.
     ("SELECT count(*), count() FROM spans", True),
     ("SELECT name, count(*) AS n FROM spans s GROUP BY name ORDER BY ALL", True),
@@ -212,7 +230,7 @@ def told(module_views: EmbeddedStore) -> EmbeddedStore:
 
 
 def _port_writes(sql: str) -> str:
-    return narrowed(inlined(lean(sql)), {name: str(value) for name, value in PARAMETERS.items()})
+    return narrowed(inlined(lean(unqualified(sql))), {name: str(value) for name, value in PARAMETERS.items()})
 
 
 @functools.cache  # nothing is written meanwhile
@@ -236,7 +254,7 @@ def _marks(place: int, sql: str) -> list[pytest.MarkDecorator]:
     [pytest.param(*each, id=each[0], marks=_marks(place, each[0])) for place, each in enumerate(STATEMENTS)],
 )
 def test_what_the_port_writes_says_the_same(told: EmbeddedStore, sql: str, is_rewritten: bool) -> None:
-    with_places, of_views = placed(lean(sql), COMPUTED)
+    with_places, of_views = placed(lean(unqualified(sql)), COMPUTED)
     assert (_port_writes(sql) != sql) == is_rewritten
     assert _answer(told, _port_writes(sql)) == _answer(told, sql)
     if of_views:
@@ -267,7 +285,7 @@ def test_the_guard_judges_what_is_written_as_it_judges_what_was_asked(told: Embe
             asked = guard.check(sql, given).sql
         except SqlError:
             continue
-        for made in (_port_writes(asked), placed(lean(asked), COMPUTED)[0]):
+        for made in (_port_writes(asked), placed(lean(unqualified(asked)), COMPUTED)[0]):
             assert guard.check(made, given, own_functions()).sql == made, sql
     for sql in REFUSED:
         with pytest.raises(SqlError):

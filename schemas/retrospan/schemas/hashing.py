@@ -29,6 +29,26 @@ def canonical_text(value: object) -> str:
     return _ENCODE(value) if _is_plain(value) else _spell(value)
 
 
+def is_canonical(value: object, text: str) -> bool:
+    """Tell of the commonest kinds of values whether their JSON, without white space, is already the canonical one: texts, and
+    objects of texts and whole numbers whose keys are in order. Of others, and of text beyond ASCII, it tells nothing."""
+    if not text.isascii() or "\\u" in text:
+        return False
+    if type(value) is dict:
+        before = ""
+        for key, item in value.items():
+            of = type(item)
+            if (
+                type(key) is not str
+                or key < before
+                or (of is not str and of is not int and of is not bool and item is not None)
+            ):
+                return False
+            before = key
+        return True
+    return type(value) is str
+
+
 def _bytes_of(text: str) -> bytes:
     try:
         return text.encode()
@@ -60,6 +80,10 @@ def hash_of_hashes(hashes: Iterable[str]) -> str:
     return sha256(f'["{text}"]'.encode() if text else b"[]").hexdigest()[:32]
 
 
+#: The hash of a list of which nothing is there yet; only copies of it go on.
+_BEGUN = sha256(b"[")
+
+
 class GrowingHash:
     """Hashes lists of things as `hash_of_hashes` does their hashes.
 
@@ -68,14 +92,14 @@ class GrowingHash:
 
     def __init__(self) -> None:
         self._before: list[int] = []
-        self._state = sha256(b"[")
+        self._state = _BEGUN
 
     def of(self, things: Sequence[int], hash_of_one: Callable[[int], str]) -> str:
         """Return the hash of a list of things, each named by a number that stays its own."""
         done = len(self._before)
         state = self._state
         if done > len(things) or things[:done] != self._before:
-            done, state = 0, sha256(b"[")
+            done, state = 0, _BEGUN
         if added := things[done:]:
             state = state.copy()
             text = '","'.join(map(hash_of_one, added))
@@ -100,11 +124,15 @@ def _is_plain(value: object) -> bool:
             # json sorts keys by code point, RFC 8785 by UTF-16 unit: they differ only from U+E000 on.
             if not isinstance(key, str) or not (key.isascii() or max(key) < "\ue000"):
                 return False
-            if type(item) is not str and not _is_plain(item):
+            kind = type(item)
+            if kind is not str and kind is not int and item is not None and not _is_plain(item):
                 return False
         return True
     if isinstance(value, (list, tuple)):
-        return all(type(item) is str or _is_plain(item) for item in value)
+        for item in value:  # noqa: SIM110 (all values come through here, and a generator costs more)
+            if type(item) is not str and not _is_plain(item):
+                return False
+        return True
     if isinstance(value, float):
         digits = float.__repr__(value)
         return not (digits.endswith(".0") or "e" in digits or "n" in digits)  # nan and inf

@@ -6,10 +6,13 @@ import json
 from itertools import pairwise
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.normalize.message import Message, repeated
-from retrospan.schemas.hashing import GrowingHash, hash_of
+from retrospan.ingest.json_text import write_json
+from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text, is_canonical
 
 
 def said(text: str, role: str = "user") -> Message:
@@ -71,3 +74,31 @@ def test_a_list_that_grows_is_hashed_as_one_that_does_not() -> None:
     for numbers in lists:
         assert growing.of(numbers, hashes.__getitem__) == hash_of([hashes[number] for number in numbers])
     assert any(len(one) < len(other) and other[: len(one)] == one for one, other in pairwise(lists))
+
+
+_SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+_JSON = st.recursive(
+    _SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+)
+
+
+@given(_JSON)
+@example({"a": 1, "b": None, "c": True, "d": "x"})
+@example({"b": 1, "a": 2})
+@example({"a": 1.0})
+@example("half \ud83d")
+@example("\x00")
+def test_what_is_said_to_be_canonical_already_is(value: object) -> None:
+    text = write_json(value)
+    if is_canonical(value, text):
+        assert text == canonical_text(value)
+        assert hash_of_text(text) == hash_of(value)
+    assert Values().compared(value) == hash_of(Values().comparable(value))
+
+
+def test_objects_of_texts_and_numbers_in_order_are_canonical() -> None:
+    assert is_canonical({"a": 1, "b": "x", "c": None}, write_json({"a": 1, "b": "x", "c": None}))
+    assert is_canonical("text", '"text"')
+    assert not is_canonical({"b": 1, "a": 1}, write_json({"b": 1, "a": 1}))
+    assert not is_canonical({"a": 1.0}, write_json({"a": 1.0}))

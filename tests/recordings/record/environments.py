@@ -57,7 +57,7 @@ class PythonEnvironment(Environment):
 
     def versions(self) -> dict[str, str]:
         asked = {_plain(package) for package in self._framework.packages}
-        frozen = _run(_uv(), "pip", "freeze", "--python", str(self.folder / "bin/python"))
+        frozen = _run(find_uv(), "pip", "freeze", "--python", str(self.folder / "bin/python"))
         found = dict(line.split("==") for line in frozen.splitlines() if "==" in line)
         return {
             name: version
@@ -72,14 +72,21 @@ class PythonEnvironment(Environment):
         packages = list(self._framework.packages)
         if self._version:
             packages[0] = f"{re.split('[<>=!~]', packages[0])[0]}=={self._version}"
-        _run(_uv(), "venv", "--quiet", "--python", self._framework.python or sys.executable, str(self.folder))
+        _run(
+            find_uv(),
+            "venv",
+            "--quiet",
+            "--python",
+            self._framework.python or sys.executable,
+            str(self.folder),
+        )
         # The standard library by a name that says nothing of this machine.
         base, config = self.folder / "python", self.folder / "pyvenv.cfg"
         told = config.read_text()
         (home,) = re.findall("(?m)^home = (.*)", told)
         base.symlink_to(Path(home).parent)
         config.write_text(told.replace(f"home = {home}", f"home = {base / 'bin'}"))
-        _run(_uv(), "pip", "install", "--quiet", "--python", str(self.folder / "bin/python"), *packages)
+        _run(find_uv(), "pip", "install", "--quiet", "--python", str(self.folder / "bin/python"), *packages)
 
 
 class NodeEnvironment(Environment):
@@ -159,7 +166,7 @@ def _plain(package: str) -> str:
     return re.split(r"[\[<>=!~]", package)[0].lower()
 
 
-def _uv() -> str:
+def find_uv() -> str:
     """The uv that `make` finds or fetches."""
     return shutil.which("uv") or str(TOP / ".uv/bin/uv")
 

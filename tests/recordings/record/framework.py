@@ -52,5 +52,7 @@ GENAI = {
 LANGSMITH = {"LANGSMITH_TRACING": "true", "LANGSMITH_TRACING_MODE": "otel", "LANGSMITH_API_KEY": "none"}
 #: For Node's SDK, which else says which machine it is.
 NO_MACHINE = {"OTEL_NODE_RESOURCE_DETECTORS": "env"}
+#: For drivers that ask for streams on request.
+STREAM = {"KIT_STREAM": "true"}
 #: For what calls home beside the spans: it finds nobody there.
 NOWHERE_ELSE = {"HTTPS_PROXY": "http://127.0.0.1:9"}

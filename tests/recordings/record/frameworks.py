@@ -9,6 +9,7 @@ from recordings.record.framework import (
     LANGSMITH,
     NOWHERE_ELSE,
     OTEL,
+    STREAM,
     WITH_BIG,
     WITH_HANDOFF,
     Framework,
@@ -249,6 +250,19 @@ FRAMEWORKS: dict[str, Framework] = {
             "AZURE_EXPERIMENTAL_ENABLE_GENAI_TRACING": "true",
             "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
         },
+    ),
+    "openai-chat-openinference": Framework(openinference("openai", "openai"), "openai_chat.py"),
+    "openai-chat-openinference.stream": Framework(
+        openinference("openai", "openai"), "openai_chat.py", settings=STREAM
+    ),
+    "openai-responses-openinference": Framework(openinference("openai", "openai"), "openai_responses.py"),
+    "openai-responses-openinference.stream": Framework(
+        openinference("openai", "openai"), "openai_responses.py", settings=STREAM
+    ),
+    "openai-responses-traceloop": Framework(
+        # Its SDK imports httpx, for which it does not ask.
+        ("openai", "traceloop-sdk", "opentelemetry-instrumentation-openai", "httpx", *OTEL),
+        "openai_responses_traceloop.py",
     ),
     "openhands": Framework(
         ("openhands-sdk>=1",),

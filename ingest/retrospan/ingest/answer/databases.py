@@ -1,7 +1,11 @@
-"""`database=system` of a request, and of USE: the names of that database may be written without it.
+"""Names of tables with their database and without it.
 
-The engine stays in our database, and a name that the other one offers is qualified before the guard judges the
-statement. So a request can reach nothing by this that it could not name in full. Pure.
+`database=system` of a request, and of USE: the names of that database may be written without it. The engine stays in
+our database, and a name that the other one offers is qualified before the guard judges the statement. So a request can
+reach nothing by this that it could not name in full.
+
+And our own database may be named in full, as dashboards and drivers do: what reads a statement to make it cheaper finds
+views by their names alone. Pure.
 """
 
 from __future__ import annotations
@@ -53,6 +57,31 @@ def qualified(sql: str, database: str) -> str:
         if table.folded in known and table.folded not in own and not is_call:
             found[places[at + 1]] = Token(table.kind, f"{name}.{table.text}", table.value, table.position)
     return written(tokens("".join(token.text for token in found)))
+
+
+def unqualified(sql: str) -> str:
+    """Return the statement with the tables of our own database named without it, where that is surely the same.
+
+    `sql` is one that the guard let through.
+    """
+    if DATABASE not in sql:
+        return sql
+    found = tokens(sql)
+    places = [place for place, token in enumerate(found) if token.kind != "blank"]
+    words = [found[place] for place in places]
+    # What WITH names hides the table; a column that is named with the database needs it in FROM.
+    if any(word.is_word("with") for word in words):
+        return sql
+    of_selects, arrays = in_selects(words), array_joins(found, places)
+    left_out: set[int] = set()
+    for at, word in enumerate(words[:-2]):
+        if word.kind not in ("word", "name") or word.value != DATABASE or not words[at + 1].is_mark("."):
+            continue
+        is_table = at > 0 and words[at - 1].is_word("from", "join") and of_selects[at]
+        if not is_table or places[at] in arrays or words[at + 2].kind not in ("word", "name"):
+            return sql
+        left_out.update(range(places[at], places[at + 2]))
+    return written([token for place, token in enumerate(found) if place not in left_out])
 
 
 def _shown(found: list[Token], places: list[int], database: str) -> str:

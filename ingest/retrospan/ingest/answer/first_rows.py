@@ -43,13 +43,13 @@ def keys_first(sql: str) -> tuple[str, str, str] | None:
     if not are_columns(columns) or not _is_order(order) or most is None:
         return None
     view = f"{DATABASE}.{_VIEW}"
-    condition = f" WHERE {_text(where)}" if where else ""
-    sorted_by = f" ORDER BY {_text(order)}" if order else ""
+    condition = f" WHERE {spaced(where)}" if where else ""
+    sorted_by = f" ORDER BY {spaced(order)}" if order else ""
     keys = f"SELECT {_KEY} FROM {view}{condition}{sorted_by} LIMIT {most}"
     return (
-        f"SELECT {_text(columns)} FROM {view} WHERE ({_KEY}) IN (",
+        f"SELECT {spaced(columns)} FROM {view} WHERE ({_KEY}) IN (",
         keys,
-        f"){sorted_by} LIMIT {_text(limit)}",
+        f"){sorted_by} LIMIT {spaced(limit)}",
     )
 
 
@@ -141,7 +141,7 @@ def _most(limit: Sequence[Token]) -> int | None:
     return most if most <= _MOST_ROWS else None
 
 
-def _text(kept: Sequence[Token]) -> str:
+def spaced(kept: Sequence[Token]) -> str:
     """Return the tokens with a blank where there was one: `!=` is two of them."""
     text = ""
     for before, token in zip([None, *kept], kept, strict=False):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from retrospan.ingest.answer.guard import CheckedStatement
 from retrospan.ingest.answer.inlining import PlacedCall
+from retrospan.schemas.store import Settings
 
 #: Characters, of what was asked and of what is executed for it. Python takes up to four bytes for each.
 MOST_CHARACTERS = 2 << 20
@@ -27,6 +28,8 @@ class Reading:
     checked: CheckedStatement
     executed: CheckedStatement
     calls: Sequence[PlacedCall]
+    settings: Settings
+    """With what it is read, by its own form."""
 
     @property
     def size(self) -> int:

@@ -9,7 +9,8 @@ Only plain columns of one view are understood, one of them large; with anything 
 
 from __future__ import annotations
 
-from retrospan.ingest.answer.first_rows import PAYLOAD, are_columns, parts
+from retrospan.ingest.answer.allowlist import word_set
+from retrospan.ingest.answer.first_rows import PAYLOAD, are_columns, keys_first, parts
 from retrospan.schemas.store import Settings
 
 #: Of a piece, so many bytes are of its largest column. Each has to pass through the view: in pieces of 512 KiB the
@@ -17,17 +18,20 @@ from retrospan.schemas.store import Settings
 _IN_PIECES: Settings = {"preferred_max_column_in_block_size_bytes": 640 << 10, "use_query_condition_cache": 0}
 #: For engines that know them.
 LONG_LIST: Settings = {**_IN_PIECES, "max_threads": 1}
+#: Columns of conditions that the cache or an index answers.
+_NARROW = PAYLOAD | word_set("run_id span_id")
 
 
 def reading(sql: str) -> Settings:
-    """Return the settings that the statement is read with. `sql` is one that the guard let through.
+    """Return the settings that the statement is read with. `sql` is one that the guard let through, as it was asked.
 
-    Where there is a condition, several threads look for the rows. One on a large column profits by the cache.
+    Where there is a condition, several threads look for the rows. One on a large column profits by the cache, one on a
+    key finds few, and what is found by keys first is short.
     """
     found = parts(sql)
-    if found is None:
+    if found is None or keys_first(sql) is not None:
         return {}
     columns, where, order, _ = found
-    if order or not are_columns(columns) or any(token.value in PAYLOAD for token in where):
+    if order or not are_columns(columns) or any(token.value in _NARROW for token in where):
         return {}
     return _IN_PIECES if where else LONG_LIST

@@ -1,14 +1,14 @@
 """Statements over the views `spans`, `messages` and `texts` written so that the engine reads less, with the same rows.
 
-Four things no view can do by itself. A list of whole spans is read by their keys (`first_rows`). A condition on one
-attribute, run or span also names the traces that may fulfil it, which indexes find; one on a text the runs.
-And a statement that names no column that interpretation gave needs no interpreted rows. Whatever is not surely the same is
-left as it was: this reads tokens, not meanings.
+Five things no view can do by itself. A list of whole spans is read by their keys (`first_rows`). A condition on one
+attribute, run or span also names the traces that may fulfil it, which indexes find; one on a text the runs; a window of
+time, where nothing narrower is said, the traces of that time. And a statement that names no column that interpretation
+gave needs no interpreted rows. Whatever is not surely the same is left as it was: this reads tokens, not meanings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.answer.allowlist import DATABASE, word_set
@@ -16,6 +16,7 @@ from retrospan.ingest.answer.first_rows import keys_first
 from retrospan.ingest.answer.index_conditions import AFTER, runs_of_message, runs_of_text, traces_of
 from retrospan.ingest.answer.lean_views import array_joins, in_selects
 from retrospan.ingest.answer.lexer import Token, tokens, written
+from retrospan.ingest.answer.window_conditions import COLUMNS, traces_within
 from retrospan.schemas.errors import SqlError
 
 _VIEW, _AS_SENT, _MESSAGES, _TEXTS = "spans", "spans_as_sent", "messages", "texts"
@@ -38,6 +39,8 @@ _NOT_OPERANDS = word_set(
 )
 #: By what columns conditions are joined, or what they are about.
 _OF_SPANS = word_set("trace_id span_id run_id attributes")
+_KEYS = word_set("trace_id span_id run_id")
+_OF_WINDOWS = word_set("trace_id") | COLUMNS.keys()
 _OF_TEXTS = {_MESSAGES: word_set("run_id content"), _TEXTS: word_set("run_id text")}
 
 
@@ -137,6 +140,22 @@ def _by_index(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Tok
     if _renames(kept, _OF_TEXTS.get(view, _OF_SPANS)):
         return list(found)
     added = {_MESSAGES: runs_of_message, _TEXTS: runs_of_text}.get(view, traces_of)
+    joined = _joined(found, words, lambda at: added(kept, at, parameters))
+    if (
+        view == _VIEW
+        and len(joined) == len(found)
+        and not _is_narrow(kept)
+        and not _renames(kept, _OF_WINDOWS)
+    ):
+        joined = _joined(found, words, lambda at: traces_within(kept, at))
+    return joined
+
+
+def _joined(
+    found: Sequence[Token], words: Sequence[int], added: Callable[[int], tuple[int, str] | None]
+) -> list[Token]:
+    """Join the conditions that choose rows, where they begin, with those that are `added` there."""
+    kept = [found[place] for place in words]
     pieces: list[Token] = []
     end = 0
     part = ""
@@ -145,7 +164,7 @@ def _by_index(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Tok
             follows = part in ("from", "prewhere") or not kept[at].is_word("where", "prewhere")
             part = kept[at].folded if follows else ""
         chooses = part in ("where", "prewhere") and words[at] >= end
-        condition = added(kept, at, parameters) if chooses and _may_begin(kept, at) else None
+        condition = added(at) if chooses and _may_begin(kept, at) else None
         if condition is None:
             continue
         size, also = condition
@@ -154,6 +173,15 @@ def _by_index(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Tok
         pieces += [*found[begin : last + 1], *tokens(f" AND {also})")]
         end = last + 1
     return [*pieces, *found[end:]]
+
+
+def _is_narrow(kept: Sequence[Token]) -> bool:
+    """Return whether something is said of traces, spans or runs: by their keys fewer are read than by their time."""
+    begin = next((at for at, token in enumerate(kept) if token.is_word("where", "prewhere")), len(kept))
+    return any(
+        token.value in _KEYS and (after.is_word("in", "like") or any(after.is_mark(mark) for mark in "=,)"))
+        for token, after in pairwise(kept[begin:])
+    )
 
 
 def _goes_on(kept: Sequence[Token], view: int) -> bool:

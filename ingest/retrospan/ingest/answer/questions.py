@@ -17,7 +17,7 @@ from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Allowlist, harm
 from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.computed.lookups import TooMuch
-from retrospan.ingest.answer.databases import qualified
+from retrospan.ingest.answer.databases import qualified, unqualified
 from retrospan.ingest.answer.formats import checked_format
 from retrospan.ingest.answer.guard import UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
@@ -132,10 +132,10 @@ class Understanding:
             statement,
             parameters,
             output_format,
-            self._settings(statement, request.query),
+            self._settings(read, request.query),
             says_hello,
             read.calls,
-            lambda: self._executed(read.checked, inlined(read.checked.sql), parameters),
+            lambda: self._executed(read.checked, inlined(unqualified(read.checked.sql)), parameters),
         )
 
     def _read(self, sql: str, database: str, parameters: Mapping[str, str], shows_internals: bool) -> Reading:
@@ -157,17 +157,19 @@ class Understanding:
     ) -> tuple[Reading, bool]:
         """Return what a statement is read as, and whether that depends on the values of its parameters."""
         checked = self._checked(sql, parameters)
+        settings = reading(checked.sql)
         require_parameters(checked.sql, self._views)
         shown = checked.sql if shows_internals else listed(checked.sql, self._views)
         if not shows_internals:
             checked = self._executed(checked, shown, parameters)
-        text, calls = placed(lean(checked.sql), COMPUTED)
+        read = lean(unqualified(checked.sql))
+        text, calls = placed(read, COMPUTED)
         if any(call.parameter in parameters for call in calls):
-            text, calls = inlined(lean(checked.sql)), []
+            text, calls = inlined(read), []
         by_values = any(
             depends_on_values(each) or _IDENTIFIER in each.casefold() for each in (sql, shown, text)
         )
-        return Reading(checked, self._executed(checked, text, parameters), calls), by_values
+        return Reading(checked, self._executed(checked, text, parameters), calls, settings), by_values
 
     @property
     def _views(self) -> Mapping[str, Sequence[str]]:
@@ -215,13 +217,13 @@ class Understanding:
             self._refused()
             raise
 
-    def _settings(self, statement: CheckedStatement, url: Mapping[str, str]) -> dict[str, str | int]:
+    def _settings(self, read: Reading, url: Mapping[str, str]) -> dict[str, str | int]:
         """Return what helps or the reader's harmless settings, then our limits or lower ones, then readonly."""
         most = bounds(self._limits)
-        helpful = {**HELPFUL, **reading(statement.sql)}
+        helpful = {**HELPFUL, **read.settings}
         asked = {name: str(value) for name, value in helpful.items() if name in self._known}
         asked |= {name: value for name, value in url.items() if harmless(name) or name in LOWERED}
-        asked |= {name: str(value) for name, value in statement.settings.items()}
+        asked |= {name: str(value) for name, value in read.executed.settings.items()}
         chosen: dict[str, str | int] = {}
         for name, value in asked.items():
             check_value(name, value)

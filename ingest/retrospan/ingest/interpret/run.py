@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.agents import Agent, read_agents
+from retrospan.ingest.interpret.assembly.answered_ids import take_answered_ids
 from retrospan.ingest.interpret.assembly.answering_steps import find_answering_steps
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
@@ -112,7 +113,7 @@ def read_spans(
     unknown = [span.sent for span in found if span.operation == "other"]
     keys = kind_keys(unknown) if unknown else {}
     for place, span in enumerate(found if keys else ()):
-        kind = kind_of(span.sent, keys) if span.operation == "other" else None
+        kind = kind_of(span.sent, keys, reader.growing.texts.value) if span.operation == "other" else None
         if kind is not None:
             found[place] = reader.read(span.sent, problems, names, kind)
     for place, kind in [*failed_kinds(found)]:
@@ -148,6 +149,7 @@ def interpret(
     # What was read stays as it is: what the run makes of its spans is noted in copies.
     tree = Tree([span.copy() for span in spans])
     restore_ids(tree)
+    take_answered_ids(tree)
     open_loops(tree)
     synthesize_calls(tree)
     join_thoughts(tree)

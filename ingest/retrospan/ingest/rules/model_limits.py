@@ -59,17 +59,22 @@ class ModelLimits:
                 found = _newest([limit for limit in self.own if name in limit.models], day)
                 if found is not None:
                     return found, OWN
-        if self.published:
-            table, by_model = published()
-            for name in names_of(model):
-                found = _newest(by_model.get(name, ()), day)
-                if found is not None:
-                    return found, table
-        return None
+        return _published_of(model, day) if self.published else None
 
 
 NO_LIMITS = ModelLimits(published=False)
 PUBLISHED_LIMITS = ModelLimits()
+
+
+@lru_cache(1_024)
+def _published_of(model: str, day: date) -> tuple[int, str] | None:
+    """Return what the published table says of a model on a day."""
+    table, by_model = published()
+    for name in names_of(model):
+        found = _newest(by_model.get(name, ()), day)
+        if found is not None:
+            return found, table
+    return None
 
 
 @lru_cache(1)

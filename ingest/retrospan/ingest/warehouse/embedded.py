@@ -237,11 +237,11 @@ class EmbeddedStore(Store):
         self._connection: Any = connection
         self._on_close = on_close
         self._after_statement = after_statement
+        self._to_set: dict[str, str | int] = {}
 
     def keep(self, settings: Settings) -> None:
-        """Set these for every further statement of this connection."""
-        if settings:
-            self._run(f"SET {settings_list(settings)}")
+        """Set these for every further statement of this connection: with the next, since each SET is one as well."""
+        self._to_set |= settings
 
     def command(
         self, statement: str, parameters: Parameters | None = None, settings: Settings | None = None
@@ -315,6 +315,14 @@ class EmbeddedStore(Store):
     ) -> bytes:
         if self._connection is None:
             raise WarehouseUnavailable("The connection is closed.")
+        if self._to_set:
+            settings, self._to_set = self._to_set, {}
+            try:
+                self._run(f"SET {settings_list(settings)}")
+            except Exception:
+                # Nothing runs without what was to hold it.
+                self._to_set = settings
+                raise
         values = {name: parameter_text(value) for name, value in (parameters or {}).items()}
         try:
             result = self._connection.query(statement, output_format, params=values or None)

@@ -25,6 +25,7 @@
 --   variants UInt16: how many different contents arrived under this identity
 --   skewed Bool: start and arrival are more than a day apart
 --   ingested_at DateTime64(9, 'UTC'): arrival of the variant shown
+-- note: the SQL port finds `run_id = …`, `span_id = …` and `attributes['key'] = '…'` by indexes, and a window that begins at a fixed time (`ingested_at >= …`) by the traces of that time, wherever WHERE compares them with values in a statement over this view alone (no WITH, JOIN, UNION or BETWEEN).
 -- example: SELECT span_id, parent_span_id, name, operation, duration_ms FROM spans WHERE run_id = {run_id:String} ORDER BY started_at
 -- example: SELECT name, count() AS spans FROM spans GROUP BY name ORDER BY spans DESC LIMIT 20
 SELECT

@@ -14,6 +14,7 @@ FRAMEWORKS = {
     "agents": "openai_agents",
     "pydantic_ai": "pydantic_ai",
     "mcp.client.session": "mcp",
+    "smolagents.tools": "smolagents",
 }
 
 

@@ -86,6 +86,9 @@ async def _hand_over(original: Any, *args: Any, **named: Any) -> Any:
             replaying.runs(
                 Wanted(str(asked.name), _given(asked.arguments), (), getattr(asked, "call_id", None))
             )
+            # OpenInference tells the handing over itself as well, as a tool that is given the agent's name.
+            giver = named.get("public_agent") or named.get("agent")
+            replaying.runs(Wanted(f"handoff to {each.handoff.agent_name}", getattr(giver, "name", None), ()))
     return await original(*args, **named)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from retrospan.ingest.interpret.assembly.assembled_run import LEAVES, AssembledRun
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -24,20 +25,23 @@ _ANSWER_ID = re.compile(r"gen_ai\.response\.id|llm\.\w+\.id")
 def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield answers that ended for tool calls and hold none."""
     for call in run.calls.models:
-        reason = next((why for why in call.span.finish_reasons if _FOR_CALLS.fullmatch(why)), None)
+        reason = next((why for why in call.span.finish_reasons if _is_for_calls(why)), None)
+        if reason is None:
+            continue
         kinds = [part["type"] for message in call.span.output for part in message["parts"]]
         is_told = bool(kinds) or call.span.fields.any(semconv.OUTPUT_MESSAGES) is not None
-        if (
-            reason is not None
-            and is_told
-            and not any(str(kind).endswith(("_call", "_use")) for kind in kinds)
-        ):
+        if is_told and not any(str(kind).endswith(("_call", "_use")) for kind in kinds):
             yield issue(
                 call.span.sent.span_id,
                 "finish_reasons",
                 reason,
                 "the answer ended for tool calls, and none is read in it",
             )
+
+
+@lru_cache(256)
+def _is_for_calls(reason: str) -> bool:
+    return _FOR_CALLS.fullmatch(reason) is not None
 
 
 def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:

@@ -76,6 +76,7 @@ class _Agents:
 
     def __init__(self, tree: Tree, calls: Calls) -> None:
         self.found: list[Agent] = []
+        self._known: dict[NormalizedSpan, Agent] = {}
         self._by_name: dict[tuple[str, str | None], Agent] = {}
         self._around: Nearest = tree.nearest(lambda span: span.operation == "agent" and bool(span.agent_name))
         self._tool_around: Nearest = tree.nearest(lambda span: span.operation == "tool")
@@ -96,7 +97,12 @@ class _Agents:
         """Return the agent of a span, which is noted where it is a new one; None where the span has none."""
         if span is None or not span.agent_name:
             return None
-        name = span.agent_name
+        agent = self._known.get(span)
+        if agent is None:
+            agent = self._known[span] = self._found(span, span.agent_name)
+        return agent
+
+    def _found(self, span: NormalizedSpan, name: str) -> Agent:
         above = self._other_above(span, name)
         asked_by = self._asked_by(span, name, above)
         if above is None and asked_by is None:

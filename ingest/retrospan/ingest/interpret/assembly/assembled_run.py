@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall
 from retrospan.ingest.interpret.assembly.context_use import ContextUse
 from retrospan.ingest.interpret.assembly.run_outcome import Answer
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 
 #: Operations of spans around the acts of a run.
 AROUND = ("agent", "workflow")
@@ -17,13 +18,27 @@ AROUND = ("agent", "workflow")
 LEAVES = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+class Told(NamedTuple):
+    """A message with the calls and the results in it."""
+
+    message: Message
+    calls: list[Part]
+    results: list[Part]
+
+
+@dataclass(slots=True)
 class Prompt:
-    """What one call was given beyond the call that it goes on from. `after` is None where it goes on from none."""
+    """What one call was given beyond the call that it goes on from. `after` is None where it goes on from none.
+
+    `told` is the same with the calls and the results in it, of messages that have any or are a tool's; `asked` are the
+    calls that the answer asks for.
+    """
 
     call: ModelCall
     after: ModelCall | None
     new: Sequence[Message]
+    told: list[Told]
+    asked: list[Part]
 
 
 @dataclass(slots=True)
@@ -43,8 +58,22 @@ class AssembledRun:
         self.prompts = []
         for call, use in zip(models, self.context, strict=True):
             after = models[use.goes_on - 1] if use.goes_on and use.lost == [] else None
-            self.prompts.append(Prompt(call, after, call.input[len(after.input) :] if after else call.input))
-        self.asks = any(parts_of(message, "tool_call") for call in models for message in call.span.output)
+            new = call.input[len(after.input) :] if after else call.input
+            asked = [part for message in call.span.output for part in parts_of(message, "tool_call")]
+            self.prompts.append(Prompt(call, after, new, _told(new), asked))
+        self.asks = any(prompt.asked for prompt in self.prompts)
+
+
+def _told(messages: Sequence[Message]) -> list[Told]:
+    """Return the messages that ask for tools or tell what tools returned, in order."""
+    found: list[Told] = []
+    for message in messages:
+        kinds = [part["type"] for part in message["parts"]]
+        calls = parts_of(message, "tool_call") if "tool_call" in kinds else []
+        results = parts_of(message, "tool_call_response") if "tool_call_response" in kinds else []
+        if calls or results or message["role"] == "tool":
+            found.append(Told(message, calls, results))
+    return found
 
 
 def leaves_of(value: object) -> Iterator[tuple[str, object]]:

@@ -19,7 +19,7 @@ from retrospan.ingest.json_text import write_json
 from retrospan.schemas.attributes import CONTEXT_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ContextUse:
     """One call's prompt against that of the call before it in its context, `goes_on` (0: there is none).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
@@ -72,7 +71,14 @@ def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
     may have been told how it failed. What its own span says is doubted only where it reads like that, or where no
     prompt tells a result, it is the only text that the tool returned, and the call was made again before any other ran."""
     ended = [tool for tool in run.calls.tools if tool.status == "ok"]
-    texts = Counter(tool.name for tool in ended if not _is_object(tool.result))
+    if len({tool.name for tool in ended}) == len(ended):
+        return  # none was called again
+    texts: dict[str, int] = {}
+    for tool in ended:
+        if not _is_object(tool.result):
+            texts[tool.name] = texts.get(tool.name, 0) + 1
+    if not texts:
+        return
     is_untold = not any(
         parts_of(message, "tool_call_response") for call in run.calls.models for message in call.span.input
     )

@@ -44,6 +44,8 @@ def read_failures(
     An error that climbs through spans is one, at the lowest of them; an interruption is not one. A span that holds a
     failure the agent got over may have failed by itself.
     """
+    if not (any(step.status == "error" for step in steps) or any(span.failed for span in tree.spans)):
+        return []
     latest = _latest_around(tree, steps)
     tries = _tries(attempts)
     failing: list[RunStep] = []

@@ -160,6 +160,9 @@ def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[NormalizedSpan]]:
             _hang_under_link(trace, there)
             if trace.is_inside and trace.joins in traces:
                 _hang_under_request(trace, traces[trace.joins])
+        if not trace.claims:
+            runs.setdefault(home, []).extend(trace.spans)
+            continue
         by_span = {span.sent.span_id: span for span in trace.spans}
         claimed: dict[str, str] = {}
         for span in trace.spans:

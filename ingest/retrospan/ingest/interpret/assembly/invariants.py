@@ -57,49 +57,85 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssue
 
 Invariant = Callable[[AssembledRun], Iterator[ParseIssue]]
 
-#: Each yields its breaches in a run.
-INVARIANTS: tuple[Invariant, ...] = (
-    finish_reasons,
-    orphaned_results,
-    results_without_call,
-    shuffled_results,
-    results_from_elsewhere,
-    untold_results,
-    unknown_speakers,
-    bare_prompts,
-    answers_in_prompts,
-    answers_retold,
-    answers_from_elsewhere,
-    printed_objects,
-    unread_answers,
-    answers_without_call,
-    unasked_executions,
-    ids_of_executions,
-    namesakes_of_calls,
-    prompts_without_call,
-    requests_in_one,
-    told_as_several,
-    token_sums,
-    totals_of_calls,
-    unread_tokens,
-    failed_agents,
-    returned_answers,
-    other_answers,
-    request_models,
-    agent_names,
-    gaps_between_calls,
-    calls_without_end,
-    agents_without_models,
-    echoing_runs,
-    calls_at_the_end,
-    failures_as_results,
-    forgotten_calls,
-    refused_results,
-    unanswered_ends,
-    later_turns,
+#: What there must be in a run for an invariant to be breached. Most runs lack some of it, and none of those are asked.
+_ANY, _NO_MODELS, _FEW_MODELS, _REBUILT = "any", "no models", "few models", "a rebuilt prompt"
+_ANSWER, _NO_ANSWER = "an answer", "no answer"
+_TOOLS, _SPANLESS, _UNASKED, _ERRORS = (
+    "tools",
+    "a call without a span",
+    "an execution unasked",
+    "an error of a tool",
+)
+
+#: What each needs, and what yields its breaches in a run.
+INVARIANTS: tuple[tuple[str, Invariant], ...] = (
+    (_ANY, finish_reasons),
+    (_ANY, orphaned_results),
+    (_TOOLS, results_without_call),
+    (_REBUILT, shuffled_results),
+    (_ANY, results_from_elsewhere),
+    (_TOOLS, untold_results),
+    (_ANY, unknown_speakers),
+    (_ANY, bare_prompts),
+    (_ANY, answers_in_prompts),
+    (_ANY, answers_retold),
+    (_TOOLS, answers_from_elsewhere),
+    (_ANY, printed_objects),
+    (_ANY, unread_answers),
+    (_NO_MODELS, answers_without_call),
+    (_UNASKED, unasked_executions),
+    (_TOOLS, ids_of_executions),
+    (_SPANLESS, namesakes_of_calls),
+    (_NO_MODELS, prompts_without_call),
+    (_ANY, requests_in_one),
+    (_ANY, told_as_several),
+    (_ANY, token_sums),
+    (_ANY, totals_of_calls),
+    (_ANY, unread_tokens),
+    (_NO_ANSWER, failed_agents),
+    (_ANSWER, returned_answers),
+    (_ANSWER, other_answers),
+    (_ANY, request_models),
+    (_ANY, agent_names),
+    (_ANY, gaps_between_calls),
+    (_SPANLESS, calls_without_end),
+    (_FEW_MODELS, agents_without_models),
+    (_NO_MODELS, echoing_runs),
+    (_NO_ANSWER, calls_at_the_end),
+    (_TOOLS, failures_as_results),
+    (_TOOLS, forgotten_calls),
+    (_ERRORS, refused_results),
+    (_NO_ANSWER, unanswered_ends),
+    (_ANY, later_turns),
 )
 
 
 def read_doubts(run: AssembledRun) -> list[ParseIssue]:
     """Return the breaches of all invariants, each once."""
-    return [*dict.fromkeys(breach for invariant in INVARIANTS for breach in invariant(run))]
+    there = _there_is(run)
+    found: dict[ParseIssue, None] = {}
+    for needed, invariant in INVARIANTS:
+        if needed in there:
+            found.update(dict.fromkeys(invariant(run)))
+    return [*found]
+
+
+def _there_is(run: AssembledRun) -> set[str]:
+    """Return what there is in a run of what invariants need."""
+    models, tools = run.calls.models, run.calls.tools
+    there = {_ANY, _NO_ANSWER if run.answer is None else _ANSWER}
+    if len(models) < 2:
+        there |= {_FEW_MODELS} if models else {_FEW_MODELS, _NO_MODELS}
+    if tools:
+        there.add(_TOOLS)
+    for tool in tools:
+        if tool.span is None:
+            there.add(_SPANLESS)
+        elif tool.asked is None:
+            there.add(_UNASKED)
+        if tool.status == "error":
+            there.add(_ERRORS)
+    for call in models:
+        if call.history == "rebuilt":
+            there.add(_REBUILT)
+    return there

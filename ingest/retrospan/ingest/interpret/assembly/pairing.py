@@ -96,8 +96,9 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     for span in executed:
         calls.tools.append(_execution(span, pairs.get(span), results, known))
     open_envelopes(calls.tools, results)
-    returned = handed_back(tree, calls.models, calls.tools)
-    for call in asked:
+    waiting = [call for call in asked if not call.taken]
+    returned = handed_back(tree, calls.models, calls.tools) if waiting else set[tuple[int, str]]()
+    for call in waiting:
         if not call.taken:
             tool = _without_execution(call, calls.models, results, interrupted_or_cut)
             if tool.status == "unknown" and (call.by, call.call_id) in returned:
@@ -123,6 +124,8 @@ def _reused_ids(asked: list[RequestedCall], models: list[ModelCall]) -> set[str]
 def _note_results(asked: list[RequestedCall], retelling: Retelling, results: dict[str, Part]) -> None:
     """Give each call whose id does not tell its result what the prompt says that follows the asking, in place."""
     unclear = {call.by for call in asked if (call.call_id or "") not in results}
+    if not unclear:
+        return
     told = {by: iter(retelling.results(by - 1)) for by in unclear}
     for call in asked:
         call.result = next(told[call.by]) if call.by in told else None

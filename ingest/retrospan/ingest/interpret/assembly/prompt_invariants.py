@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun
 from retrospan.ingest.interpret.assembly.bare_prompts import UNKNOWN
@@ -33,7 +33,7 @@ def shuffled_results(run: AssembledRun) -> Iterator[ParseIssue]:
         asked = [
             part.get("id") for message in prompt.after.span.output for part in parts_of(message, "tool_call")
         ]
-        told = [part.get("id") for message in prompt.new for part in parts_of(message, "tool_call_response")]
+        told = [part.get("id") for _, _, results in prompt.told for part in results]
         if None not in asked and told != asked and sorted(map(str, told)) == sorted(map(str, asked)):
             reason = "the results stand in another order than the calls that asked for them"
             yield issue(prompt.call.span.sent.span_id, _INPUT, write_json(told), reason)
@@ -51,9 +51,7 @@ def orphaned_results(run: AssembledRun) -> Iterator[ParseIssue]:
         call = prompt.call
         calls, results = counts.get(prompt.after.ordinal, (0, 0)) if prompt.after else (0, 0)
         orphans: list[tuple[str, str]] = []
-        for message in prompt.new:
-            told = parts_of(message, "tool_call_response")
-            requests = parts_of(message, "tool_call")
+        for message, requests, told in prompt.told:
             calls, results = calls + len(requests), results + len(told)
             asked.update(part["id"] for part in requests if "id" in part)
             if message["role"] == "tool" and not told and run.asks:
@@ -68,12 +66,7 @@ def orphaned_results(run: AssembledRun) -> Iterator[ParseIssue]:
         for raw, reason in orphans[:1]:
             yield issue(call.span.sent.span_id, _INPUT, raw, reason)
         counts[call.ordinal] = calls, results
-        asked.update(
-            part["id"]
-            for message in call.span.output
-            for part in parts_of(message, "tool_call")
-            if "id" in part
-        )
+        asked.update(part["id"] for part in prompt.asked if "id" in part)
 
 
 def results_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -114,9 +107,9 @@ def untold_results(run: AssembledRun) -> Iterator[ParseIssue]:
     for prompt in run.prompts if done else ():
         asked: dict[str, None] = {}
         nameless = False
-        for message in prompt.new:
-            asked.update((part["id"], None) for part in parts_of(message, "tool_call") if "id" in part)
-            for part in parts_of(message, "tool_call_response"):
+        for _, calls, results in prompt.told:
+            asked.update((part["id"], None) for part in calls if "id" in part)
+            for part in results:
                 nameless = nameless or "id" not in part
                 asked.pop(part.get("id", ""), None)
         began = prompt.call.span.sent.started_at
@@ -168,15 +161,18 @@ def printed_objects(run: AssembledRun) -> Iterator[ParseIssue]:
     for prompt in run.prompts:
         span = prompt.call.span
         for field, messages in ((_INPUT, prompt.new), (_OUTPUT, span.output)):
-            text = next((text for message in messages for text in _printed(message)), None)
+            text = _printed(messages)
             if text is not None:
                 yield issue(span.sent.span_id, field, text, "a text that is a printed object")
 
 
-def _printed(message: Message) -> Iterator[str]:
-    for part in parts_of(message, "text"):
-        text = part.get("content")
-        if isinstance(text, str) and text[-1:] in (")", ">", "}", "]"):
-            text = text.strip()
-            if _OBJECT.match(text) or (message["role"] == "assistant" and _MAPPINGS.match(text)):
-                yield text
+def _printed(messages: Sequence[Message]) -> str | None:
+    """Return the first text of messages that is no more than a printed object."""
+    for message in messages:
+        for part in message["parts"]:
+            text = part.get("content") if part["type"] == "text" else None
+            if isinstance(text, str) and text[-1:] in (")", ">", "}", "]"):
+                text = text.strip()
+                if _OBJECT.match(text) or (message["role"] == "assistant" and _MAPPINGS.match(text)):
+                    return text
+    return None

@@ -15,8 +15,9 @@ def restore_ids(tree: Tree) -> None:
     longer = {
         call_id: plain
         for span in tree.spans
+        if span.tool_call_id or span.output
         for call_id, name in _ids(span)
-        if (plain := given_id(call_id, name)) is not call_id
+        if name and call_id.startswith(name) and (plain := given_id(call_id, name)) is not call_id
     }
     if not longer:
         return
@@ -27,7 +28,7 @@ def restore_ids(tree: Tree) -> None:
     for span in tree.spans:
         if any(call_id in known for call_id, _ in _ids(span)):
             span.tool_call_id = known.get(span.tool_call_id or "", span.tool_call_id)
-            span.output = [_restored(message, known) for message in span.output]
+            span.output = [renamed(message, known) for message in span.output]
 
 
 def _ids(span: NormalizedSpan) -> Iterator[tuple[str, str | None]]:
@@ -53,7 +54,8 @@ def _told(tree: Tree) -> set[str]:
     return told
 
 
-def _restored(message: Message, known: dict[str, str]) -> Message:
+def renamed(message: Message, known: dict[str, str]) -> Message:
+    """Return a message with other ids of its calls and results, where `known` has them."""
     return {**message, "parts": [_part(part, known) for part in message["parts"]]}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun, Prompt
 from retrospan.ingest.interpret.assembly.calls import ModelCall
@@ -26,17 +25,21 @@ def answers_retold(run: AssembledRun) -> Iterator[ParseIssue]:
     A repetition may leave out what it likes: only what it adds contradicts.
     """
     given: dict[int, list[ModelCall]] = {}
-    for call in run.calls.models:
-        given.setdefault(len(call.input_values), []).append(call)
     for prompt in run.prompts:
         before = prompt.after
         if before is None or not before.span.output:
             continue
         told = _retelling(prompt, before)
+        if not told or _agrees(told, before.span.output):
+            continue
+        if not given:
+            for call in run.calls.models:
+                given.setdefault(len(call.input_values), []).append(call)
         near = given[len(before.input_values)][:_TRIES]
-        tries = (call for call in near if call.input_values == before.input_values)
         # Of several tries one goes on: it may be the answer of any.
-        if told and not any(_agrees(told, call.span.output) for call in chain((before,), tries)):
+        if not any(
+            _agrees(told, call.span.output) for call in near if call.input_values == before.input_values
+        ):
             reason = (
                 f"the prompt of model call {prompt.call.ordinal} repeats this answer, and not as it was read"
             )
@@ -97,7 +100,8 @@ def answers_from_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
     asked = {tool.asked.call_id for tool in run.calls.tools if tool.asked is not None}
     for prompt in run.prompts if asked and None not in asked else ():
         ids: list[str] = []
-        for message in prompt.new if prompt.after is not None else ():
+        tells_calls = prompt.after is not None and any(told.calls for told in prompt.told)
+        for message in prompt.new if tells_calls else ():
             if message["role"] == "user":
                 ids.clear()
             ids += (part["id"] for part in parts_of(message, "tool_call") if "id" in part)

@@ -34,15 +34,20 @@ def open_loops(tree: Tree) -> None:
     ran = [span for span in tree.spans if span.operation == "tool"] if requests else []
     if not ran or any(span.is_told or not span.input for span in requests) or not _take_turns(requests):
         return
-    agents = tree.nearest(lambda span: span.operation in _AROUND)
     began = [tool.sent.started_at for tool in ran]
-    holding = {}
+    begun: list[Sequence[NormalizedSpan]] = []
     for span in requests:
         first, last = bisect_right(began, span.sent.started_at), bisect_left(began, span.sent.ended_at)
-        own = [tool for tool in ran[first:last] if agents.get(tool) is agents.get(span)]
-        holding[span] = _rounds(span, own)
-    if not all(holding.values()):
-        return
+        if last <= first:
+            return
+        begun.append(ran[first:last])
+    agents = tree.nearest(lambda span: span.operation in _AROUND)
+    holding = {}
+    for span, tools in zip(requests, begun, strict=True):
+        rounds = _rounds(span, [tool for tool in tools if agents.get(tool) is agents.get(span)])
+        if not rounds:
+            return
+        holding[span] = rounds
     turns = kept_turns(tree.spans)
     told: list[tuple[NormalizedSpan, NormalizedSpan]] = []
     for span, rounds in holding.items():

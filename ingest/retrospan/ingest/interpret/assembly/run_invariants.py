@@ -44,7 +44,8 @@ def returned_answers(run: AssembledRun) -> Iterator[ParseIssue]:
         if root.operation not in AROUND or root.failed:
             continue
         texts = [text_of(message) for message in root.output]
-        texts += [value for _, value in leaves_of(root.framework_output) if isinstance(value, str)]
+        if root.framework_output is not None:
+            texts += [value for _, value in leaves_of(root.framework_output) if isinstance(value, str)]
         part = next(
             (text for text in texts if len(text) >= _TEXT and text != answer and text in answer), None
         )
@@ -82,10 +83,14 @@ def _plain(text: str) -> str:
 def request_models(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield versions of models as what was asked for, where the agent asks for the model by its name elsewhere."""
     asked = {(call.span.agent_name, call.span.request_model) for call in run.calls.models}
+    if len(asked) < 2:
+        return
     for call in run.calls.models:
         name = call.span.request_model
-        version = VERSION.search(name or "")
-        if name is None or version is None or name != call.span.response_model:
+        if name is None or name != call.span.response_model:
+            continue
+        version = VERSION.search(name)
+        if version is None:
             continue
         if (call.span.agent_name, name[: version.start()]) in asked:
             reason = "the version that answered; other calls asked for the model by its name"

@@ -8,7 +8,7 @@ from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class State:
     """Keys and the numbers of their values; `hash` compares it across runs."""
 

@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import text_of_attribute
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.schemas.attributes import STATE_SCHEMA
-from retrospan.schemas.hashing import hash_of
+from retrospan.schemas.hashing import hash_of, hash_of_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,9 @@ class States:
         The state before goes to every step inside that began while it held, the state after to the last.
         """
         holders: dict[NormalizedSpan, list[RunStep]] = {}
+        if not self._around:
+            self._assign_messages(steps)
+            return
         nearest = self._tree.nearest(lambda span: span in self._around)
         for step in steps:
             holder = step.span if step.span in self._around else nearest.get(step.span)
@@ -102,11 +105,10 @@ class States:
                 holders.setdefault(holder, []).append(step)
         for holder, inside in holders.items():
             around = self._around[holder]
+            before = self._state(around, around.before)
             for step in inside if around.source == "framework" else inside[:1]:
-                step.before = self._state(around, around.before)
+                step.before = before
             inside[-1].after = self._state(around, around.after)
-        if not self._around:
-            self._assign_messages(steps)
 
     def _state(self, around: _Around, state: dict[str, object] | None) -> State | None:
         if state is None:
@@ -119,22 +121,34 @@ class States:
         ended: dict[int, State] = {}
         for step in steps:
             if step.model is not None:
-                step.before = self._said(step.model, answered=False)
-                step.after = ended[step.model.ordinal] = self._said(step.model, answered=True)
+                step.before, step.after = self._said(step.model)
+                ended[step.model.ordinal] = step.after
             elif step.tool is not None and step.tool.asked is not None:
                 step.before = ended.get(step.tool.asked.by)
 
-    def _said(self, call: ModelCall, answered: bool) -> State:
+    def _said(self, call: ModelCall) -> tuple[State, State]:
+        """Return the state before a call, and the one after it."""
         span, values = call.span, self._values
-        keys = ["messages"]
-        numbers = [values.list([*call.input_values, *call.output_values] if answered else call.input_values)]
+        keys, numbers = ["messages"], [values.list(call.input_values)]
         if span.system:
             keys.append("system")
             numbers.append(values.other(span.system))
         if span.tool_definitions is not None:
             keys.append("tools")
             numbers.append(values.other(span.tool_definitions))
-        return _make("messages", tuple(keys), tuple(numbers), values)
+        beside = "".join(
+            f',"{key}":"{values.hash(number)}"' for key, number in zip(keys[1:], numbers[1:], strict=True)
+        )
+        after = [values.list([*call.input_values, *call.output_values]), *numbers[1:]]
+        before, after_it = (
+            State("messages", tuple(keys), tuple(each), self._hash(each[0], beside))
+            for each in (numbers, after)
+        )
+        return before, after_it
+
+    def _hash(self, messages: int, beside: str) -> str:
+        """Return the hash of an object of hashes, whose names are in order: it is known how these are written."""
+        return hash_of_text(f'{{"messages":"{self._values.hash(messages)}"{beside}}}')
 
 
 def _make(
@@ -156,7 +170,7 @@ def _final(graph: NormalizedSpan | None, keys: set[str]) -> dict[str, object] | 
     return None if any(key.startswith("__") for key in state) else state
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Change:
     step: int
     key: str

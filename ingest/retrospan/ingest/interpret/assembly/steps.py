@@ -17,12 +17,14 @@ def read_steps(tree: Tree, calls: Calls, states: States) -> list[RunStep]:
     """Return the steps in order. A framework's node is one only when nothing inside it is, and it changed the state."""
     models = {call.span: call for call in calls.models}
     tools = {call.span: call for call in calls.tools if call.span is not None}
-    busy = tree.around(r for r in tree.spans if r.operation in _OF_STEPS)
+    busy: set[NormalizedSpan] | None = None
     steps: list[RunStep] = []
     for span in tree.spans:
         step = _step_of(span, models, tools)
-        if step is None and span not in busy:
-            step = _own_step(span, states)
+        if step is None and _may_be_step(span):
+            if busy is None:
+                busy = tree.around(r for r in tree.spans if r.operation in _OF_STEPS)
+            step = _own_step(span, states) if span not in busy else None
         if step is not None:
             step.number = len(steps) + 1
             steps.append(step)
@@ -39,6 +41,11 @@ def _step_of(
         return RunStep(0, "tool", tool.name, span, tool=tool)
     kind = _LEAVES.get(span.operation)
     return RunStep(0, kind, span.sent.name, span) if kind else None
+
+
+def _may_be_step(span: NormalizedSpan) -> bool:
+    attributes = span.sent.attributes
+    return span.is_node or STEP_INDEX in attributes or STEP_NAME in attributes
 
 
 def _own_step(span: NormalizedSpan, states: States) -> RunStep | None:

@@ -22,25 +22,24 @@ class Tree:
         by_id = {(span.sent.trace_id, span.sent.span_id): span for span in spans}
         self._ids = by_id.keys()
         self._parents: dict[NormalizedSpan, NormalizedSpan] = {}
-        for span in by_id.values():
-            parent = by_id.get(_parent_key(span))
-            if parent is not None and span.sent.parent_span_id:
-                self._parents[span] = parent
         self._depths: dict[NormalizedSpan, int] = {}
         for span in by_id.values():
-            self._measure(span)
-        self.spans = sorted(
-            by_id.values(),
-            key=lambda span: (
-                span.sent.started_at,
-                span.sent.ended_at,
-                self.depth(span),
-                span.sent.span_id,
-                span.sent.trace_id,
-            ),
-        )
+            parent = by_id.get(_parent_key(span)) if span.sent.parent_span_id else None
+            if parent is not None:
+                self._parents[span] = parent
+            else:
+                self._depths[span] = 0
+        for span in self._parents.copy() if self._parents else ():
+            if span not in self._depths:
+                self._measure(span)
+        self.spans = sorted(by_id.values(), key=self._order)
+        self._roots: list[NormalizedSpan] | None = None
         self._top_down: list[NormalizedSpan] | None = None
         self._holding: list[NormalizedSpan] | None = None
+
+    def _order(self, span: NormalizedSpan) -> tuple[int, int, int, str, str]:
+        sent = span.sent
+        return sent.started_at, sent.ended_at, self._depths[span], sent.span_id, sent.trace_id
 
     def add(self, told: Iterable[tuple[NormalizedSpan, NormalizedSpan]]) -> None:
         """Add spans that were never sent, each with the one that tells of it: after all that had begun."""
@@ -57,7 +56,7 @@ class Tree:
             whole += after.get(place, ())
             whole.append(span)
         self.spans = whole + after.get(len(began), [])
-        self._top_down = self._holding = None
+        self._top_down = self._holding = self._roots = None
 
     def _measure(self, span: NormalizedSpan) -> None:
         """Note the depth of a span and of those above it; a cycle is cut where the walk meets itself."""
@@ -91,10 +90,10 @@ class Tree:
 
     def ancestors(self, span: NormalizedSpan) -> Iterator[NormalizedSpan]:
         """Yield parent, grandparent …: to be left early, or asked of few spans."""
-        above = self.parent(span)
+        above = self._parents.get(span)
         while above is not None:
             yield above
-            above = self.parent(above)
+            above = self._parents.get(above)
 
     def top_down(self) -> Sequence[NormalizedSpan]:
         """Return the spans, each after the one above it."""
@@ -136,15 +135,17 @@ class Tree:
         """Return all spans above any of these."""
         found: set[NormalizedSpan] = set()
         for span in spans:
-            for above in self.ancestors(span):
-                if above in found:
-                    break  # as are all above it
+            above = self._parents.get(span)
+            while above is not None and above not in found:  # else all above it are as well
                 found.add(above)
+                above = self._parents.get(above)
         return found
 
-    def roots(self) -> list[NormalizedSpan]:
+    def roots(self) -> Sequence[NormalizedSpan]:
         """Return the spans without a parent in the run, in order."""
-        return [span for span in self.spans if self.parent(span) is None]
+        if self._roots is None:
+            self._roots = [span for span in self.spans if span not in self._parents]
+        return self._roots
 
     def missing_parents(self) -> dict[tuple[str, str], list[NormalizedSpan]]:
         """Return each parent that is named and never came, with the spans that name it."""

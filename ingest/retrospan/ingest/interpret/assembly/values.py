@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from retrospan.ingest.interpret.normalize.message import Message, repeated
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.json_text import write_json
-from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text
+from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text, is_canonical
 from retrospan.schemas.json_encoding import quoted
 
-#: Only JSON with one of these in it can hold what is compared in another form.
-_COMPARED = ("tool_call", '"parts"', '"content"')
 #: The fields of a message and of its parts, as most have them.
 _PLAIN_MESSAGE, _PLAIN_PART = ["role", "parts"], ["type", "content"]
 _PLAIN_CALL, _PLAIN_RESULT = ["type", "id", "name", "arguments"], ["type", "id", "response"]
@@ -113,6 +111,8 @@ class Values:
 
     def _canonical(self, value: object, text: str) -> str:
         """Return the canonical JSON of a value whose JSON is at hand: spans and messages say the same of a tool's call."""
+        if is_canonical(value, text):
+            return text
         found = self._spelled.get(text)
         if found is None:
             found = canonical_text(value)
@@ -124,7 +124,8 @@ class Values:
         """Return the hash of a value that is written so: requests repeat their parameters."""
         known = self._by_text.get(text)
         if known is None:
-            known = self._by_text[text] = hash_of(value)
+            known = hash_of_text(text) if is_canonical(value, text) else hash_of(value)
+            self._by_text[text] = known
         return known
 
     def other(self, value: object) -> int:
@@ -132,7 +133,7 @@ class Values:
         known = self._numbered.get(id(value))
         if known is not None:
             return known[1]
-        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        if isinstance(value, list) and value and _are_objects(value):
             number = self.list([self.other(item) for item in value])
         else:
             number = self._other(value)
@@ -145,22 +146,25 @@ class Values:
         text = write_json(value)
         number = self._others.get(text)
         if number is None:
-            compared = self.comparable(value) if _may_differ(text) else value
-            number = self._others[text] = self._put(Value("json", hash_of(compared), text))
+            if _may_differ(text):
+                compared = hash_of(self.comparable(value))
+            else:
+                compared = hash_of_text(text) if is_canonical(value, text) else hash_of(value)
+            number = self._others[text] = self._put(Value("json", compared, text))
         return number
 
     def list(self, elements: Sequence[int]) -> int:
         key = tuple(elements)
         number = self._lists.get(key)
         if number is None:
-            number = self._lists[key] = self._put(
-                Value("list", self.hash_of_all(elements), "", elements=[*elements])
-            )
+            compared = self._growing.of(elements, self.hash)
+            number = self._lists[key] = self._put(Value("list", compared, "", elements=[*elements]))
         return number
 
     def hash_of_all(self, numbers: Sequence[int]) -> str:
         """Return the hash of a list of values, made of theirs."""
-        return self._growing.of(numbers, self.hash)
+        known = self._lists.get(tuple(numbers))
+        return self._growing.of(numbers, self.hash) if known is None else self.hash(known)
 
     def comparable(self, value: object) -> object:
         """Return the value without what differs between two equal runs: call ids as ordinals, messages in one form."""
@@ -242,9 +246,16 @@ class Values:
         return len(self.all)
 
 
+def _are_objects(values: Sequence[object]) -> bool:
+    for value in values:  # noqa: SIM110 (asked of every value, and a generator costs more)
+        if not isinstance(value, dict):
+            return False
+    return True
+
+
 def _may_differ(text: str) -> bool:
-    """Tell whether a value with that JSON may hold what is compared in another form."""
-    return any(word in text for word in _COMPARED)
+    """Tell whether a value with that JSON may hold what is compared in another form: only JSON with one of these in it."""
+    return "tool_call" in text or '"parts"' in text or '"content"' in text
 
 
 def _is_framework_message(value: dict[str, object]) -> bool:

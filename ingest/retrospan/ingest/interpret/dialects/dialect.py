@@ -28,7 +28,8 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """`speaks` recognises a span; `refine` corrects what the general rules read of it, in place.
+    """`speaks` recognises a span by its scope, the names of its attributes and whether it is open, and by nothing else;
+    `refine` corrects what the general rules read of it, in place.
 
     `switches` say how to get what a run of this dialect lacks.
     """

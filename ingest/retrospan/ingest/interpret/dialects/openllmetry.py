@@ -9,12 +9,12 @@ from retrospan.ingest.interpret.dialects.dialect import Dialect, Switch
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.span import Span
-from retrospan.ingest.interpret.spans.span_names import names_of
+from retrospan.ingest.interpret.spans.span_names import names_of_span
 from retrospan.ingest.json_text import Unreadable, read_value
 
 
 def _speaks(span: Span) -> bool:
-    return "\ntraceloop." in names_of(span.attributes).listed
+    return "\ntraceloop." in names_of_span(span).listed
 
 
 def _refine(span: NormalizedSpan) -> None:

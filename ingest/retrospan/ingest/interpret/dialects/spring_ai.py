@@ -10,13 +10,13 @@ from __future__ import annotations
 from retrospan.ingest.interpret.dialects.dialect import Dialect, Switch
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.span import Span
-from retrospan.ingest.interpret.spans.span_names import names_of
+from retrospan.ingest.interpret.spans.span_names import names_of_span
 from retrospan.ingest.json_text import read_value
 from retrospan.schemas import semconv
 
 
 def _speaks(span: Span) -> bool:
-    return "\nspring.ai." in names_of(span.attributes).listed
+    return "\nspring.ai." in names_of_span(span).listed
 
 
 def _refine(span: NormalizedSpan) -> None:

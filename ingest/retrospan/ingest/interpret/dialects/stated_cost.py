@@ -22,6 +22,7 @@ _DETAILS = (
     ("langfuse.observation.cost_details", "total", "USD"),
 )
 _PARTS = ("llm.cost.prompt", "llm.cost.completion")
+_STATING = (*(key for key, _ in _TOTALS), *(key for key, *_ in _DETAILS), *_PARTS)
 
 #: Where a tier of service is said: as answered counts before as asked.
 _SERVICES = (
@@ -39,6 +40,8 @@ _SMALLEST = Decimal("1e-12")
 
 def stated_cost(attributes: Attributes) -> tuple[Decimal | None, str | None]:
     """Return the cost that a span states and its currency. Only what is a number, and not below 0, is a cost."""
+    if attributes.keys().isdisjoint(_STATING):
+        return None, None
     for key, currency in _TOTALS:
         if (amount := _amount(attributes.get(key))) is not None:
             said = text_of_attribute(attributes.get(_CURRENCY)) if key == _TOTALS[0][0] else None
@@ -52,7 +55,7 @@ def stated_cost(attributes: Attributes) -> tuple[Decimal | None, str | None]:
 
 def service_of(attributes: Attributes, parameters: dict[str, object]) -> str | None:
     """Return the tier of service of a request, such as `batch`, None where it says none."""
-    for key in _SERVICES:
+    for key in () if attributes.keys().isdisjoint(_SERVICES) else _SERVICES:
         if said := text_of_attribute(attributes.get(key)):
             return said
     asked = parameters.get("service_tier")

@@ -26,6 +26,8 @@ def exact_loops(facts: RunFacts) -> Iterator[Finding]:
     run failed in them.
     """
     for calls in facts.by_agent:
+        if len(calls) < LEAST:
+            continue
         begin = 0
         for end in range(1, len(calls) + 1):
             if end < len(calls) and same_call(calls[end - 1], calls[end]):

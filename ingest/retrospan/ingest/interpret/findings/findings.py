@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.findings.finding import Finding
 from retrospan.ingest.interpret.findings.full_contexts import full_contexts
 from retrospan.ingest.interpret.findings.idle_growth import idle_growth
 from retrospan.ingest.interpret.findings.lost_contexts import lost_contexts
+from retrospan.ingest.interpret.findings.outcomes import LEAST
 from retrospan.ingest.interpret.findings.repeated_failures import repeated_failures
 from retrospan.ingest.interpret.findings.unconfirmed_effects import unconfirmed_effects
 from retrospan.ingest.interpret.findings.wording_loops import wording_loops
@@ -26,9 +27,10 @@ MOST_OF_RULE = 20
 def findings_of(facts: RunFacts) -> list[Finding]:
     """Return the findings of a run, by rule, in the order of their steps."""
     told: list[Finding] = []
-    for rule in _REPETITIONS:
-        told += _first(rule(facts))
-    told += _first(idle_growth(facts, told))
+    if any(len(calls) >= LEAST for calls in facts.by_agent):
+        for rule in _REPETITIONS:
+            told += _first(rule(facts))
+        told += _first(idle_growth(facts, told))
     for rule in _OTHERS:
         told += _first(rule(facts))
     return told

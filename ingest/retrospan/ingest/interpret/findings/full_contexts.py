@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import date
 
 from retrospan.ingest.interpret.findings.facts import RunFacts
 from retrospan.ingest.interpret.findings.finding import Finding
@@ -14,6 +14,7 @@ RULE = "full_context"
 _NEAR = 0.9
 #: In nanoseconds.
 _DAY = 86_400 * 10**9
+_FIRST_DAY = date(1970, 1, 1).toordinal()
 
 
 def full_contexts(facts: RunFacts) -> Iterator[Finding]:
@@ -29,9 +30,10 @@ def full_contexts(facts: RunFacts) -> Iterator[Finding]:
         if used is None:
             continue
         began = call.started_at or facts.run.started_at
-        what = (call.context_limit, began // _DAY, call.response_model, call.request_model)
+        day = began // _DAY
+        what = (call.context_limit, day, call.response_model, call.request_model)
         if what not in known:
-            known[what] = _limit(facts, call, began)
+            known[what] = _limit(facts, call, day)
         limit, source = known[what]
         if not limit:
             continue
@@ -58,10 +60,10 @@ def full_contexts(facts: RunFacts) -> Iterator[Finding]:
         )
 
 
-def _limit(facts: RunFacts, call: ModelCallRow, began: int) -> tuple[int | None, str]:
+def _limit(facts: RunFacts, call: ModelCallRow, days: int) -> tuple[int | None, str]:
     if call.context_limit:
         return call.context_limit, "stated"
-    day = datetime.fromtimestamp(began // 10**9, UTC).date()
+    day = date.fromordinal(_FIRST_DAY + days)
     for model in (call.response_model, call.request_model):
         found = facts.limits.of(model, day) if model else None
         if found is not None:

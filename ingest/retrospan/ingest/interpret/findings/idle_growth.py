@@ -45,41 +45,42 @@ def idle_growth(facts: RunFacts, told: Sequence[Finding] = ()) -> Iterator[Findi
 
 def _idle_at_end(calls: Sequence[ToolCallRow]) -> list[ToolCallRow]:
     """Return the last calls that brought nothing new."""
-    seen: set[tuple[str, str | None, object]] = set()
-    named: dict[str, _Named] = {}
+    keys = [(call.tool_name, call.arguments_hash, outcome_of(call)) for call in calls]
+    first = {key: place for place, key in reversed([*enumerate(keys)])}
+    named = _Named(calls)
     idle: list[ToolCallRow] = []
-    for call in calls:
-        outcome = outcome_of(call)
-        key = (call.tool_name, call.arguments_hash, outcome)
-        of_tool = named.setdefault(call.tool_name, _Named())
-        repeated = bool(call.arguments_hash) and outcome is not None and key in seen
-        again = says_nothing(call) and of_tool.has_all_of(call)
-        # What only says that it was done, or is not yet, may be waiting.
-        if call.status == "error" or ((repeated or again) and not acknowledges(call)):
-            idle.append(call)
-        else:
-            idle.clear()
-        seen.add(key)
-        of_tool.add(call)
-    return idle
+    # From the end: mostly the last call already brought something.
+    for place in range(len(calls) - 1, -1, -1):
+        call, key = calls[place], keys[place]
+        if call.status != "error":
+            repeated = bool(call.arguments_hash) and key[2] is not None and first[key] < place
+            again = repeated or (says_nothing(call) and named.are_all_before(place))
+            # What only says that it was done, or is not yet, may be waiting.
+            if not again or acknowledges(call):
+                break
+        idle.append(call)
+    return idle[::-1]
 
 
 class _Named:
-    """The things that calls of a tool have named: read when that is asked, as it is of few tools."""
+    """The things that calls have named, by tool: read when that is asked, as it is of few tools."""
 
-    def __init__(self) -> None:
-        self._things: set[str] = set()
-        self._unread: list[ToolCallRow] = []
+    def __init__(self, calls: Sequence[ToolCallRow]) -> None:
+        self._calls = calls
+        self._first: dict[str, dict[str, int]] = {}
 
-    def add(self, call: ToolCallRow) -> None:
-        self._unread.append(call)
-
-    def has_all_of(self, call: ToolCallRow) -> bool:
-        """Tell whether a call names anything, and nothing new."""
-        self._things.update(*map(_things, self._unread))
-        self._unread.clear()
-        named = _things(call)
-        return bool(named) and named <= self._things
+    def are_all_before(self, place: int) -> bool:
+        """Tell whether a call names anything, and nothing that earlier calls of its tool did not."""
+        tool = self._calls[place].tool_name
+        first = self._first.get(tool)
+        if first is None:
+            first = self._first[tool] = {}
+            for at, call in enumerate(self._calls):
+                if call.tool_name == tool:
+                    for thing in _things(call):
+                        first.setdefault(thing, at)
+        things = _things(self._calls[place])
+        return bool(things) and all(first[thing] < place for thing in things)
 
 
 def _things(call: ToolCallRow) -> frozenset[str]:

@@ -17,6 +17,8 @@ def lost_contexts(facts: RunFacts) -> Iterator[Finding]:
 
     Nothing is said of an agent that went on well, nor of a failure that would have passed by itself.
     """
+    if not facts.failures:
+        return
     agents = {step.step: step.agent_name for step in facts.steps}
     compacted = {each.model_call: each.kind for each in facts.compactions if each.model_call}
     failed: set[str | None] = set()

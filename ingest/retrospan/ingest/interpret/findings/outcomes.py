@@ -41,7 +41,7 @@ def same_outcome(calls: Iterable[ToolCallRow]) -> bool:
 
 def same_call(one: ToolCallRow, other: ToolCallRow) -> bool:
     """Return whether two calls are of one tool with equal arguments; unknown ones equal nothing."""
-    same = (one.tool_name, one.arguments_hash) == (other.tool_name, other.arguments_hash)
+    same = one.arguments_hash == other.arguments_hash and one.tool_name == other.tool_name
     return same and bool(one.arguments_hash)
 
 

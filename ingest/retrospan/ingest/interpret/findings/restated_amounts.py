@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from itertools import islice
 
@@ -63,7 +63,7 @@ def restated_amounts(told: Told) -> Iterator[tuple[str, str, str, ToolCallRow]]:
                 yield "amount", str(value), text, call
 
 
-def _labelled(answer: str, words: list[str]) -> Iterator[tuple[str, str | None]]:
+def _labelled(answer: str, words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     """Yield the numbers that stand right after a label, with the currency that stands beside them."""
     label = r"[\s_-]+".join(map(re.escape, words))
     pattern = re.compile(

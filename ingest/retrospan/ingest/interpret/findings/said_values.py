@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from retrospan.ingest.json_text import read_value
 
@@ -110,6 +111,7 @@ def fields_of(result: str | None) -> Iterator[tuple[str, object, dict[str, objec
             stack += item
 
 
-def words_of(name: str) -> list[str]:
+@lru_cache(1_024)
+def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a field's name: orderTotal and order_total are `order total`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_\-\s.]+", " ", name).casefold().split()
+    return tuple(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_\-\s.]+", " ", name).casefold().split())

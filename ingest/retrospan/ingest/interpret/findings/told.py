@@ -74,6 +74,7 @@ def read_told(facts: RunFacts) -> Told | None:
     texts += [text for call in executed for text in (call.arguments, call.result, call.error_message) if text]
     texts += [step.query for step in facts.steps if step.query]
     texts += [text for text in (facts.run.input, facts.run.user_id) if text]
-    if sum(map(len, texts)) + len(answer) > _MOST or any(_OPAQUE.search(text) for text in texts):
+    if sum(map(len, texts)) + len(answer) > _MOST:
         return None
-    return Told(answer, "\n".join(texts), results)
+    text = "\n".join(texts)
+    return None if _OPAQUE.search(text) else Told(answer, text, results)

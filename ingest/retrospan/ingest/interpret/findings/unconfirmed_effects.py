@@ -17,6 +17,8 @@ _WRITES = ("write", "destructive")
 def unconfirmed_effects(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each. One is settled by a call with its key, or by an equal call, that was carried out or skipped
     after it, and by one that undid it. Calls with its key in other runs settle it in the view."""
+    if not facts.effects:
+        return
     calls = {call.ordinal: call for call in facts.tool_calls}
     undone = {each.compensates for each in facts.effects if each.effect_status == "executed"}
     for effect in facts.effects:

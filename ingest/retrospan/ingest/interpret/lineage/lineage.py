@@ -32,6 +32,8 @@ def read_lineage(
     edges += linked_edges(run_id, tree, steps)
     edges += borrowed_edges(run_id, steps, values, edges)
     edges += _outputs(tree, steps)
+    if not _acts(edges):
+        return list(dict.fromkeys(edges))
     as_steps = {
         span_ref(step.span.sent.trace_id, step.span.sent.span_id): step_ref(run_id, step.number)
         for step in steps
@@ -73,10 +75,13 @@ def linked_edges(run_id: str, tree: Tree, steps: list[RunStep]) -> Iterator[Edge
 
 def _outputs(tree: Tree, steps: list[RunStep]) -> Iterator[Edge]:
     """Yield which span generated an output that it names and that is not a step's."""
-    of_steps = {step.span for step in steps}
+    of_steps: set[NormalizedSpan] | None = None
     for span in tree.spans:
         named = span.sent.attributes.get(OUTPUT_ID)
-        if isinstance(named, str) and named and span not in of_steps and not span.is_told:
+        if not isinstance(named, str) or not named or span.is_told:
+            continue
+        of_steps = {step.span for step in steps} if of_steps is None else of_steps
+        if span not in of_steps:
             sent = span.sent
             act = span_ref(sent.trace_id, sent.span_id)
             at = sent.done_at
@@ -139,4 +144,6 @@ def _foreseen(run_id: str, tree: Tree, steps: list[RunStep], edges: list[Edge]) 
 
 def _acts(edges: Iterable[Edge]) -> set[str]:
     """Return the spans that edges name as acts."""
-    return {ref for edge in edges for ref in (edge.subject, edge.object) if ref.startswith("span:")}
+    acts = {edge.subject for edge in edges if edge.subject.startswith("span:")}
+    acts.update(edge.object for edge in edges if edge.object.startswith("span:"))
+    return acts

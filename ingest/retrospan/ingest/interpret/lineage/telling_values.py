@@ -138,6 +138,8 @@ def _date(match: re.Match[str]) -> TellingValue | None:
 def _token(match: re.Match[str]) -> TellingValue | None:
     """Return an id or a number. Words, and words joined by signs, are neither."""
     text = match[0]
+    if text.isalpha():
+        return None  # as most are
     digits = sum(map(str.isdigit, text))
     if digits < LEAST_OF_ID:
         return None
@@ -183,9 +185,9 @@ def _written(amount: Decimal, decimals: set[int]) -> Iterator[str]:
 def _is_name(text: str) -> bool:
     """Return whether a text may be a name: of two words or more, of which two begin with a capital or a digit."""
     words = text.split()
-    if _NAME_SIGNS.fullmatch(text) is None:
+    if not 2 <= len(words) <= 8 or sum(word[0].isupper() or word[0].isdigit() for word in words) < 2:
         return False
-    return 2 <= len(words) <= 8 and sum(word[0].isupper() or word[0].isdigit() for word in words) >= 2
+    return _NAME_SIGNS.fullmatch(text) is not None
 
 
 _READ = {"url": _url, "address": _address, "date": _date, "token": _token}

@@ -66,6 +66,7 @@ class _Borrowing:
     generated: set[str] = field(default_factory=set)  # messages with a producer
     told_in: dict[int, str] = field(default_factory=dict)  # a tool's step → the message with its result
     heard: set[int] = field(default_factory=set)  # numbers of the messages that were looked at
+    given: list[int] = field(default_factory=list)  # those of the last prompt
     values: dict[str, int] = field(default_factory=dict)  # value → the tool's step that said it first
     texts: dict[str, tuple[int, str]] = field(default_factory=dict)  # text → (step, reference of its source)
     of_documents: dict[str, tuple[int, str]] = field(
@@ -81,9 +82,12 @@ class _Borrowing:
     def hear(self, step: RunStep) -> None:
         """Take in the messages that a model call was given first, and its system instructions."""
         assert step.model is not None
-        new = {*step.model.input_values} - self.heard
+        given = step.model.input_values
+        known = len(self.given) if given[: len(self.given)] == self.given else 0
+        new = {*given[known:]} - self.heard
+        self.given = given
         self.heard |= new
-        for message, number in zip(step.model.input, step.model.input_values, strict=True) if new else ():
+        for message, number in zip(step.model.input[known:], given[known:], strict=True) if new else ():
             if number in new and message["role"] != "assistant":
                 self._message(step, message, message_ref(self.messages.hash(number)))
             new.discard(number)
@@ -159,10 +163,11 @@ class _Borrowing:
             self._argument(step, name, argument, before)
         if tool.status != "ok" or tool.result_source is None:
             return
-        own = set(_values_in(tool.arguments))
-        size = sum(map(len, self.others))
         result = read_value(tool.result)
-        for value in _values_in(result):
+        returned = [value for value in _values_in(result) if value not in self.values]
+        own = set(_values_in(tool.arguments)) if returned else set[str]()
+        size = sum(map(len, self.others)) if returned else 0
+        for value in returned:
             if value in self.values or value in own or len(self.values) >= MOST_VALUES:
                 continue
             self.searched += size
@@ -180,7 +185,7 @@ class _Borrowing:
         here = step_ref(self.run_id, step.number)
         returned = {
             value: self.values[value]
-            for value in _values_in(argument)
+            for value in (_values_in(argument) if self.values else ())
             if self.values.get(value, before) < before
         }
         for value in self._telling(argument):
@@ -278,6 +283,7 @@ def _values_in(value: object) -> Iterator[str]:
 
 
 def _is_telling(text: str) -> bool:
-    if not SHORTEST_NAME <= len(text) <= LONGEST_VALUE:
+    size = len(text)
+    if not SHORTEST_NAME <= size <= LONGEST_VALUE:
         return False
-    return len(text) >= SHORTEST_WORD or any(map(str.isdigit, text))
+    return size >= SHORTEST_WORD or any(map(str.isdigit, text))

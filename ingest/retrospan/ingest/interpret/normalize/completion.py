@@ -16,12 +16,20 @@ _ACTS = ("tool_call", "tool_call_response")
 
 def has_gaps(messages: Sequence[Message]) -> bool:
     """Tell whether there is a call or a result without its id, or a call without arguments."""
-    return any("id" not in part or _lacks_arguments(part) for part in _acts(messages))
+    for message in messages:
+        for part in message["parts"]:
+            if part["type"] in _ACTS and ("id" not in part or _lacks_arguments(part)):
+                return True
+    return False
 
 
 def has_results(messages: Sequence[Message]) -> bool:
     """Tell whether there is a result of a tool."""
-    return any(part["type"] == "tool_call_response" for part in _acts(messages))
+    for message in messages:
+        for part in message["parts"]:
+            if part["type"] == "tool_call_response":
+                return True
+    return False
 
 
 def may_tell_failures(value: object) -> bool:

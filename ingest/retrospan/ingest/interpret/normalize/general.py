@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.documents import read_query
@@ -145,21 +144,12 @@ def _tells_by_events(sent: Span) -> bool:
 
 def _metadata(attributes: Attributes, places: SpanFields) -> dict[str, object]:
     """Return the framework's and user's own keys of a span, by name."""
-    inner = places.read(attributes.get(places.names.metadata))
+    said = attributes.get(places.names.metadata)
+    inner = places.read(said) if said is not None else None
     found = dict(inner) if isinstance(inner, dict) else {}
-    listed = places.listed
-    for prefix, mark in _marks(places.names.metadata_prefixes):
-        if mark in listed:
-            for key, value in attributes.items():
-                if key.startswith(prefix):
-                    found.setdefault(key[len(prefix) :], value)
+    for rest, key in places.own_under(places.names.metadata_prefixes):
+        found.setdefault(rest, attributes[key])
     return found
-
-
-@cache
-def _marks(prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return each prefix, and how an attribute that begins with it is listed."""
-    return tuple((prefix, f"\n{prefix}") for prefix in prefixes)
 
 
 def _named(metadata: dict[str, object], *names: str) -> str | None:
@@ -226,6 +216,8 @@ def _object(sent: Span, key: str, problems: ParseIssues) -> dict[str, object] | 
 
 def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
     for given, returned in places.names.given_and_returned:
+        if "*" not in (given[:1], returned[:1]) and not (places.has(given) or places.has(returned)):
+            continue
         before, after = (_unquoted(places.value(key), places) for key in (given, returned))
         if is_call(before):
             after = unquoted(after)
@@ -309,7 +301,10 @@ def _tells_failure(places: SpanFields) -> bool:
 
 
 def _has_error_level(attributes: Attributes, names: Vocabulary) -> bool:
-    return any(attributes.get(key) == level for key, level in names.error_levels)
+    for key, level in names.error_levels:  # noqa: SIM110 (asked of every span, and a generator costs more)
+        if key in attributes and attributes[key] == level:
+            return True
+    return False
 
 
 def _is_interrupt(text: object) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.normalize.operations import KINDS, kind_in_tree
-from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
+from retrospan.ingest.interpret.spans.exchange import Reader, request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.json_text import read_value
 
@@ -58,7 +58,7 @@ def kind_keys(spans: Iterable[Span]) -> dict[str, KindKey]:
     return found
 
 
-def kind_of(span: Span, keys: Mapping[str, KindKey]) -> str | None:
+def kind_of(span: Span, keys: Mapping[str, KindKey], read: Reader = read_value) -> str | None:
     """Return the operation that the span's attribute for its kind names.
 
     Where all spans are of one kind the word alone may be about something else: then a request or a response must show.
@@ -69,7 +69,11 @@ def kind_of(span: Span, keys: Mapping[str, KindKey]) -> str | None:
     if key is None or operation is None:
         return None
     attributes = span.attributes
-    if not key.is_sure and request_by_shape(attributes) is None and response_by_shape(attributes) is None:
+    if (
+        not key.is_sure
+        and request_by_shape(attributes, read) is None
+        and response_by_shape(attributes, read) is None
+    ):
         return None
     return kind_in_tree(operation, bool(span.parent_span_id))
 

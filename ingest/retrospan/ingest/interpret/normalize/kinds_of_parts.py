@@ -23,7 +23,7 @@ def by_role(value: object) -> list[dict[str, object]] | None:
     Every request repeats the instructions: those of the last one are what the model was told.
     """
     messages = value if isinstance(value, list) else [value]
-    if not messages or not all(map(_is_told_by_kind, messages)):
+    if not messages or not _is_told_by_kind(messages[0]) or not all(map(_is_told_by_kind, messages)):
         return None
     told = [message for message in messages if isinstance(message, dict)]
     whole: list[dict[str, object]] = []

@@ -23,6 +23,8 @@ def message_in_form(value: dict[str, object]) -> Message | None:
     said, sent = value.get("role"), value.get("parts")
     if not (isinstance(said, str) and said and isinstance(sent, list) and sent):
         return None
+    if len(sent) == 1:
+        return _of_one_part(said, sent[0])
     parts: list[Part] = []
     for each in sent:
         part = _part_in_form(each) if isinstance(each, dict) else None
@@ -42,6 +44,20 @@ def message_in_form(value: dict[str, object]) -> Message | None:
     elif role == "user" and "tool_call_response" in kinds:
         role = "tool"
     return {"role": role, "parts": parts}
+
+
+def _of_one_part(said: str, sent: object) -> Message | None:
+    """Return a message of one part, as most are."""
+    part = _part_in_form(sent) if isinstance(sent, dict) else None
+    if part is None:
+        return None
+    role, kind = role_named(said), part["type"]
+    if kind == "text":
+        if role == "tool" or (role == "assistant" and PRINTED.match(str(part.get("content")))):
+            return None
+    elif role == "user" and kind == "tool_call_response":
+        role = "tool"
+    return {"role": role, "parts": [part]}
 
 
 def _part_in_form(part: dict[str, object]) -> Part | None:

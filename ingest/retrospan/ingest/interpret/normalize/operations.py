@@ -92,13 +92,12 @@ def _by_kind(places: SpanFields) -> str | None:
     """Return the operation that an attribute such as `x.span.kind` or `x.observation.type` names: where several do, that of
     the span itself."""
     found: str | None = None
-    for place in places.all:
-        for key, value in place.items():
-            if key.endswith(("kind", "type")) and isinstance(value, str) and _KIND_KEY.search(key):
-                operation = KINDS.get(value.lower()) or _kind_of_words(value)
-                if operation and "span" in key:
-                    return operation
-                found = found or operation
+    for key, value in places.matching(_KIND_KEY):
+        if isinstance(value, str):
+            operation = KINDS.get(value.lower()) or _kind_of_words(value)
+            if operation and "span" in key:
+                return operation
+            found = found or operation
     return found
 
 

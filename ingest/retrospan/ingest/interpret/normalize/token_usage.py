@@ -38,11 +38,12 @@ class TokenUsage:
         known, or whose parts are more than it, has no buckets. Where a modality and something else are counted that may
         overlap, the modalities are left out.
         """
-        if not self.modal:
-            given: dict[str, int | None] = {"cache_read": self.cached, "cache_write": self.written}
-            made: dict[str, int | None] = {"reasoning": self.reasoning}
-            return _side("input", self.input, given) | _side("output", self.output, made)
-        return self._by_modality()
+        if self.modal:
+            return self._by_modality()
+        found: dict[str, int] = {}
+        _add_side(found, "input", self.input, ("cache_read", self.cached), ("cache_write", self.written))
+        _add_side(found, "output", self.output, ("reasoning", self.reasoning))
+        return found
 
     def _by_modality(self) -> dict[str, int]:
         cached, given, made = (
@@ -57,18 +58,26 @@ class TokenUsage:
             if whole in given:
                 given[whole] -= count
         read = {**cached} if cached else {"cache_read": self.cached}
-        found = _side("input", self.input, {**given, **read, "cache_write": self.written})
+        found: dict[str, int] = {}
+        _add_side(found, "input", self.input, *{**given, **read, "cache_write": self.written}.items())
         parts = {**({} if self.reasoning else made), "reasoning": self.reasoning}
-        return found | _side("output", self.output, parts)
+        _add_side(found, "output", self.output, *parts.items())
+        return found
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
     return max((count for count in (one, other) if count is not None), default=None)
 
 
-def _side(name: str, total: int | None, parts: dict[str, int | None]) -> dict[str, int]:
+def _add_side(found: dict[str, int], name: str, total: int | None, *parts: tuple[str, int | None]) -> None:
+    """Add the buckets of one side, in place."""
     if total is None:
-        return {}
-    known = {part: count for part, count in parts.items() if count is not None}
-    left = total - sum(known.values())
-    return {} if left < 0 or min(known.values(), default=0) < 0 else {name: left, **known}
+        return
+    known = [(part, count) for part, count in parts if count is not None]
+    left = total
+    for _, count in known:
+        left -= count
+        if count < 0 or left < 0:
+            return
+    found[name] = left
+    found.update(known)

@@ -22,15 +22,15 @@ def model_call_row(
     system = values.other(span.system) if span.system else 0
     tools = values.other(span.tool_definitions) if span.tool_definitions is not None else 0
     parameters = write_json(span.parameters)
-    hashes = {
-        "system_hash": values.hash(system) if system else "",
-        "tools_hash": values.hash(tools) if tools else "",
-        "parameters_hash": values.hash_by_text(span.parameters, parameters),
-        "input_hash": values.hash_of_all(call.input_values),
-    }
-    request = [span.provider, span.request_model, *hashes.values()]
+    system_hash = values.hash(system) if system else ""
+    tools_hash = values.hash(tools) if tools else ""
+    parameters_hash = values.hash_by_text(span.parameters, parameters)
+    input_hash = values.hash_of_all(call.input_values)
+    request = [span.provider, span.request_model, system_hash, tools_hash, parameters_hash, input_hash]
     return rows.ModelCallRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         ordinal=call.ordinal,
         step=step,
         trace_id=span.sent.trace_id,
@@ -57,7 +57,10 @@ def model_call_row(
         error_message=span.error_message,
         call_hash=hash_of_texts(request),
         output_hash=hash_of_hashes([values.hash(number) for number in call.output_values]),
-        **hashes,
+        system_hash=system_hash,
+        tools_hash=tools_hash,
+        parameters_hash=parameters_hash,
+        input_hash=input_hash,
         context_limit=use.limit,
         goes_on=use.goes_on,
         messages_new=use.new,
@@ -82,7 +85,9 @@ def tool_call_row(
     attributes: Attributes = sent.attributes if sent else {}
     known_result = tool.result_source is not None
     return rows.ToolCallRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         ordinal=ordinal,
         step=step,
         trace_id=sent.trace_id if sent else None,
@@ -117,7 +122,9 @@ def step_row(key: Key, step: RunStep, tool_ordinals: dict[ToolCall, int]) -> row
     attributes = sent.attributes
     known = step.before or step.after
     return rows.StepRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         step=step.number,
         step_kind=step.kind,
         name=step.name,

@@ -24,8 +24,11 @@ _FAILED = "it failed, and says no tokens"
 
 
 class _Place(TypedDict):
-    """Which call it is that costs."""
+    """Which call of which run it is that costs."""
 
+    tenant: str
+    run_id: str
+    generation: int
     model_call: int
     step: int | None
     agent_name: str | None
@@ -62,6 +65,7 @@ def cost_rows(
         costs[row.ordinal] = cost
         inside = tools.get(call.span)
         place: _Place = {
+            **key,
             "model_call": row.ordinal,
             "step": row.step,
             "agent_name": row.agent_name,
@@ -71,7 +75,7 @@ def cost_rows(
             "wasted": wasted.get(row.ordinal),
             "at": row.started_at,
         }
-        found += _rows(key, place, cost)
+        found += _rows(place, cost)
     for step in steps:
         if step.model_call in costs:
             _note_amount(step, costs[step.model_call])
@@ -93,6 +97,7 @@ def whole_run_rows(key: Key, run: InterpretedRun, prices: PriceHistory) -> tuple
         usage = _usage(top, provider, model, None, is_sum=True)
         cost = cost_of(usage, prices.at(top.sent.started_at, top.sent.arrived_at))
         place: _Place = {
+            **key,
             "model_call": 0,
             "step": None,
             "agent_name": top.agent_name,
@@ -102,7 +107,7 @@ def whole_run_rows(key: Key, run: InterpretedRun, prices: PriceHistory) -> tuple
             "wasted": None,
             "at": top.sent.started_at,
         }
-        found += _rows(key, place, cost)
+        found += _rows(place, cost)
         costs.append(cost)
     return found, costs
 
@@ -125,6 +130,8 @@ def wasted_calls(
     `retry`: the request failed and was repeated, or all that it asked for was another try of a tool. `loop`: all that it
     asked for repeats calls with the same tool and arguments.
     """
+    if not loops and not attempts:
+        return {}
     calls = {step.step: step.model_call for step in steps if step.model_call}
     found = {
         calls[each.step]: "retry"
@@ -197,13 +204,22 @@ def _counts(span: NormalizedSpan) -> bool:
     return span.tokens.input is not None or span.tokens.output is not None
 
 
-def _rows(key: Key, place: _Place, cost: Cost) -> Iterable[CostRow]:
+def _rows(place: _Place, cost: Cost) -> Iterable[CostRow]:
     told = False
     for line in cost.lines:
         told = told or line.unknown is not None
         yield CostRow(
-            **key,
-            **place,
+            tenant=place["tenant"],
+            run_id=place["run_id"],
+            generation=place["generation"],
+            model_call=place["model_call"],
+            step=place["step"],
+            agent_name=place["agent_name"],
+            provider=place["provider"],
+            model=place["model"],
+            tool_name=place["tool_name"],
+            wasted=place["wasted"],
+            at=place["at"],
             bucket=line.bucket,
             tokens=line.tokens,
             price=None if line.price is None else f"{line.price:f}",
@@ -213,7 +229,7 @@ def _rows(key: Key, place: _Place, cost: Cost) -> Iterable[CostRow]:
             unknown=line.unknown[:_LONGEST] if line.unknown else None,
         )
     if cost.unknown is not None and not told:
-        yield CostRow(**key, **place, unknown=cost.unknown[:_LONGEST])
+        yield CostRow(**place, unknown=cost.unknown[:_LONGEST])
 
 
 def _total(costs: Sequence[Cost]) -> Cost:

@@ -27,6 +27,8 @@ def loop_rows(key: Key, calls: Iterable[ToolCallRow]) -> list[LoopRow]:
             by_agent[call.agent_name].append(call)
     found: list[LoopRow] = []
     for of_agent in by_agent.values():
+        if len(of_agent) < LOOP_CALLS:
+            continue
         row: list[ToolCallRow] = []
         for call in sorted(of_agent, key=lambda call: (call.step or 0, call.ordinal)):
             if row and not _is_repeated(row[-1], call):
@@ -38,7 +40,7 @@ def loop_rows(key: Key, calls: Iterable[ToolCallRow]) -> list[LoopRow]:
 
 
 def _is_repeated(before: ToolCallRow, call: ToolCallRow) -> bool:
-    same = (before.tool_name, before.arguments_hash) == (call.tool_name, call.arguments_hash)
+    same = before.arguments_hash == call.arguments_hash and before.tool_name == call.tool_name
     return same and bool(call.arguments_hash)
 
 

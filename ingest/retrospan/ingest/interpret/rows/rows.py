@@ -39,11 +39,13 @@ def rows_of(
     # That a document is one of several versions ties no runs together: each run says so of what it used.
     ends = [("" if edge.is_version else edge.subject, edge.object) for edge in run.edges]
     out.crossings = [
-        rows.CrossingRow(**key, reference=shared, side=side)
+        rows.CrossingRow(tenant=tenant, run_id=run.run_id, generation=generation, reference=shared, side=side)
         for shared, side in crossings_of(run.run_id, ends)
     ]
-    out.failures = [_failure(key, failure) for failure in run.failures]
-    out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
+    if run.failures:
+        out.failures = [_failure(key, failure) for failure in run.failures]
+    if run.attempts:
+        out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
     out.agents = [_agent(key, agent) for agent in run.agents]
     out.loops = loop_rows(key, out.tool_calls)
     out.habits = habit_rows(key, out.tool_calls)
@@ -102,6 +104,8 @@ def _add_costs(out: Rows, key: Key, run: InterpretedRun, prices: PriceHistory) -
 
 def _add_statements(out: Rows, key: Key, run: InterpretedRun) -> None:
     said = run.statements
+    if not said.there_are_any:
+        return
     out.observations = [stated_rows.observation_row(key, one) for one in said.observations]
     out.uses = [stated_rows.use_row(key, use) for use in said.uses]
     out.decisions = [stated_rows.decision_row(key, decision) for decision in said.decisions]
@@ -114,7 +118,9 @@ def _add_statements(out: Rows, key: Key, run: InterpretedRun) -> None:
 
 def _change(key: Key, change: Change) -> rows.StateChangeRow:
     return rows.StateChangeRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         step=change.step,
         key=change.key,
         value=change.value,
@@ -125,7 +131,9 @@ def _change(key: Key, change: Change) -> rows.StateChangeRow:
 
 def _edge(key: Key, edge: Edge) -> rows.EdgeRow:
     return rows.EdgeRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         subject=edge.subject,
         relation=edge.relation,
         object=edge.object,
@@ -183,7 +191,9 @@ def _agent(key: Key, agent: Agent) -> rows.AgentRow:
 
 def _value(key: Key, number: int, value: Value) -> rows.ValueRow:
     return rows.ValueRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         number=number,
         kind=value.kind,
         hash=value.hash,

@@ -33,16 +33,19 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
     sent = [span.sent for span in spans]
     top = next((r for r in run.tree.roots() if r.operation in ("agent", "workflow")), spans[0])
     resource = top.sent.resource
-    ended = max(each.ended_at for each in sent)
+    times = _Times(sent)
+    started, ended = times.started_at, times.ended_at
     complete = run.incomplete_because not in ("no_root", "missing_parent", "not_ended")
-    open_tops = [each.sent for each in (*run.tree.roots(), *spans) if each.sent.is_open]
-    started = min(each.started_at for each in sent)
+    tops = (*run.tree.roots(), *spans) if times.any_is_open else ()
+    open_tops = [each.sent for each in tops if each.sent.is_open]
     attributes = [each.attributes for each in sent if not each.attributes.keys().isdisjoint(_OF_RUNS)]
     usage = _usage(run)
     parent, link = _parent_of(run)
     joins = _joins(run.run_id, sent)
     return RunRow(
-        **key,
+        tenant=key["tenant"],
+        run_id=key["run_id"],
+        generation=key["generation"],
         deleted=False,
         origin_run_id=_first(attributes, RUN_ORIGIN)
         or (parent if parent and link in _SAME_TASK else key["run_id"]),
@@ -75,8 +78,8 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
         dialects=sorted({span.dialect for span in spans if span.dialect}),
         flagged=any(place.get(RUN_FLAGGED) is True for place in attributes),
         newest_ended_at=ended,
-        arrived_at=max(max(each.arrived_at, each.heard_at) for each in sent),
-        through_sequence=max(max(each.sequence, each.heard_sequence) for each in sent),
+        arrived_at=times.arrived_at,
+        through_sequence=times.sequence,
         final_history=[*final],
         final_history_hash=run.values.hash_of_all(final),
         history_run_id=history_run_id,
@@ -87,10 +90,27 @@ def run_row(key: Key, run: InterpretedRun, final: Sequence[int], history_run_id:
         joined_by=[*joins.values()],
         process_id=open_tops[0].process_id if open_tops else "",
         is_open=run.incomplete_because == "not_ended",
-        last_said_at=max(each.said_at for each in sent),
+        last_said_at=times.said_at,
         fork_step=_first_number(attributes, FORK_STEP) if link == "forks" else None,
         patch=_first(attributes, FORK_PATCH) if link == "forks" else None,
     )
+
+
+class _Times:
+    """The first and the last of what the spans of a run say: when they began, ended, said something, and arrived."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        first = spans[0]
+        self.started_at, self.ended_at, self.said_at = first.started_at, first.ended_at, first.said_at
+        self.arrived_at, self.sequence = first.arrived_at, first.sequence
+        self.any_is_open = False
+        for span in spans:
+            self.started_at = min(self.started_at, span.started_at)
+            self.ended_at = max(self.ended_at, span.ended_at)
+            self.said_at = max(self.said_at, span.said_at)
+            self.arrived_at = max(self.arrived_at, span.arrived_at, span.heard_at)
+            self.sequence = max(self.sequence, span.sequence, span.heard_sequence)
+            self.any_is_open = self.any_is_open or span.is_open
 
 
 def _agent_of(run: InterpretedRun, top: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from retrospan.schemas.references import run_ref
+from retrospan.schemas.references import run_ref, step_ref
 
 #: Kinds of things that are the same in every run. A message is its run's own, a step names its run.
 SHARED = ("output", "observation", "entity", "document", "span")
@@ -18,10 +18,13 @@ def crossings_of(run_id: str, edges: Iterable[tuple[str, str]]) -> list[tuple[st
     for that run.
     """
     found: dict[tuple[str, str], None] = {}
-    for ends in edges:
-        for side, reference in zip(("subject", "object"), ends, strict=True):
+    own = step_ref(run_id, 0)[:-1]
+    for subject, thing in edges:
+        for side, reference in (("subject", subject), ("object", thing)):
             if reference.startswith("message:"):
                 continue  # as most are
+            if reference.startswith(own) and "/" not in reference[len(own) :]:
+                continue  # and most others
             kind, _, rest = reference.partition(":")
             if kind in SHARED or kind == "run":
                 found[(reference, side)] = None

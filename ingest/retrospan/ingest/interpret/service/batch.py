@@ -85,23 +85,31 @@ def interpret_traces(
     ):
         batch.needs_warehouse = True
         return batch
+    told: list[_Told] = []
     for group in groups:
         if not owns(group.key):
             batch.foreign.update(dict.fromkeys(group.traces, group.key))
             continue
         began = time.perf_counter()
         generation = next_generation()
-        homes = _interpret_group(batch, tenant, generation, group, problems, conversations)
+        homes = _interpret_group(batch, generation, group, problems, conversations, told)
         for trace_id, trace in group.traces.items():
             seen = [*newest[trace_id], *(given.sequences[trace_id] if at_once else ())]
             runs = homes.get(trace_id, {})
             batch.rows.traces.append(
                 _trace_row(tenant, trace_id, trace, runs, generation, seen, version_with(rules))
             )
-            _add_log_texts(batch, tenant, generation, trace_id, given.deep_logs[trace_id], runs)
+            if deep_logs := given.deep_logs[trace_id]:
+                _add_log_texts(batch, tenant, generation, trace_id, deep_logs, runs)
             _add_spans(batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs)
             batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
+    # Apart, for as long as the same code is at work the processor has it at hand.
+    for one in told:
+        began = time.perf_counter()
+        _add_rows(batch, tenant, one)
+        for trace_id in one.group.traces:
+            batch.effort[trace_id] += (time.perf_counter() - began) / len(one.group.traces)
     return batch
 
 
@@ -173,15 +181,28 @@ def _note_depth(given: DecodedTraces, problems: Mapping[str, ParseIssues]) -> No
                     problems[trace_id].add(span_id, key, "", "nested too deeply")
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A run that has no rows yet; why it has none, where its interpretation failed."""
+
+    run_id: str
+    group: TraceGroup
+    generation: int
+    spans: list[NormalizedSpan]
+    run: InterpretedRun | None
+    history_run_id: str | None = None
+    failure: str = ""
+
+
 def _interpret_group(
     batch: InterpretedTraces,
-    tenant: str,
     generation: int,
     group: TraceGroup,
     problems: Mapping[str, ParseIssues],
     conversations: Conversations | None,
+    told: list[_Told],
 ) -> dict[str, dict[str, str]]:
-    """Add the rows of a group's runs to the batch; return the run of each span, by trace and span id."""
+    """Add what a group's runs are; return the run of each span, by trace and span id."""
     homes: dict[str, dict[str, str]] = {}
     for run_id, spans in sorted(group.runs.items()):
         found = ParseIssues()
@@ -190,14 +211,27 @@ def _interpret_group(
         try:
             run, history_run_id = _interpret_run(batch, run_id, spans, found, conversations)
             batch.runs.append(run)
-            _extend(batch.rows, rows_of(run, tenant, generation, history_run_id, batch.prices))
+            told.append(_Told(run_id, group, generation, spans, run, history_run_id))
         except Exception:  # noqa: BLE001 (whatever one run does, the others go on)
-            batch.broken += 1
-            own = [span.sent for span in spans]
-            _extend(batch.rows, broken_run(tenant, run_id, generation, own, traceback.format_exc()))
+            told.append(_Told(run_id, group, generation, spans, None, failure=traceback.format_exc()))
         for span in spans:
             homes.setdefault(span.sent.trace_id, {})[span.sent.span_id] = run_id
     return homes
+
+
+def _add_rows(batch: InterpretedTraces, tenant: str, told: _Told) -> None:
+    """Add the rows of a run, or those that say why it has none."""
+    failure = told.failure
+    if told.run is not None:
+        try:
+            found = rows_of(told.run, tenant, told.generation, told.history_run_id, batch.prices)
+            _extend(batch.rows, found)
+            return
+        except Exception:  # noqa: BLE001 (whatever one run does, the others go on)
+            failure = traceback.format_exc()
+    batch.broken += 1
+    own = [span.sent for span in told.spans]
+    _extend(batch.rows, broken_run(tenant, told.run_id, told.generation, own, failure))
 
 
 def _add_log_texts(
@@ -289,4 +323,5 @@ def _interpret_run(
 
 def _extend(rows: Rows, more: Rows) -> None:
     for name in LISTS:
-        getattr(rows, name).extend(getattr(more, name))
+        if added := getattr(more, name):
+            getattr(rows, name).extend(added)

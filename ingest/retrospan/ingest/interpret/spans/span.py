@@ -102,6 +102,7 @@ class Span:
     filled_at: int = 0  # when an event last said something that is now among its attributes
     unread: list[Unread] = field(default_factory=list)
     parent_trace_id: str = ""  # of a parent in another trace that this one joins; '' is the own trace
+    called: object = field(default=None, init=False, repr=False, compare=False)  # of `names_of_span`
 
     @property
     def order(self) -> tuple[int, int, str]:

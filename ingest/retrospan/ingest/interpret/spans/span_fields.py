@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from math import inf
@@ -18,7 +19,7 @@ from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
-from retrospan.ingest.interpret.spans.span_names import names_of
+from retrospan.ingest.interpret.spans.span_names import names_of, names_of_span
 from retrospan.ingest.interpret.spans.vocabulary import (
     EXCHANGE,
     INPUT,
@@ -60,11 +61,14 @@ class SpanFields:
             span.attributes.keys() if len(self.all) == 1 else set[str]().union(*self.all)
         )
         self._span = span
-        self._called = [names_of(place) for place in self.all]
+        self._called = [names_of_span(span)]
         #: All names, a newline before each: to be searched for a part of one.
         self.listed = self._called[0].listed
         if len(self.all) > 1:
+            self._called += map(names_of, self.all[1:])
             self.listed = "".join(names.listed for names in self._called)
+        self._own = span.attributes
+        self._had = self._called[0].had if len(self.all) == 1 else None
         self._exchange: object = _UNREAD
         self._request: object = _UNREAD
         self._response: object = _UNREAD
@@ -73,6 +77,13 @@ class SpanFields:
 
     def any(self, *keys: str) -> object:
         """Return the value of the first key that has one, wherever it lies."""
+        if self._had is not None:
+            known = self._had.get(keys)
+            for key in self._called[0].having(keys) if known is None else known:
+                value = self._shaped(key) if key[:1] == "*" else self._own[key]
+                if value is not None and not (isinstance(value, str) and value in _TAKEN_OUT):
+                    return value
+            return None
         has_some = not self._keys.isdisjoint(keys)
         for key in keys:
             if key[:1] == "*":
@@ -246,6 +257,16 @@ class SpanFields:
         """The prefixes under which there are attributes with a number."""
         return self._called[0].indexed
 
+    def matching(self, pattern: re.Pattern[str]) -> Iterator[tuple[str, object]]:
+        """Yield the names in which a pattern is found, with their values."""
+        for place, names in zip(self.all, self._called, strict=True):
+            for name in names.matching(pattern):
+                yield name, place[name]
+
+    def own_under(self, prefixes: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return the span's own names that begin with the first, then with the next, each after its rest, in order."""
+        return self._called[0].under_any(prefixes)
+
     def among(self, known: frozenset[str]) -> tuple[str, ...]:
         """Return the span's own names that are among some known ones, sorted."""
         return self._called[0].among(known)
@@ -258,6 +279,13 @@ class SpanFields:
 
     def text(self, *keys: str) -> str | None:
         """Return the first text that is not empty; JSON-quoted text is unquoted."""
+        if self._had is not None:
+            known = self._had.get(keys)
+            for key in self._called[0].having(keys) if known is None else known:
+                value = self._own.get(key)
+                if isinstance(value, str) and value.strip('"'):
+                    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+            return None
         if self._keys.isdisjoint(keys):
             return None
         for key in keys:
@@ -269,6 +297,13 @@ class SpanFields:
 
     def count(self, *keys: str) -> int | None:
         """Return the first whole number from 0 on, also where it travels as text."""
+        if self._had is not None:
+            known = self._had.get(keys)
+            for key in self._called[0].having(keys) if known is None else known:
+                number = whole(self.any(key) if key[:1] == "*" else self._own[key])
+                if number is not None:
+                    return number
+            return None
         has_some = not self._keys.isdisjoint(keys)
         for key in keys:
             if has_some or key[:1] == "*":
@@ -298,10 +333,9 @@ class SpanFields:
 
     def under(self, prefix: str) -> Iterator[tuple[str, object]]:
         """Yield (rest of the key, value) of the attributes whose key starts so."""
-        for place in self.all if f"\n{prefix}" in self.listed else ():
-            for key, value in place.items():
-                if key.startswith(prefix):
-                    yield key[len(prefix) :], value
+        for place, names in zip(self.all, self._called, strict=True):
+            for rest, key in names.under(prefix):
+                yield rest, place[key]
 
 
 def whole(value: object) -> int | None:

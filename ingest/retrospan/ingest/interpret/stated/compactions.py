@@ -63,7 +63,9 @@ def read_flagged(
     around: list[NormalizedSpan] = []
     telling: list[NormalizedSpan] = []
     for span in tree.spans:
-        if span.is_told:
+        sent = span.sent
+        has_more = bool(sent.events or sent.logs)
+        if span.is_told or not (has_more or semconv.CONVERSATION_COMPACTED in sent.attributes):
             continue
         for event in facts_named(span.sent, _NAMES):
             at = event.time_ns or span.sent.done_at

@@ -17,8 +17,8 @@ from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, facts_named, facts_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.span import Attributes
-from retrospan.ingest.interpret.spans.span_names import names_of
+from retrospan.ingest.interpret.spans.span import Attributes, Span
+from retrospan.ingest.interpret.spans.span_names import names_of_span
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.interpret.stated.events import Whereabouts
 from retrospan.ingest.interpret.stated.fields import Fields
@@ -30,6 +30,7 @@ from retrospan.schemas.references import message_ref, span_ref, step_ref
 #: OpenInference: the list on the span that is judged, the one on the span that judges, and what is inside each element.
 ANNOTATIONS, EVALUATIONS = "annotations", "evaluations"
 _ELEMENTS = {ANNOTATIONS: "annotation", EVALUATIONS: "evaluation"}
+_LISTS = (f"{ANNOTATIONS}.", f"{EVALUATIONS}.")
 #: The names of an element by those of the event.
 _SAME = {
     semconv.EVALUATION_NAME: "name",
@@ -131,27 +132,34 @@ def read_evaluations(
 
     What cannot be read is None and a problem; the evaluation is kept.
     """
-    told = [(span, said) for span in tree.spans if not span.is_told for said in (*_said(span), *_loose(span))]
+    telling = [span for span in tree.spans if not span.is_told and _may_say(span.sent)]
+    told = [(span, said) for span in telling for said in (*_said(span), *_loose(span))]
     if not told:
         return []
     targets = _Targets(run_id, calls, steps, whereabouts, values)
     return [_evaluation(span, said, targets, whereabouts, problems) for span, said in told]
 
 
+def _may_say(sent: Span) -> bool:
+    """Tell whether there is anything in a span that evaluations are said by."""
+    if sent.events or sent.logs or sent.loose or semconv.EVALUATION_NAME in sent.attributes:
+        return True
+    names = names_of_span(sent)
+    return bool(names.under(_LISTS[0]) or names.under(_LISTS[1]))
+
+
 def _said(span: NormalizedSpan) -> list[_Said]:
     """Return what a span says, each evaluation once: it may repeat an event in its attributes, or in a list."""
     sent, judges = span.sent, _judges(span)
-    told = [
-        _Said(event.attributes, event.time_ns or sent.done_at, not judges, {})
-        for event in facts_named(sent, (EVALUATION_RESULT,))
-    ]
+    events = facts_named(sent, (EVALUATION_RESULT,)) if sent.events or sent.logs else []
+    told = [_Said(event.attributes, event.time_ns or sent.done_at, not judges, {}) for event in events]
     if semconv.EVALUATION_NAME in sent.attributes and any(key in sent.attributes for key in _RESULTS):
         # Of a span of an unknown kind it is not told whether it was judged or judged something.
         of_own = not judges and span.operation != "other"
         told += _not_yet(told, [_Said(sent.attributes, sent.done_at, of_own, {})])
-    names = names_of(sent.attributes).listed
+    names = names_of_span(sent)
     for prefix in _ELEMENTS:
-        if f"\n{prefix}." in names:
+        if names.under(f"{prefix}."):
             listed = _listed(sent.attributes, prefix, sent.done_at, prefix == ANNOTATIONS)
             told += _not_yet(told, listed)
     return told

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.fields import Fields
@@ -35,10 +35,11 @@ class Whereabouts:
 
     def __init__(self, tree: Tree, steps: Sequence[RunStep]) -> None:
         self._tree = tree
-        self._steps = {step.span: step for step in steps}
-        self._around = tree.nearest(lambda span: span in self._steps)
         self._ordered = steps
-        self._starts = [step.span.sent.started_at for step in steps]
+        # Of most runs nothing is asked.
+        self._steps: dict[NormalizedSpan, RunStep] | None = None
+        self._around: Nearest = {}
+        self._starts: list[int] = []
         self._inside: Inside | None = None
 
     def step(self, span: NormalizedSpan, at: int) -> RunStep | None:
@@ -51,6 +52,7 @@ class Whereabouts:
             return around
         if self._inside is None:
             self._inside = Inside(self._tree, [step.span for step in self._ordered])
+            self._starts = [step.span.sent.started_at for step in self._ordered]
         inside, begun = self._inside, bisect_right(self._starts, at)
         number = inside.last(span, begun)
         if number is None and span.sent.attributes.keys() & _TASK:
@@ -59,6 +61,9 @@ class Whereabouts:
 
     def around(self, span: NormalizedSpan) -> RunStep | None:
         """Return the step that the span is or lies in."""
+        if self._steps is None:
+            steps = self._steps = {step.span: step for step in self._ordered}
+            self._around = self._tree.nearest(lambda each: each in steps)
         around = span if span in self._steps else self._around.get(span)
         return None if around is None else self._steps[around]
 

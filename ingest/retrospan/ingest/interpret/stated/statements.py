@@ -49,6 +49,20 @@ class Statements:
     evaluations: list[Evaluation] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
 
+    @property
+    def there_are_any(self) -> bool:
+        """Whether anything is stated that has rows of its own."""
+        return bool(
+            self.observations
+            or self.uses
+            or self.decisions
+            or self.effects
+            or self.checkpoints
+            or self.approvals
+            or self.compactions
+            or self.evaluations
+        )
+
 
 def read_statements(
     run_id: str,

@@ -1,0 +1,32 @@
+"""Settings of a connection: set with its next statement, all at once, and none runs without them."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.schemas.errors import SqlError
+
+ASKED = "SELECT name, value FROM system.settings WHERE name IN ('max_rows_to_read', 'log_comment', 'readonly') ORDER BY name"
+
+
+def test_what_is_kept_holds_from_the_next_statement_on_and_the_last_word_counts(
+    warehouse: EmbeddedWarehouse,
+) -> None:
+    store = warehouse.connect({"log_comment": "first"})
+    store.keep({"max_rows_to_read": 1000})
+    store.keep({"log_comment": "last", "readonly": 1})
+    found = store.query(ASKED, output_format="TSV").decode()
+    assert found == "log_comment\tlast\nmax_rows_to_read\t1000\nreadonly\t1\n"
+    with pytest.raises(SqlError):
+        store.command("CREATE TABLE t (a UInt8) ENGINE = Memory")
+    store.close()
+
+
+def test_without_its_settings_no_statement_runs(warehouse: EmbeddedWarehouse) -> None:
+    store = warehouse.connect()
+    store.keep({"readonly": 1, "no_such_setting": 1})
+    for _ in range(2):
+        with pytest.raises(SqlError, match="no_such_setting"):
+            store.command("CREATE TABLE t (a UInt8) ENGINE = Memory")
+    store.close()
