@@ -63,7 +63,10 @@ def texts_under_their_speakers() -> list[Span]:
     """In events, as JSON in a list, the model among the things that a span lists with their types."""
 
     def call(prompt: list[object], answer: object, used: tuple[int, int]) -> Span:
-        attributes = {"span.type": "inference.framework", "entity.1.type": "inference.openai"}
+        attributes: dict[str, object] = {
+            "span.type": "inference.framework",
+            "entity.1.type": "inference.openai",
+        }
         attributes |= {"entity.2.name": "m-1", "entity.2.type": "model.llm.m-1"}
         counts = {"completion_tokens": str(used[1]), "prompt_tokens": str(used[0])}
         return with_events(
@@ -551,8 +554,8 @@ def test_a_call_that_prompts_retell_under_a_made_up_id_has_that_of_the_answer() 
                 "x:input": json.dumps({"messages": prompt}),
                 "x:output": json.dumps(answer),
                 "x:name": "acme/m-1",
-            }
-            | {"x:span:type": "model"},
+                "x:span:type": "model",
+            },
             "acme/m-1",
         )
         for prompt, answer in (
