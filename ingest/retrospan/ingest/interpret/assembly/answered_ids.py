@@ -56,10 +56,10 @@ def _messages_once(tree: Tree) -> list[Message]:
 
 def _ids(messages: Sequence[Message], kind: str) -> set[str]:
     return {
-        part["id"]
+        call_id
         for message in messages
         for part in message["parts"]
-        if part["type"] == kind and part.get("id")
+        if part["type"] == kind and (call_id := part.get("id"))
     }
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from retrospan.ingest.interpret.assembly.qualified_calls import renamed
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import UUID
-
-_ACTS = ("tool_call", "tool_call_response")
 
 
 def restore_answered_ids(requests: Sequence[NormalizedSpan]) -> None:
@@ -31,8 +30,11 @@ def restore_answered_ids(requests: Sequence[NormalizedSpan]) -> None:
             if place is not None:
                 known[own] = asked.pop(place).get("id", "")
     if known:
-        for span in requests:
-            span.input = [_renamed(message, known) for message in span.input]
+        # What prompts share of their messages they go on sharing.
+        prompts = [span.input for span in requests]
+        made = {id(message): renamed(message, known) for prompt in prompts for message in prompt}
+        for span, prompt in zip(requests, prompts, strict=True):
+            span.input = [made[id(message)] for message in prompt]
 
 
 def _calls(messages: Sequence[Message]) -> Iterator[Part]:
@@ -42,15 +44,3 @@ def _calls(messages: Sequence[Message]) -> Iterator[Part]:
 
 def _is_same(call: Part, other: Part) -> bool:
     return (call.get("name"), call.get("arguments")) == (other.get("name"), other.get("arguments"))
-
-
-def _renamed(message: Message, known: dict[str, str]) -> Message:
-    if not any(part.get("id") in known for part in message["parts"]):
-        return message
-    parts = [_part(part, known) for part in message["parts"]]
-    return {**message, "parts": parts}
-
-
-def _part(part: Part, known: dict[str, str]) -> Part:
-    found = known.get(part.get("id") or "") if part["type"] in _ACTS else None
-    return part if found is None else {**part, "id": found}
