@@ -53,6 +53,7 @@ _ARGUMENTS = (
 #: Under which keys parts that have no type hold a call, or a result.
 _CALL_KEYS = ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call")
 _RESULT_KEYS = ("functionResponse", "function_response", "toolResult", "toolResponse")
+_ACT_KEYS = (*_CALL_KEYS, *_RESULT_KEYS)
 _BLOCK = {"type", "text"}
 _RESULT_WORDS = re.compile("result|response|output|return|observation")
 _CALL_WORDS = re.compile("call|use|invocation|request")
@@ -67,9 +68,7 @@ def read_part(part: object) -> Part:
         kind = kind.lower() if kind.isupper() else kind
         inner = part.get(kind)
         if isinstance(inner, dict):
-            found = (
-                _untyped({kind: inner}) if kind in (*_CALL_KEYS, *_RESULT_KEYS) else part_by_kind(inner, kind)
-            )
+            found = _untyped({kind: inner}) if kind in _ACT_KEYS else part_by_kind(inner, kind)
             if found is not None:
                 return found
     if kind in ("text", "input_text", "output_text"):
