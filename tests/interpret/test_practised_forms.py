@@ -201,11 +201,6 @@ def told_by_two_instrumentations() -> list[Span]:
     return [spans[0], spans[1], doubles[0], spans[2], spans[3], doubles[1]]
 
 
-def instructions_after_the_messages() -> list[Span]:
-    system, question = ASKED
-    return run_of(messages([question, system], [CALLED], USED[0]), tool_span(), last())
-
-
 def the_id_beside_an_answer() -> list[Span]:
     item = {**CALLED, "tool_calls": [{**CALL, "id": "fc_1"}]}
     named = {"gen_ai__tool__call__id": "c1", "gen_ai__tool__name": "get_weather"}
@@ -247,7 +242,6 @@ FORMS: list[Callable[[], list[Span]]] = [
     calls_in_a_list_of_tools,
     an_answer_whose_calls_the_response_has,
     told_by_two_instrumentations,
-    instructions_after_the_messages,
     the_id_beside_an_answer,
     what_set_the_model_up,
     traces_with_a_bare_span_around,

@@ -101,11 +101,6 @@ def read_content(
     _name_call(places, span)
     span.input = answered_once(with_spoken_results(with_named_results(span.input)))
     leading: list[Part] = []
-    if [message["role"] == "system" for message in span.input].count(True) == 1 and not span.system:
-        # Some APIs are given them beside the messages: an instrumentation may write them down after these.
-        leading += (
-            span.input.pop()["parts"] if len(span.input) > 1 and span.input[-1]["role"] == "system" else []
-        )
     while span.input and span.input[0]["role"] == "system":
         leading += span.input.pop(0)["parts"]
     if not span.system:
