@@ -28,7 +28,7 @@ from weather_question import (
 )
 
 from retrospan.ingest.interpret.normalize.same_tool import holds_arguments
-from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span import Event, Span
 
 RESULT = json.dumps(RETURNED)
 USED = ((10, 2), (20, 4))
@@ -226,6 +226,26 @@ def traces_with_a_bare_span_around() -> list[Span]:
     return spans
 
 
+def field_by_field_in_events() -> list[Span]:
+    """The prompt in an event of the beginning, the answer in one of the end: there each field is an attribute."""
+
+    def call(asked: list[dict[str, Any]], answer: dict[str, Any], used: tuple[int, int]) -> Span:
+        said = {"x.message.role": "assistant"}
+        said |= {"x.message.content": answer["content"]} if answer["content"] else {}
+        said |= {"x.message.tool_calls": json.dumps(answer["tool_calls"])} if "tool_calls" in answer else {}
+        counts = {"x.raw.usage.prompt_tokens": used[0], "x.raw.usage.completion_tokens": used[1]}
+        told = Event(
+            name="Began",
+            time_ns=1,
+            attributes={"messages": json.dumps(asked), "model_dict.model_name": "m-1"},
+        )
+        return make_span(
+            {}, "Client.chat", events=[told, Event(name="Ended", time_ns=2, attributes={**said, **counts})]
+        )
+
+    return run_of(call(ASKED, CALLED, USED[0]), tool_span(), call(TOLD, SAID, USED[1]))
+
+
 FORMS: list[Callable[[], list[Span]]] = [
     quoted_arguments,
     leaf_by_leaf,
@@ -245,6 +265,7 @@ FORMS: list[Callable[[], list[Span]]] = [
     the_id_beside_an_answer,
     what_set_the_model_up,
     traces_with_a_bare_span_around,
+    field_by_field_in_events,
 ]
 
 
@@ -324,3 +345,13 @@ def test_two_questions_in_traces_of_their_own_are_two_runs() -> None:
     runs = views_of_spans(spans).runs
     assert [run["output"] for run in runs] == [ANSWER, ANSWER]
     assert SYSTEM not in str(runs[0]["input"])
+
+
+def test_a_prompt_in_an_event_is_no_request_while_nothing_answers_it() -> None:
+    told = Event(
+        name="Began", time_ns=1, attributes={"messages": json.dumps(ASKED), "model_dict.model_name": "m-1"}
+    )
+    silent = make_span({}, "Client.chat", events=[told])
+    assert not views_of_spans([silent]).model_calls
+    (failed,) = views_of_spans([replace(silent, status="error")]).model_calls
+    assert (failed["request_model"], failed["status"]) == ("m-1", "error")

@@ -82,7 +82,8 @@ def read_content(
     if not span.output:
         span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems, growing)
     if not span.input and not span.output:
-        said = list(_event_messages(sent, names)) if sent.logs or sent.events else []
+        may_tell = bool(sent.logs or sent.events) and places.exchange is None
+        said = list(_event_messages(sent, names)) if may_tell else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     if not span.input and not span.output and span.operation == "inference":
