@@ -287,7 +287,13 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
     if has_gaps(span.output):
         for value in places.responses:
             span.output = completed(span.output, parse_answer(places.read(value)))
-    elif span.output and span.operation == "inference" and not _tells_call(span.output):
+    elif (
+        span.output
+        and span.operation == "inference"
+        and not places.has(semconv.OUTPUT_MESSAGES)
+        and (not span.finish_reasons or any(map(_FOR_TOOLS.search, span.finish_reasons)))
+        and not _tells_call(span.output)
+    ):
         for value in places.responses:
             if isinstance(value, str) and _MAY_HOLD_CALLS.search(value):
                 other = parse_answer(places.read(value))

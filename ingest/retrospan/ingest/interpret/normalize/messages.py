@@ -100,11 +100,12 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     if definition_in(value) is not None:
         return None
     kind = value.get("type")
-    is_bare = "role" not in value or not (value.keys() & _SAID)
-    is_item = isinstance(kind, str) and kind in _ITEM_ROLES and is_bare
+    is_item = (
+        isinstance(kind, str) and kind in _ITEM_ROLES and ("role" not in value or _SAID.isdisjoint(value))
+    )
     if is_server_item(kind) and "role" not in value:
         return {"role": "assistant", "parts": item_parts(value)}
-    act = bare_act(value) if kind is None and not (value.keys() & _TOLD) else None
+    act = bare_act(value) if kind is None and _TOLD.isdisjoint(value) else None
     if act is not None:
         role, parts = "assistant" if act["type"] == "tool_call" else "tool", [act]
     elif is_item:

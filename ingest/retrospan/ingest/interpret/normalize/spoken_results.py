@@ -13,19 +13,35 @@ from retrospan.ingest.interpret.normalize.message_parts import tool_response
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.json_text import read_json
 
+#: Messages up to the first result, at least, and those among which it stands.
+_LEAST, _FIRST = 3, 5
 _KEYS = frozenset(("result", "output", "error"))
 
 
 def with_spoken_results(messages: list[Message]) -> list[Message]:
-    """Return the messages with such texts as the results that they are."""
-    if not any(message["role"] == "user" for message in messages[2:]):
+    """Return the messages with such texts as the results that they are.
+
+    Prompts repeat their history: whether it tells results so shows where it begins, and where it ends.
+    """
+    size = len(messages)
+    if size < _LEAST or not any(
+        messages[place]["role"] == "user" and _told(messages, place)
+        for place in (*range(2, min(_FIRST, size)), size - 1)
+    ):
         return messages
-    found: list[Message] = []
-    for message in messages:
-        calls = parts_of(found[-1], "tool_call") if found and found[-1]["role"] == "assistant" else []
-        results = _results(message, calls) if calls and message["role"] == "user" else []
-        found.append({"role": "tool", "parts": results} if results else message)
-    return found
+    return [
+        {"role": "tool", "parts": results} if (results := _told(messages, place)) else message
+        for place, message in enumerate(messages)
+    ]
+
+
+def _told(messages: Sequence[Message], place: int) -> list[Part]:
+    """Return the results that a message tells as the words of a user."""
+    message, before = messages[place], messages[place - 1] if place else None
+    if message["role"] != "user" or before is None or before["role"] != "assistant":
+        return []
+    calls = parts_of(before, "tool_call")
+    return _results(message, calls) if calls else []
 
 
 def _results(message: Message, calls: Sequence[Part]) -> list[Part]:

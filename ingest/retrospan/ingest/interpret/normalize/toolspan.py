@@ -80,10 +80,8 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
 
 def _whole_or_by_leaves(places: SpanFields, names: tuple[str, ...], shape: str) -> object:
     """Return what the first of some names says, or what is told field by field where only a word in a name says more."""
-    by_leaves = flattened(places, shape)
-    if by_leaves is None or places.has_any(names):
-        return places.any(*names)
-    return by_leaves
+    by_leaves = None if places.has_any(names) else flattened(places, shape)
+    return places.any(*names) if by_leaves is None else by_leaves
 
 
 def _open_call(span: NormalizedSpan) -> None:
