@@ -50,7 +50,7 @@ def _results(message: Message, calls: Sequence[Part]) -> list[Part]:
         line
         for part in message["parts"]
         if part["type"] == "text" and isinstance(part.get("content"), str)
-        for line in str(part["content"]).splitlines()
+        for line in str(part.get("content")).splitlines()
         if line.strip()
     ]
     if len(texts) != len(calls) or any(part["type"] != "text" for part in message["parts"]):
