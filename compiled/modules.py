@@ -30,7 +30,6 @@ COMPILED = (
 #: it, as statements in .sql files, is found by its path.
 LEFT_OUT = {
     "retrospan.ingest.interpret.conversations": "asks the warehouse, once for a conversation",
-    "retrospan.ingest.interpret.histories": "asks the warehouse, once for a batch",
     "retrospan.ingest.interpret.version": "a few lines, called once for a run",
     "retrospan.ingest.empty_result": "a few lines, called for results that are short",
     "retrospan.ingest.interpret.findings": "called once for a run; most of its work is that of regular expressions and of sets",

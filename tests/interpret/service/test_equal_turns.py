@@ -15,11 +15,11 @@ from spans import spans_of_requests
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.conversations import Conversations
-from retrospan.ingest.interpret.histories import StoredHistories, ToldHistories, related
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service import batch as batch_module
 from retrospan.ingest.interpret.service import dispatch as dispatch_module
 from retrospan.ingest.interpret.service import related_traces as related_traces_module
+from retrospan.ingest.interpret.service.histories import StoredHistories, ToldHistories, related
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.load.raw_row_reader import Fetch, span_pages

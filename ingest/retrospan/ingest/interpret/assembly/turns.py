@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
-from retrospan.ingest.interpret.histories import MOST_EQUAL
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import given_id, is_unique

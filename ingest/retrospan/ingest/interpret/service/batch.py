@@ -14,12 +14,12 @@ from retrospan.ingest.interpret.assembly.grouping import (
     trace_of,
 )
 from retrospan.ingest.interpret.conversations import Conversations, Past
-from retrospan.ingest.interpret.histories import ToldHistories
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.lists import LISTS, Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
+from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.histories import traces_of_histories
 from retrospan.ingest.interpret.rows.lists import TABLES, Rows
+from retrospan.ingest.interpret.service.histories import traces_of_histories
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import answer_from
 from retrospan.ingest.interpret.service.run_queue import TraceKey

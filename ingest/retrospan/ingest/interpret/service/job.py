@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.histories import ToldHistories
+from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded

@@ -7,9 +7,9 @@ from itertools import chain, count
 
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
-from retrospan.ingest.interpret.histories import ToldHistories, traces_of_histories
 from retrospan.ingest.interpret.rows.lists import TABLES, Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
+from retrospan.ingest.interpret.service.histories import ToldHistories, traces_of_histories
 from retrospan.ingest.interpret.service.job import BatchResult, Job, RunSummary
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 from retrospan.ingest.interpret.service.related_traces import read_members

@@ -38,7 +38,7 @@ HELD_BYTES = 32_000_000
 
 #: After so many new containers Python looks for cycles. Rows and messages are a great many and have none: at its default
 #: of 700 that look is a tenth of what interpreting costs.
-CONTAINERS = 100_000
+CONTAINERS = 500_000
 
 
 class WorkerGone(RetryableError):

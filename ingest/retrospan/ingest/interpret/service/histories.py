@@ -1,5 +1,4 @@
-"""Which traces the histories of some lead to: those of the same turns, wherever they are. Light: the process that has the
-warehouse asks as well.
+"""Which traces the histories of some lead to: those of the same turns, wherever they are. Both processes ask.
 
 A trace that goes on from a history is of one turn with a trace that ends with it. Traces that only have a beginning in
 common, as agents that are asked the same again, or only an end, lead nowhere, and are not read with each other.
@@ -11,13 +10,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_rows
-
-#: More traces than so many with one history are not told apart: none of them is joined any more.
-MOST_EQUAL = 50
 
 
 @dataclass(frozen=True, slots=True)
