@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 #: How many bytes of pieces the parent holds at a time.
 HELD_BYTES = 32_000_000
 
-#: After so many new containers Python looks for cycles. Rows and messages are a great many and have none, nor is there any
-#: after all recordings were read: at its default of 700 that look is a tenth of what interpreting costs.
-CONTAINERS = 500_000
+#: After so many new containers Python looks for cycles. Rows and messages are a great many and have none: at its default
+#: of 700 that look is a tenth of what interpreting costs.
+CONTAINERS = 100_000
 
 
 class WorkerGone(RetryableError):
