@@ -19,7 +19,12 @@ from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service import batch as batch_module
 from retrospan.ingest.interpret.service import dispatch as dispatch_module
 from retrospan.ingest.interpret.service import related_traces as related_traces_module
-from retrospan.ingest.interpret.service.histories import StoredHistories, ToldHistories, related
+from retrospan.ingest.interpret.service.histories import (
+    StoredHistories,
+    ToldHistories,
+    related,
+    traces_of_histories,
+)
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.load.raw_row_reader import Fetch, span_pages
@@ -51,6 +56,7 @@ def told(goes_on_from: str = "", inside: str = "", ends_with: str = "") -> ToldH
         (told(inside="h"), [begins("a", "h"), begins("b", "h")], ""),
         (told(ends_with="h"), [ends("a", "h"), ends("b", "h")], ""),
         (told(ends_with="h k"), [ends("a", "h"), begins("b", "k")], "b"),
+        (told(ends_with="h"), [StoredHistories("a", [], "of another turn", "h")], ""),
         (told(), [begins("a", ""), ends("b", "")], ""),
     ],
 )
@@ -58,6 +64,35 @@ def test_a_history_leads_to_others_where_one_goes_on_from_it_and_one_ends_with_i
     here: ToldHistories, elsewhere: list[StoredHistories], found: str
 ) -> None:
     assert " ".join(row.trace_id for row in related(here, elsewhere)) == found
+
+
+class Warehouse:
+    """Knows the histories of some traces; `asked` are those that it was asked for."""
+
+    def __init__(self, *stored: StoredHistories) -> None:
+        self.stored = stored
+        self.asked: list[tuple[list[str], list[str]]] = []
+
+    def rows(self, statement: str, named: dict[str, Any]) -> list[list[object]]:
+        if "begun" not in named:
+            return [[trace_id, [1]] for trace_id in named["trace_ids"]]
+        self.asked.append((named["begun"], named["ended"]))
+        return [
+            [*row]
+            for row in self.stored
+            if row.goes_on_from in named["begun"] or row.ends_with in named["ended"]
+        ]
+
+
+def test_turns_told_in_parts_are_looked_for_only_where_one_is_told_whole() -> None:
+    """The same question may have had the same answer a hundred thousand times."""
+    parts = [begins(str(number), "h") for number in range(3)]
+    store = Warehouse(*parts)
+    assert traces_of_histories(store, "default", told(inside="h"), ["0"]) == {}  # type: ignore[arg-type]
+    assert store.asked == [([], ["h"])]
+    store = Warehouse(*parts, ends("whole", "h"))
+    found = traces_of_histories(store, "default", told(inside="h"), ["0"])  # type: ignore[arg-type]
+    assert found == {"1": (1,), "2": (1,), "whole": (1,)}
 
 
 @pytest.fixture(params=[True, False], ids=["own-process", "one-process"])

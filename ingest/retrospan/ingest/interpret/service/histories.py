@@ -7,6 +7,7 @@ common, as agents that are asked the same again, or only an end, lead nowhere, a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +29,11 @@ class ToldHistories:
     inside: frozenset[str] = frozenset()
     ends_with: frozenset[str] = frozenset()
 
+    @property
+    def all(self) -> frozenset[str]:
+        """Those of the three."""
+        return self.goes_on_from | self.inside | self.ends_with
+
 
 class StoredHistories(NamedTuple):
     """What the warehouse knows of a trace: it ends with `ends_with`, and it goes on from `goes_on_from` or ends with that
@@ -43,16 +49,11 @@ def traces_of_histories(
     store: Store, tenant: str, told: ToldHistories, known: Collection[str]
 ) -> dict[str, Newest]:
     """Return the traces that the histories of those in `known` lead to, with all of their runs: trace id → newest records."""
-    asked = sorted(told.goes_on_from | told.inside | told.ends_with)
-    if not asked:
-        return {}
-    parameters: dict[str, str | int | Sequence[str]] = {
-        "tenant": tenant,
-        "histories": asked,
-        "most": MOST_EQUAL + 1,
-    }
-    stored = typed_rows(store, StoredHistories, load("traces_with_histories"), parameters)
-    found = related(told, [row for row in stored if row.trace_id not in known])
+    stored = _stored(store, tenant, told.goes_on_from | told.ends_with, told.all, known)
+    # Turns that are told in parts again and again are looked at only where something tells one whole.
+    whole = told.inside & {row.ends_with for row in stored}
+    stored += _stored(store, tenant, whole - told.ends_with, frozenset(), known)
+    found = related(told, stored)
     if not found:
         return {}
     named: dict[str, str | int | Sequence[str]] = {
@@ -64,6 +65,26 @@ def traces_of_histories(
     return {trace_id: tuple(through) for trace_id, through in rows if trace_id not in known}
 
 
+def _stored(
+    store: Store,
+    tenant: str,
+    begun: AbstractSet[str],
+    ended: AbstractSet[str],
+    known: Collection[str],
+) -> list[StoredHistories]:
+    """Return the traces, apart from those that are known, that go on from one of the first or end with one of the others."""
+    if not (begun or ended):
+        return []
+    asked: dict[str, str | int | Sequence[str]] = {
+        "tenant": tenant,
+        "begun": sorted(begun),
+        "ended": sorted(ended),
+        "most": MOST_EQUAL + 1,
+    }
+    rows = typed_rows(store, StoredHistories, load("traces_with_histories"), asked)
+    return [row for row in rows if row.trace_id not in known]
+
+
 def related(told: ToldHistories, stored: Iterable[StoredHistories]) -> list[StoredHistories]:
     """Return which of the others matter to traces that tell this: those of histories that one goes on from and one ends
     with."""
@@ -71,5 +92,5 @@ def related(told: ToldHistories, stored: Iterable[StoredHistories]) -> list[Stor
     first = {row.goes_on_from for row in rows}
     going = told.goes_on_from | told.inside | first
     ending = told.ends_with | {row.ends_with for row in rows} | (first - told.inside)
-    both = (going & ending) - {""}
+    both = told.all & going & ending
     return [row for row in rows if row.goes_on_from in both or row.ends_with in both]
