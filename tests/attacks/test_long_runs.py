@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -193,6 +194,26 @@ def _is_below(process: Path, served: Served) -> bool:
         except OSError:
             return False
     return False
+
+
+def test_a_long_run_that_is_alone_is_answered_whole(served: Served) -> None:
+    """Its values are 1.4 MB, and it has 1,500 calls: beside each call they would be more than a question may hold."""
+    run = LongRun(4_500, 7)
+    served.send([*requests_of(run.spans(), 500)])
+    served.wait_idle()
+    steps = 2_997
+    assert len(json.loads(f"[{','.join(served.run('show', run.run_id, '--json').splitlines())}]")) > steps
+    assert f"step {steps}" in served.run("state", run.run_id)
+    (said,) = served.rows(
+        "SELECT sum(length(output_messages)) AS answers, sum(length(input_messages)) AS prompts"
+        " FROM model_calls WHERE run_id = {run:String}",
+        run=run.run_id,
+    )
+    assert said["prompts"] > 10 * said["answers"] > 5_000_000
+    (known,) = served.rows(
+        "SELECT sum(length(state_after)) AS characters FROM steps WHERE run_id = {run:String}", run=run.run_id
+    )
+    assert known["characters"] > 10_000_000
 
 
 def test_what_is_long_is_long() -> None:

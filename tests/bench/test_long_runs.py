@@ -114,6 +114,9 @@ def _answers(served: Served, a: str, b: str) -> None:
     assert served.run("show", f"{a}/{STEPS}", "--full")
     assert f"step {STEPS}" in served.run("state", a)
     assert "step 20000" in served.run("state", a, "--step", "20000")
+    assert "message" in served.run("cost", a)
+    assert served.run("trace", a)
+    assert served.run("why", a)
     parted = served.run("diff", a, b)
     assert f"step {2 * ODD_STEP}:" in parted.splitlines()[0]
     assert "tool_result" in parted.splitlines()[0]

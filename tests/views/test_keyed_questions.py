@@ -79,8 +79,45 @@ def test_the_stated_cost_of_some_recordings(told: list[str], module_views: Embed
     _costs(module_views, told)
 
 
+def _settled(store: EmbeddedStore, runs: list[str]) -> int:
+    """Compare every run that is settled with the view; return how many are."""
+    whole = "SELECT *, toTypeName(tuple(*)) AS types FROM ({})"
+    count = 0
+    for run_id in runs:
+        of_run: dict[str, str] = {"run_id": run_id}
+        settled = store.rows(whole.format(statement("settled_run")), of_run)
+        of_view = store.rows(whole.format(statement("show_run")), of_run)
+        assert settled in ([], of_view)
+        assert len(settled) == (of_view[0][14] not in ("incomplete", "running", "lost", "killed"))
+        count += len(settled)
+    return count
+
+
+def test_runs_that_are_settled_of_some_recordings(told: list[str], module_views: EmbeddedStore) -> None:
+    assert _settled(module_views, told) > len(told) // 2
+
+
+def test_a_run_with_a_flag_or_a_hold_is_never_settled(told: list[str], module_views: EmbeddedStore) -> None:
+    store = module_views
+    run_id, other, *_ = told
+    store.command(
+        "INSERT INTO canon_runs SELECT * REPLACE (['an alias'] AS aliases, generation + 1 AS generation)"
+        f" FROM canon_runs FINAL WHERE run_id = '{run_id}'"
+    )
+    for marked, mark, name in ((run_id, "flag", "an alias"), (other, "hold", other)):
+        assert store.rows(statement("settled_run"), {"run_id": marked})
+        for is_set in (1, 0):
+            store.command(
+                "INSERT INTO run_marks (tenant, run_id, mark, at, sequence, is_set) VALUES"
+                f" ('default', '{name}', '{mark}', now64(9), {2 - is_set}, {is_set})"
+            )
+            assert not store.rows(statement("settled_run"), {"run_id": marked}), (mark, is_set)
+    store.command("TRUNCATE TABLE run_marks")
+
+
 @pytest.mark.soak
 def test_every_other_recording(told: list[str], module_views: EmbeddedStore) -> None:
     rest = _told(module_views, REST)
+    assert _settled(module_views, rest) > len(rest) // 2
     _missing(module_views, rest)
     _costs(module_views, rest)

@@ -107,14 +107,20 @@ def _lean_views() -> dict[str, _LeanView]:
 
 
 def _without_values(name: str, statement: str) -> _LeanView | None:
-    """Return the view's SELECT without its last join, of the values, and what it shows of them; None without one."""
+    """Return the view's SELECT of its calls or steps alone, and what it shows of their values; None without values.
+
+    Such a view is `SELECT … FROM (values) AS v RIGHT JOIN (SELECT c.* FROM … AS c …) AS c ON …`.
+    """
     found = [shortened(token) for token in tokens(statement)]
     top = _at_top(found)
     source = next((place for place in top if found[place].is_word("from")), len(found))
-    joins = [place for place in top if found[place].is_word("left") and place > source]
-    if not joins or not any(_is_of_values(found[place:]) for place in joins[-1:]):
+    joins = [place for place in top if found[place].is_word("right") and place > source]
+    if len(joins) != 1 or not _is_of_values(found[source : joins[0]]):
         return None
     settings = next((place for place in top if found[place].is_word("settings")), len(found))
+    bracket = next(place for place in top if found[place].is_mark("(") and place > joins[0])
+    closed = next(place for place in top if found[place].is_mark(")") and place > bracket)
+    inner = next(place for place in range(bracket, closed) if found[place].is_word("from"))
     commas = [place for place in top if place < source and found[place].is_mark(",")]
     first = top[0] + 1
     bounds = [first - 1, *commas, source]
@@ -122,7 +128,7 @@ def _without_values(name: str, statement: str) -> _LeanView | None:
     kept = [column for column in columns if not _mentions_values(column)]
     payload = frozenset(_last_word(column) for column in columns if _mentions_values(column))
     shown = [token for column in kept for token in (*tokens(","), *column)][1:]
-    text = [*found[:first], *shown, *found[source : joins[-1]], *found[settings:]]
+    text = [*found[:first], *shown, *found[inner:closed], *found[settings:]]
     return _LeanView(name, payload, [*tokens("("), *text, *tokens(")")])
 
 
@@ -137,13 +143,10 @@ def _at_top(found: Sequence[Token]) -> list[int]:
     return places
 
 
-def _is_of_values(join: Sequence[Token]) -> bool:
-    """Return whether this join gives the values of a run: `… AS v ON …`."""
-    words = [token for token in join if token.kind != "blank"]
-    return any(
-        before.is_word("as") and token.is_word(_VALUES) and after.is_word("on")
-        for before, token, after in zip(words, words[1:], words[2:], strict=False)
-    )
+def _is_of_values(source: Sequence[Token]) -> bool:
+    """Return whether this ends with the values of a run: `… AS v`."""
+    words = [token for token in source if token.kind != "blank"]
+    return words[-2].is_word("as") and words[-1].is_word(_VALUES)
 
 
 def _mentions_values(column: Sequence[Token]) -> bool:

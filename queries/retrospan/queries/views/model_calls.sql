@@ -105,12 +105,10 @@ SELECT
     c.price_list AS price_list,
     c.stated_cost AS stated_cost,
     c.stated_currency AS stated_currency
-FROM canon_model_calls AS c
-INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
-    USING (tenant, run_id, generation)
-LEFT JOIN
+FROM
 (
     -- A run's values as two arrays, so that value n is element n. Queries that ask for no payload read no JSON here.
+    -- They stand on the left, for there the engine keeps one copy of them for all calls of the run, and on the right one each.
     SELECT
         tenant,
         run_id,
@@ -122,5 +120,12 @@ LEFT JOIN
         arraySort(x -> x.1, groupArray((number, canon_values.elements))).2 AS elements
     FROM canon_values
     GROUP BY tenant, run_id, generation
-) AS v ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation
+) AS v
+RIGHT JOIN
+(
+    SELECT c.*
+    FROM canon_model_calls AS c
+    INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+        USING (tenant, run_id, generation)
+) AS c ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation
 SETTINGS join_use_nulls = 0

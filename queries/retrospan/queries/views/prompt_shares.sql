@@ -23,25 +23,7 @@ SELECT
     CAST(s.part, 'LowCardinality(String)') AS part,
     if(s.part = 'message', retrospan_reference('message', m.hash), NULL) AS message,
     CAST(nullIf(m.role, ''), 'LowCardinality(Nullable(String))') AS role,
-    nullIf(
-        arrayStringConcat(
-            arrayDistinct(
-                arrayFilter(
-                    name -> name != '',
-                    arrayMap(
-                        carried -> if(
-                            JSONHas(carried, 'response'),
-                            t.names[indexOf(t.ids, JSONExtractString(carried, 'id'))],
-                            ''
-                        ),
-                        if(s.part = 'message', JSONExtractArrayRaw(m.json, 'parts'), [])
-                    )
-                )
-            ),
-            ', '
-        ),
-        ''
-    ) AS tool_name,
+    if(s.part = 'message', nullIf(m.tools, ''), NULL) AS tool_name,
     nullIf(m.first_call, 0) AS first_call,
     s.prompts AS prompts,
     s.bytes AS bytes,
@@ -81,22 +63,29 @@ FROM
                 if(c.system_value = 0, [], ['system']),
                 if(c.tools_value = 0, [], ['tools'])
             ) AS kinds,
-            arrayMap(n -> v.sizes[n], numbers) AS lengths,
+            -- A list is as long as its elements.
+            arrayConcat(
+                arrayMap(n -> v.sizes[n], c.input_values),
+                arrayMap(
+                    n -> if(empty(v.elements[n]), v.sizes[n], arraySum(e -> v.sizes[e], v.elements[n])),
+                    arrayFilter(n -> n != 0, [c.system_value, c.tools_value])
+                )
+            ) AS lengths,
             arraySum(lengths) AS whole
-        FROM canon_model_calls AS c
-        INNER JOIN
+        FROM
         (
-            -- A list is as long as its elements, which come before it.
+            -- On the left: there the engine keeps one copy of a run's sizes for all calls, and on the right one each.
             SELECT
                 tenant,
                 run_id,
                 generation,
-                arraySort(held -> held.1, groupArray((number, length(json), elements))) AS held,
-                held.2 AS own,
-                arrayMap((size, parts) -> if(empty(parts), size, arraySum(e -> own[e], parts)), own, held.3) AS sizes
+                arraySort(x -> x.1, groupArray((number, length(json)))).2 AS sizes,
+                arraySort(x -> x.1, groupArray((number, canon_values.elements))).2 AS elements
             FROM canon_values
             GROUP BY tenant, run_id, generation
-        ) AS v ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation
+        ) AS v
+        RIGHT JOIN canon_model_calls AS c
+            ON v.tenant = c.tenant AND v.run_id = c.run_id AND v.generation = c.generation
         WHERE isNotNull(c.input_tokens)
     ) AS c
     ARRAY JOIN numbers AS number, kinds AS part, lengths AS size
@@ -118,18 +107,37 @@ FROM
 ) AS s
 INNER JOIN (SELECT tenant, run_id, generation, input_tokens FROM canon_runs FINAL WHERE NOT deleted) AS p
     ON p.tenant = s.tenant AND p.run_id = s.run_id AND p.generation = s.generation
-INNER JOIN canon_values AS m
-    ON m.tenant = s.tenant AND m.run_id = s.run_id AND m.generation = s.generation AND m.number = s.number
-LEFT JOIN
+INNER JOIN
 (
+    -- With the tools whose results a message carries. An id that was given twice is that of the first call.
     SELECT
-        tenant,
-        run_id,
-        generation,
-        groupArray(assumeNotNull(tool_call_id)) AS ids,
-        groupArray(tool_name) AS names
-    FROM canon_tool_calls
-    WHERE isNotNull(tool_call_id)
-    GROUP BY tenant, run_id, generation
-) AS t ON t.tenant = s.tenant AND t.run_id = s.run_id AND t.generation = s.generation
+        r.tenant AS tenant,
+        r.run_id AS run_id,
+        r.generation AS generation,
+        r.number AS number,
+        any(r.hash) AS hash,
+        any(r.role) AS role,
+        any(r.first_call) AS first_call,
+        any(r.json) AS json,
+        arraySort(
+            groupArrayIf(
+                (place, k.ordinal, toString(k.tool_name)),
+                k.tool_name != '' AND JSONHas(carried, 'response')
+            )
+        ) AS found,
+        arrayStringConcat(
+            arrayDistinct(arrayMap(p -> arrayFirst(x -> x.1 = p, found).3, arrayDistinct(found.1))),
+            ', '
+        ) AS tools
+    FROM canon_values AS r
+    LEFT ARRAY JOIN
+        if(r.kind = 'message', JSONExtractArrayRaw(r.json, 'parts'), []) AS carried,
+        arrayEnumerate(if(r.kind = 'message', JSONExtractArrayRaw(r.json, 'parts'), [])) AS place
+    LEFT JOIN canon_tool_calls AS k
+        ON k.tenant = r.tenant
+        AND k.run_id = r.run_id
+        AND k.generation = r.generation
+        AND k.tool_call_id = JSONExtractString(carried, 'id')
+    GROUP BY tenant, run_id, generation, number
+) AS m ON m.tenant = s.tenant AND m.run_id = s.run_id AND m.generation = s.generation AND m.number = s.number
 SETTINGS join_use_nulls = 0

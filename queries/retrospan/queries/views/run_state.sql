@@ -18,6 +18,22 @@ SELECT
     k.span_id AS span_id
 FROM
 (
+    -- On the left: there the engine keeps one copy of a run's values for all keys, and on the right one each.
+    SELECT
+        tenant,
+        run_id,
+        generation,
+        arraySort(
+            x -> x.1,
+            groupArray((number, if(kind = 'list' AND empty(canon_values.elements), '[]', json)))
+        ).2 AS jsons,
+        arraySort(x -> x.1, groupArray((number, canon_values.elements))).2 AS elements
+    FROM canon_values
+    WHERE run_id = {run_id:String}
+    GROUP BY tenant, run_id, generation
+) AS v
+RIGHT JOIN
+(
     SELECT
         s.tenant AS tenant,
         s.run_id AS run_id,
@@ -45,19 +61,6 @@ FROM
     WHERE s.run_id = {run_id:String} AND ({step:UInt32} = 0 OR s.step <= {step:UInt32})
     GROUP BY s.tenant, s.run_id, s.generation, s.key
     HAVING number != 0
-) AS k
-INNER JOIN
-(
-    SELECT
-        tenant,
-        run_id,
-        generation,
-        arraySort(
-            x -> x.1,
-            groupArray((number, if(kind = 'list' AND empty(canon_values.elements), '[]', json)))
-        ).2 AS jsons,
-        arraySort(x -> x.1, groupArray((number, canon_values.elements))).2 AS elements
-    FROM canon_values
-    WHERE run_id = {run_id:String}
-    GROUP BY tenant, run_id, generation
-) AS v ON v.tenant = k.tenant AND v.run_id = k.run_id AND v.generation = k.generation
+) AS k ON v.tenant = k.tenant AND v.run_id = k.run_id AND v.generation = k.generation
+WHERE notEmpty(v.jsons)
+SETTINGS join_use_nulls = 0

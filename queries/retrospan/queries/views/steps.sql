@@ -109,12 +109,10 @@ SELECT
     s.data_source AS data_source,
     s.cost AS cost,
     s.currency AS currency
-FROM canon_steps AS s
-INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
-    USING (tenant, run_id, generation)
-LEFT JOIN
+FROM
 (
     -- A run's values as two arrays, so that value n is element n. Queries that ask for no state read no JSON here.
+    -- They stand on the left, for there the engine keeps one copy of them for all steps of the run, and on the right one each.
     SELECT
         tenant,
         run_id,
@@ -126,5 +124,12 @@ LEFT JOIN
         arraySort(x -> x.1, groupArray((number, canon_values.elements))).2 AS elements
     FROM canon_values
     GROUP BY tenant, run_id, generation
-) AS v ON v.tenant = s.tenant AND v.run_id = s.run_id AND v.generation = s.generation
+) AS v
+RIGHT JOIN
+(
+    SELECT s.*
+    FROM canon_steps AS s
+    INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
+        USING (tenant, run_id, generation)
+) AS s ON v.tenant = s.tenant AND v.run_id = s.run_id AND v.generation = s.generation
 SETTINGS join_use_nulls = 0, output_format_json_escape_forward_slashes = 0

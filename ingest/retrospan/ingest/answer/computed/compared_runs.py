@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from retrospan.ingest.answer.computed.compared_steps import ModelCall, Step, ToolCall, Value
-from retrospan.ingest.answer.computed.lookups import Lookups, TooMuch, of_runs
+from retrospan.ingest.answer.computed.lookups import NUMBERS, Lookups, TooMuch, of_runs
 from retrospan.schemas.store import Parameters
 
 #: A list is shown, and compared without its ids, by so many of its elements.
@@ -87,12 +87,13 @@ class ComparedRuns:
     def prompts(self) -> Mapping[str, Sequence[tuple[int, str, list[int]]]]:
         """Return by run the step, the agent and the numbers of the messages of each model step that was given any."""
         found: dict[str, dict[int, tuple[str, list[int]]]] = {run: {} for run in self.runs}
-        for run_id, generation, step, agent, numbers in self._lookups.rows("read_prompts", self._asked):
+        asked: Parameters = {**self._asked, "most": self._lookups.left * NUMBERS}
+        for run_id, generation, step, agent, numbers in self._lookups.rows("read_prompts", asked):
             if self.runs[run_id].facts.generation != generation:
                 continue
             if step is None:
                 raise TooMuch
-            self._lookups.spend(len(numbers))
+            self._lookups.spend(len(numbers) // NUMBERS)
             known = self.values(run_id)
             found[run_id].setdefault(step, (agent, []))[1].extend(n for n in numbers if n in known)
         return {

@@ -8,9 +8,11 @@ from typing import Any
 from retrospan.ingest.answer.computed.sql import load
 from retrospan.schemas.store import Parameters, Store
 
-#: Rows of lookups that one answer may hold in the process, and numbers in lists: about 200 MB. The view itself answers
-#: what needs more, within the engine's limits.
-MOST_ROWS = 400_000
+#: Rows of lookups that one answer may hold in the process: about 350 MB. The view itself answers what needs more, within
+#: the engine's limits, and takes three times as much of both memory and time.
+MOST_ROWS = 500_000
+#: So many numbers in lists take as much as a row.
+NUMBERS = 8
 
 
 class TooMuch(Exception):

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments)
     whole_id, _ = split_step(arguments.run)
     if is_whole(whole_id) and not arguments.sql:
-        session.ask_ahead(_steps(whole_id), ("show_run", {"run_id": whole_id}))
+        session.ask_ahead(_steps(whole_id), ("settled_run", {"run_id": whole_id}))
     run_id, step = find_step(session, arguments.run, shows_it=not arguments.sql)
     given = [value for value in (step, arguments.step, arguments.at) if value is not None]
     if len(given) > 1:
