@@ -19,11 +19,8 @@ _SIDES = {
     "candidate_version": "b",
     "agent": "",
 }
-_PLACES = "items -> shares_by_place(items, arrayEnumerateDense(items)) AS shares,"
-_TEXTS = """items -> CAST(
-        (arrayDistinct(items), arrayMap(x -> countEqual(items, x) / length(items), arrayDistinct(items))),
-        'Map(String, Float64)'
-    ) AS shares,"""
+_PLACES = "arrayMap(place -> countEqual(places, place) / length(places), arrayDistinct(places))"
+_TEXTS = "arrayMap(item -> countEqual(items, item) / length(items), arrayDistinct(items))"
 _LIMIT = "> 4000000"
 
 

@@ -40,8 +40,7 @@ WITH
     (items, places) -> CAST(
         (arrayDistinct(items), arrayMap(place -> countEqual(places, place) / length(places), arrayDistinct(places))),
         'Map(String, Float64)'
-    ) AS shares_by_place,
-    items -> shares_by_place(items, arrayEnumerateDense(items)) AS shares,
+    ) AS shares,
     (started_at, since, until) -> (since = '' OR started_at >= parseDateTime64BestEffortOrNull(since, 9, 'UTC'))
         AND (until = '' OR started_at < parseDateTime64BestEffortOrNull(until, 9, 'UTC')) AS is_within,
     -- Each run once for each side that it is on: 0 is the baseline, 1 the candidate.
@@ -105,14 +104,14 @@ WITH
                 toUInt64((r.tenant, r.run_id) IN (SELECT tenant, run_id FROM loops))
             ] AS flags,
             if(empty(t.called), ['(no tool)'], t.called) AS tools,
-            shares(tools) AS tool_share,
-            shares(
-                arrayMap(
-                    (tool, next) -> concat(tool, ' > ', next),
-                    arrayPushFront(tools, '(start)'),
-                    arrayPushBack(tools, '(end)')
-                )
-            ) AS transition_share
+            shares(tools, arrayEnumerateDense(tools)) AS tool_share,
+            arrayMap(
+                (tool, next) -> concat(tool, ' > ', next),
+                arrayPushFront(tools, '(start)'),
+                arrayPushBack(tools, '(end)')
+            ) AS transitions,
+            arrayEnumerateDense(transitions) AS transition_places,
+            shares(transitions, transition_places) AS transition_share
         FROM sided_runs AS r
         LEFT ANY JOIN tool_sequences AS t ON t.tenant = r.tenant AND t.run_id = r.run_id
     ),
@@ -270,24 +269,11 @@ WITH
                                             'kolmogorovSmirnovTest(''two-sided'', ''asymp'')',
                                             arrayMap(
                                                 run -> assumeNotNull(run.numbers[i]),
-                                                arrayFilter(run -> isNotNull(run.numbers[i]), everybody)
-                                            ),
-                                            arrayMap(
-                                                run -> run.side,
-                                                arrayFilter(run -> isNotNull(run.numbers[i]), everybody)
-                                            )
+                                                arrayFilter(run -> isNotNull(run.numbers[i]), everybody) AS measured
+                                            ) AS measures,
+                                            arrayMap(run -> run.side, measured) AS sides
                                         ),
-                                        arrayReduce(
-                                            'kolmogorovSmirnovTest(''two-sided'')',
-                                            arrayMap(
-                                                run -> assumeNotNull(run.numbers[i]),
-                                                arrayFilter(run -> isNotNull(run.numbers[i]), everybody)
-                                            ),
-                                            arrayMap(
-                                                run -> run.side,
-                                                arrayFilter(run -> isNotNull(run.numbers[i]), everybody)
-                                            )
-                                        )
+                                        arrayReduce('kolmogorovSmirnovTest(''two-sided'')', measures, sides)
                                     ) AS gap_and_p
                                 ).1,
                                 toNullable(gap_and_p.2),
