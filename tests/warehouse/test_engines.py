@@ -108,10 +108,7 @@ def test_a_table_that_is_laid_out_anew_keeps_its_columns_rows_key_and_indexes(st
             store.command(later)
         assert store.rows(columns) == before
     for _, name, statement in shipped():
-        if (
-            re.search(r"_text_index_(to_canon_(values|tool_calls)|of_canon_values)$", name)
-            and "fill" not in name
-        ):
+        if name.endswith(("text_index_to_canon_values", "drop_text_index_of_canon_values")):
             store.command(statement)
     assert store.rows(made_so) == tables
     assert len(rows) == 9 and store.rows("SELECT * FROM canon_steps ORDER BY ALL") == rows
@@ -234,9 +231,6 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_values_local",
         "canon_values_local",
         "canon_values_local",
-        "canon_tool_calls_local",
-        "canon_tool_calls_local",
-        "canon_tool_calls_local",
     ], "settings and indexes are those of the rows' own table"
 
 

@@ -15,9 +15,6 @@ from retrospan.ingest.answer.lexer import Token
 #: What may stand after a condition.
 AFTER = word_set("and or group order limit offset settings format having union window qualify")
 _RUNS_OF_VALUES = f"SELECT run_id FROM {DATABASE}.canon_values"
-#: What tools were given and gave, as the index `by_folded_word` of canon_tool_calls has it: blanks stand between the three.
-_OF_TOOLS = ("arguments", "result", "error_message")
-_TEXTS_OF_TOOLS = ", ' ', ".join(f"ifNull({column}, '')" for column in _OF_TOOLS)
 #: A word as the index `by_folded_word` has it, whole in a pattern: between ASCII that is neither part of a word
 #: nor a wildcard, for other letters belong to words. And what may be a part of one. Of either so many are looked for.
 _BESIDE_WORDS = r"\x00-$&-/:-@\[-^`{-\x7f"
@@ -66,14 +63,12 @@ def runs_of_message(kept: Sequence[Token], at: int, parameters: Mapping[str, str
 
 
 def runs_of_text(kept: Sequence[Token], at: int, parameters: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return the same of `text LIKE …` of the view texts, by the same index of canon_tool_calls as well."""
+    """Return the same of `text LIKE …` of the view texts: what tools were given and gave is looked through."""
     condition = _like("text", kept, at, parameters)
     if condition is None:
         return None
     size, like, text, told = condition
-    of_tools = " OR ".join(f"{column} {like} {text}" for column in _OF_TOOLS)
-    if words := _folded(f"lower(concat({_TEXTS_OF_TOOLS}))", told):
-        of_tools = " AND ".join([f"({of_tools})", *words])
+    of_tools = " OR ".join(f"{column} {like} {text}" for column in ("arguments", "result", "error_message"))
     runs = " UNION ALL ".join(
         (
             _runs_of_values(like, text, told),
@@ -101,13 +96,11 @@ def _like(
 
 def _runs_of_values(like: str, text: str, told: str) -> str:
     """Return the SELECT of the runs that have a value like that."""
-    return f"{_RUNS_OF_VALUES} WHERE {' AND '.join([f'json {like} {text}', *_folded('lower(json)', told)])}"
+    return f"{_RUNS_OF_VALUES} WHERE {' AND '.join([f'json {like} {text}', *_folded(told)])}"
 
 
-def _folded(texts: str, told: str) -> list[str]:
+def _folded(told: str) -> list[str]:
     """Return conditions on words that whatever fits a pattern fulfils: what has a text has its words, and parts of them.
-
-    `texts` is what an index of words is over, folded.
 
     Only on words that ILIKE finds in nothing else than `lower` does: to it the sign of Kelvin is a k as well, and in a
     pattern with a wildcard inside the long s an s. Measured over all of Unicode.
@@ -121,9 +114,9 @@ def _folded(texts: str, told: str) -> list[str]:
         return [word for word in dict.fromkeys(words) if not any(letter in word for letter in unsure)]
 
     if words := sure(_WHOLE_WORD.findall(text)):
-        return [f"hasAllTokens({texts}, '{' '.join(words[:_MOST_WORDS])}')"]
+        return [f"hasAllTokens(lower(json), '{' '.join(words[:_MOST_WORDS])}')"]
     parts = sorted(sorted(sure(_PARTS_OF_WORDS.findall(text))), key=len, reverse=True)
-    return [f"{texts} LIKE '%{part}%'" for part in parts[:_MOST_PARTS]]
+    return [f"lower(json) LIKE '%{part}%'" for part in parts[:_MOST_PARTS]]
 
 
 def _is_key(kept: Sequence[Token], at: int) -> bool:
