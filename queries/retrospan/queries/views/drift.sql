@@ -262,7 +262,7 @@ WITH
                                 'kolmogorov_smirnov',
                                 (
                                     -- The exact chance takes a step for each pair of runs. Of so many pairs the limit
-                                    -- of large samples says the same within a twentieth, and never less.
+                                    -- of large samples gave up to 7 % more, and never less.
                                     if(
                                         b_counts[i] * c_counts[i] > 4000000,
                                         arrayReduce(
