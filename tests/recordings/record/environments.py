@@ -152,12 +152,35 @@ class GoEnvironment(Environment):
         return self._copy((DRIVERS / self._framework.driver).parent, "program")
 
 
+class CargoEnvironment(Environment):
+    """A program in Rust, whose `Cargo.toml` says at which versions; `--at` pins the first."""
+
+    def versions(self) -> dict[str, str]:
+        listed = json.loads(_run("cargo", "metadata", "--format-version=1", cwd=self._program()))["packages"]
+        return {each["name"]: each["version"] for each in listed if each["name"] in self._framework.packages}
+
+    def command(self) -> list[str]:
+        built = str(self.folder / "built")
+        _run("cargo", "build", "--quiet", "--target-dir", built, cwd=self._program())
+        return [str(self.folder / "built/debug/orla")]
+
+    def _fill(self) -> None:
+        program = self._program()
+        if self._version:
+            _run("cargo", "update", self._framework.packages[0], "--precise", self._version, cwd=program)
+        self.command()
+
+    def _program(self) -> Path:
+        return self._copy((DRIVERS / self._framework.driver).parent, "program")
+
+
 def environment(name: str, framework: Framework, version: str | None) -> Environment:
     """Return the environment of a framework, by what its driver is written in."""
     kinds: dict[str, type[Environment]] = {
         ".mjs": NodeEnvironment,
         ".xml": MavenEnvironment,
         ".mod": GoEnvironment,
+        ".toml": CargoEnvironment,
     }
     return kinds.get(Path(framework.driver).suffix, PythonEnvironment)(name, framework, version)
 

@@ -21,7 +21,8 @@ class Framework:
     A `pom.xml` says itself what to install; these are the packages whose versions a manifest names.
     """
     driver: str
-    """File in drivers/: a script for Python or Node, the `pom.xml` of a project in Java, or the `go.mod` of one in Go."""
+    """File in drivers/: a script for Python or Node, the `pom.xml` of a project in Java, the `go.mod` of one in Go, or the
+    `Cargo.toml` of one in Rust."""
     scenarios: tuple[str, ...] = COMMON
     request_model: str = "gpt-4o-mini"
     response_model: str = "gpt-4o-mini-2024-07-18"

@@ -201,6 +201,10 @@ FRAMEWORKS: dict[str, Framework] = {
     "llama-index-openlit": Framework(
         ("openlit", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL), "llama_index_openlit.py"
     ),
+    "llama-index-otel": Framework(
+        ("llama-index-observability-otel", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL),
+        "llama_index_otel.py",
+    ),
     "llama-index-traceloop": Framework(
         openllmetry("llamaindex", "llama-index-core>=0.14", "llama-index-llms-openai"),
         "llama_index_traceloop.py",
@@ -222,6 +226,7 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="llama3.2",
         response_model="llama3.2",
     ),
+    "openai-agentops": Framework(("agentops", "openai", *OTEL), "openai_agentops.py"),
     "openai-agents": Framework(
         openinference("openai-agents", "openai-agents"),
         "openai_agents.py",

@@ -115,6 +115,21 @@ ELSEWHERE: dict[str, Framework] = {
         "langchain_langsmith.mjs",
         settings={**LANGSMITH, **NO_MACHINE},
     ),
+    "langchain-js-openinference": Framework(
+        (
+            "@arizeai/openinference-instrumentation-langchain",
+            "langchain@^1",
+            "@langchain/core@^1",
+            "@langchain/openai@^1",
+            "@langchain/langgraph@^1",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "langchain_openinference.mjs",
+        settings=NO_MACHINE,
+    ),
     "langchain-js-traceloop": Framework(
         (
             "@traceloop/node-server-sdk@^0.27",
@@ -147,6 +162,11 @@ ELSEWHERE: dict[str, Framework] = {
             "zod@^4",
         ),
         "mastra.mjs",
+    ),
+    "mastra-langfuse": Framework(
+        ("@mastra/core@^1", "@mastra/langfuse@^1", "@mastra/observability@^1", "zod@^4"),
+        "mastra_langfuse.mjs",
+        settings=NO_MACHINE,
     ),
     "openai-agents-js-openinference": Framework(
         (
@@ -240,6 +260,7 @@ ELSEWHERE: dict[str, Framework] = {
         "quarkus_agent/pom.xml",
         WITH_BIG,
     ),
+    "rig": Framework(("rig", "opentelemetry-otlp", "tracing-opentelemetry"), "rig_agent/Cargo.toml"),
     "spring-ai-langfuse": Framework(
         (
             "org.springframework.ai:spring-ai-starter-model-openai",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.completion import agree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
+#: Requests after one among which another telling of it is looked for.
+NEAR = 8
 Complete = Callable[[NormalizedSpan, NormalizedSpan], None]
 
 
@@ -18,10 +21,14 @@ def without_doubles(
     Two are one if they have the id of one response and ran at the same time: an answer that comes again from a cache has
     its id as well, and another time. A request that says neither what was asked nor what was answered is the one of
     another scope that lies around it, beside it in the tree, with the same model: if there is just one, and just this one
-    lies in that.
+    lies in that. One there that tells the same answer to the same prompt, or the same prompt and no answer, is it as well.
     """
     told: set[NormalizedSpan] = set()
-    for one, other in [*_of_one_response(requests), *_without_content(tree, requests)]:
+    for one, other in [
+        *_of_one_response(requests),
+        *_without_content(tree, requests),
+        *_told_alike(tree, requests),
+    ]:
         if one not in told and other not in told:
             complete(one, other)
             other.is_part = True
@@ -53,6 +60,34 @@ def _without_content(
         for each in found:
             holding[each] = holding.get(each, 0) + 1
     return [(found[0], span) for span, found in around.items() if len(found) == 1 and holding[found[0]] == 1]
+
+
+def _told_alike(
+    tree: Tree, requests: Sequence[NormalizedSpan]
+) -> list[tuple[NormalizedSpan, NormalizedSpan]]:
+    """Return the requests that lie in just one of another scope beside them which tells the same answer to the same
+    prompt, each after that one."""
+    scopes = {span.sent.scope for span in requests if span.input or span.output}
+    pairs: list[tuple[NormalizedSpan, NormalizedSpan]] = []
+    for place, outer in enumerate(requests if len(scopes) > 1 else ()):
+        inside: list[NormalizedSpan] = []
+        for inner in requests[place + 1 : place + 1 + NEAR]:
+            if inner.sent.started_at > outer.sent.until:
+                break
+            if inner.sent.scope != outer.sent.scope and _lies_in(tree, inner, outer):
+                inside.append(inner)
+        if len(inside) == 1 and _tells_the_same(inside[0], outer):
+            pairs.append((outer, inside[0]))
+    return pairs
+
+
+def _tells_the_same(one: NormalizedSpan, other: NormalizedSpan) -> bool:
+    """Tell whether both tell the answer, or else the prompt, and nothing of either that differs."""
+    return (
+        bool((one.output and other.output) or (one.input and other.input))
+        and agree(one.output, other.output)
+        and agree(one.input, other.input)
+    )
 
 
 def _lies_in(tree: Tree, bare: NormalizedSpan, around: NormalizedSpan) -> bool:

@@ -1,7 +1,7 @@
 """Answers that ended for tools, and of which no call is told: they asked for what ran before the next request.
 
 Each tool that ran then has the id of its call, its name and its arguments. Only where the requests of the run take turns:
-what ran between two of them, no other answer can have asked for. Only where the instrumentation tells answers, and no call or
+what ran between two of them, no other answer can have asked for; or where the tools ran inside of the request's own span. Only where the instrumentation tells answers, and no call or
 result in any: what tells some has lost the others.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
 
@@ -21,6 +21,7 @@ _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 
 def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     """Give answers the calls that they leave out, in place."""
+    _complete_by_inner(tree, requests)
     lacking = [span for span in requests[:-1] if _lacks_calls(span)]
     if not lacking or any(map(_tells_acts, requests)) or not take_turns(requests):
         return
@@ -42,6 +43,23 @@ def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             span.output = with_calls(span.output, [call_of(tool) for tool in between])
 
 
+def _complete_by_inner(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
+    """Give answers that ended for tools, and tell no call, those of the tools that ran right inside their spans, in place."""
+    lacking = {span for span in requests if span.input and not span.failed and _ended_for_tools(span)}
+    lacking -= {span for span in lacking if any(parts_of(each, "tool_call") for each in span.output)}
+    ran: dict[NormalizedSpan, list[NormalizedSpan]] = {}
+    for tool in tree.spans if lacking else ():
+        parent = tree.parent(tool) if tool.operation == "tool" else None
+        if parent is not None and parent in lacking:
+            ran.setdefault(parent, []).append(tool)
+    for span, tools in ran.items():
+        ids = {tool.tool_call_id for tool in tools}
+        if len(span.output) < 2 and None not in ids and all(t.has_arguments and t.tool_name for t in tools):
+            # An id may be executed more than once: each is one call.
+            calls = {tool.tool_call_id: call_of(tool) for tool in reversed(tools)}
+            span.output = with_calls(span.output, [*calls.values()][::-1])
+
+
 def take_turns(requests: Sequence[NormalizedSpan]) -> bool:
     """Tell whether each request began when the one before had been answered."""
     return all(0 < before.sent.ended_at <= after.sent.started_at for before, after in pairwise(requests))
@@ -59,10 +77,14 @@ def _tells_acts(span: NormalizedSpan) -> bool:
 def _lacks_calls(span: NormalizedSpan) -> bool:
     return (
         not span.failed
-        and any(map(_FOR_TOOLS.search, span.finish_reasons))
+        and _ended_for_tools(span)
         and len(span.output) < 2
         and (bool(span.output) or _tells_answer(span))
     )
+
+
+def _ended_for_tools(span: NormalizedSpan) -> bool:
+    return any(map(_FOR_TOOLS.search, span.finish_reasons))
 
 
 def _tells_answer(span: NormalizedSpan) -> bool:

@@ -240,6 +240,7 @@ EVERY_FAMILY = Vocabulary(
         semconv.INPUT_VALUE,
         semconv.TRACELOOP_ENTITY_INPUT,
         INPUT,
+        semconv.INPUT_MESSAGES,
     ),
     results=(
         semconv.TOOL_CALL_RESULT,

@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.normalize.completion import (
     is_fuller,
     may_tell_failures,
 )
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.message_parts import read_part
 from retrospan.ingest.interpret.normalize.messages import NOTHING, read_message, read_messages
@@ -22,6 +22,7 @@ from retrospan.ingest.interpret.normalize.named_results import with_named_result
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
+from retrospan.ingest.interpret.normalize.spoken_results import with_spoken_results
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.normalize.unusual_places import (
     flattened_answer,
@@ -60,6 +61,8 @@ _EVENTS = "events"
 _OF_ANSWERS = re.compile("completion|choice|response|output|answer|generation", re.IGNORECASE)
 #: How APIs say that an answer ended to ask for tools.
 _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
+#: What a response has in it that asks for tools.
+_MAY_HOLD_CALLS = re.compile(r"(?i)tool_?(?:call|use|request)|function_?call")
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
 
 
@@ -79,7 +82,8 @@ def read_content(
     if not span.output:
         span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems, growing)
     if not span.input and not span.output:
-        said = list(_event_messages(sent, names)) if sent.logs or sent.events else []
+        may_tell = bool(sent.logs or sent.events) and places.exchange is None
+        said = list(_event_messages(sent, names)) if may_tell else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     if not span.input and not span.output and span.operation == "inference":
@@ -95,7 +99,8 @@ def read_content(
         take_answer(places, span)
     if span.finish_reasons and _says_nothing(span):
         span.output = []
-    span.input = answered_once(with_named_results(span.input))
+    _name_call(places, span)
+    span.input = answered_once(with_spoken_results(with_named_results(span.input)))
     leading: list[Part] = []
     while span.input and span.input[0]["role"] == "system":
         leading += span.input.pop(0)["parts"]
@@ -116,6 +121,26 @@ def read_content(
             ),
             [],
         )
+
+
+def _name_call(places: SpanFields, span: NormalizedSpan) -> None:
+    """Give the only call of an answer the id that its span says beside it, which the results know: APIs have ids of items as
+    well."""
+    call_id = places.text(semconv.TOOL_CALL_ID) if span.operation == "inference" else None
+    calls = [part for message in span.output for part in parts_of(message, "tool_call")] if call_id else []
+    if (
+        call_id
+        and len(calls) == 1
+        and calls[0].get("name") == (places.text(semconv.TOOL_NAME) or calls[0].get("name"))
+    ):
+        # A message may be remembered: it stays as it is.
+        span.output = [
+            {
+                **message,
+                "parts": [{**part, "id": call_id} if part is calls[0] else part for part in message["parts"]],
+            }
+            for message in span.output
+        ]
 
 
 def _says_nothing(span: NormalizedSpan) -> bool:
@@ -262,6 +287,17 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
     if has_gaps(span.output):
         for value in places.responses:
             span.output = completed(span.output, parse_answer(places.read(value)))
+    elif (
+        span.output
+        and span.operation == "inference"
+        and not places.has(semconv.OUTPUT_MESSAGES)
+        and (not span.finish_reasons or any(map(_FOR_TOOLS.search, span.finish_reasons)))
+        and not _tells_call(span.output)
+    ):
+        for value in places.responses:
+            if isinstance(value, str) and _MAY_HOLD_CALLS.search(value):
+                other = parse_answer(places.read(value))
+                span.output = other if _tells_call(other) and is_fuller(other, span.output) else span.output
     if not span.output and not span.failed:
         text = places.text(names.answer_text)
         parts = [*([{"type": "text", "text": text}] if text else []), *_calls_apart(places)]
@@ -276,6 +312,10 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
                 span.output = completed(span.output, told_inside(value))
         if not span.output and any(map(asks, returned)):
             span.operation = "other"  # it prepares a request, and returns it
+
+
+def _tells_call(messages: list[Message]) -> bool:
+    return any(part["type"] == "tool_call" for message in messages for part in message["parts"])
 
 
 def _told_requests(places: SpanFields) -> list[object]:

@@ -30,7 +30,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.small_shapes import entity_named
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
-from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
+from retrospan.ingest.interpret.spans.vocabulary import INPUT, OUTPUT, Vocabulary
 from retrospan.ingest.json_text import Unreadable, read_json
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import (
@@ -61,6 +61,8 @@ _FAILED = ("error", "failed", "failure")
 _NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[]")
 #: What a function returned that returned nothing.
 _NOTHING: tuple[object, ...] = (None, "", {"output": None}, {})
+#: How a span says that it was given nothing, or returned nothing.
+_NO_CONTENT = ("null", "None", "[]", "{}")
 #: Ids, and no names that anybody gave.
 _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -116,6 +118,8 @@ def read_span(
     elif span.operation in _CONTENT_OPERATIONS:
         read_request(places, metadata, span, problems)
         read_content(sent, places, span, problems, growing)
+        if span.operation == "inference" and _was_given_nothing(places, span):
+            span.operation = "other"  # what made the model, or set it up
     if span.operation in ("retrieval", "memory"):
         span.query, span.data_source = read_query(places), places.text(*names.data_sources)
     if span.operation in ("agent", "workflow", "step"):
@@ -133,6 +137,17 @@ def read_span(
         or bool((sent.events or sent.logs) and _tells_by_events(sent))
     )
     return span
+
+
+def _was_given_nothing(places: SpanFields, span: NormalizedSpan) -> bool:
+    """Tell whether a span that only names a model says that it was given nothing and returned nothing."""
+    return (
+        not (span.input or span.output or span.failed or span.response_model or span.response_id)
+        and span.tokens.input is None
+        and not places.has_any(name for name, _ in places.names.operations)
+        and any(said in _NO_CONTENT for said in places.said(INPUT))
+        and any(said in _NO_CONTENT for said in places.said(OUTPUT))
+    )
 
 
 def _tells_by_events(sent: Span) -> bool:

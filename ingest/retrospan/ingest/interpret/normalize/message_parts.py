@@ -35,6 +35,7 @@ IDS_OF_RESULTS = (
     "tool_id",
     "toolId",
 )
+_IDS_OF_CALLS = ("call_id", "tool_call_id", "tool_use_id", "callId", "toolCallId", "toolUseId")
 _NAMES = ("name", "toolName", "tool_name")
 _ARGUMENTS = (
     "arguments",
@@ -161,6 +162,19 @@ def tool_call(call: dict[str, object]) -> Part:
     return part
 
 
+def bare_act(told: dict[str, object]) -> Part | None:
+    """Return the call, or the result, that an object among messages is, which names neither its kind nor who speaks: by the id
+    of the call, and a name with arguments, or what was returned."""
+    call_id = text_under(told, *_IDS_OF_CALLS)
+    if call_id is None:
+        return None
+    name = text_under(told, *_NAMES, "tool_function", "function", "function_name")
+    if name is not None and any(key in told for key in _ARGUMENTS):
+        return tool_call({**told, "id": call_id, "name": name})
+    said = first_of(told, "output", "result", "response")
+    return tool_response(call_id, response_of(said), told) if said is not None else None
+
+
 def results_in(listed: object) -> list[Part]:
     """Return the results in a list of objects that each say which call they answer, and with what; none in any other."""
     told = read_value(listed)
@@ -199,7 +213,7 @@ def tool_response(call_id: str | None, response: object, source: Mapping[str, ob
     return part
 
 
-def first_of(value: dict[str, object], *keys: str) -> object:
+def first_of(value: Mapping[str, object], *keys: str) -> object:
     for key in keys:
         found = value.get(key)
         if found is not None:
@@ -207,6 +221,6 @@ def first_of(value: dict[str, object], *keys: str) -> object:
     return None
 
 
-def text_under(value: dict[str, object], *keys: str) -> str | None:
+def text_under(value: Mapping[str, object], *keys: str) -> str | None:
     found = first_of(value, *keys)
     return found if isinstance(found, str) and found else None

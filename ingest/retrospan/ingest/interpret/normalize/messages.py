@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_parts import (
     IDS_OF_RESULTS,
+    bare_act,
     calls_in,
     part_by_kind,
     read_part,
@@ -26,13 +27,19 @@ from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import named_speaker
 from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_value, write_json
+from retrospan.ingest.json_text import read_json, read_value, write_json
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
 PRINTED = re.compile(r"(?:[A-Za-z_][\w.]*\(\w+=|\{').*[)}]\Z", re.DOTALL)
 
 #: Types of objects of APIs, which no model writes by itself: it may well answer `{'text': …, 'mood': …}`.
 _PRINTED_TYPES = ("output_text", "function_call")
+
+#: How the JSON of an object begins, also in the quotes of JSON.
+_WRITTEN = re.compile(r'"?\{\\?"')
+#: Types of blocks that ask for a tool, and what the function of a call has.
+_CALL_TYPES = ("tool_use", "function_call", "tool_call")
+_FUNCTION = {"name", "arguments"}
 
 #: How languages print that there is nothing: beside calls a text that is just this was none.
 NOTHING = ("None", "null", "undefined", "nil", "<nil>")
@@ -56,9 +63,14 @@ _ITEM_ROLES = {
     "function_call_result": "tool",
     "reasoning": "assistant",
 }
+#: Under which names a message says something: an item of a response with a role says it otherwise.
+_SAID = frozenset(("content", "contents", "parts", "tool_calls", "toolCalls", "blocks", "message"))
+_TOLD = _SAID | {"role", "text"}
 #: What else lists are called that tell of calls, or of what they returned, beside what was said.
 _OF_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _OF_RESULTS = re.compile("result|response|output", re.IGNORECASE)
+#: A part of which an instrumentation only printed what its class is called: what it said is lost.
+_CLASS_OF_ACT = re.compile(r"(?:Tool|Function)(?:Call|Use|Request|Result|Response)+(?:Part|Content|Block)?\Z")
 
 
 def read_messages(value: object, role: str = "user") -> list[Message]:
@@ -68,7 +80,9 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
     """
     value = with_plain_names(read_value(value))
     if isinstance(value, str):
-        return [{"role": role, "parts": [{"type": "text", "content": value}]}] if value else []
+        said: Part = {"type": "text", "content": value}
+        written = written_call(said, {}) if role == "assistant" else []
+        return [{"role": role, "parts": written or [said]}] if value else []
     if isinstance(value, dict):
         inner = value.get("messages")
         if isinstance(inner, list | str) and "role" not in value:
@@ -86,16 +100,23 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
     if definition_in(value) is not None:
         return None
     kind = value.get("type")
-    is_item = isinstance(kind, str) and kind in _ITEM_ROLES and "role" not in value
+    is_item = (
+        isinstance(kind, str) and kind in _ITEM_ROLES and ("role" not in value or _SAID.isdisjoint(value))
+    )
     if is_server_item(kind) and "role" not in value:
         return {"role": "assistant", "parts": item_parts(value)}
-    if is_item:
+    act = bare_act(value) if kind is None and _TOLD.isdisjoint(value) else None
+    if act is not None:
+        role, parts = "assistant" if act["type"] == "tool_call" else "tool", [act]
+    elif is_item:
         role, parts = _ITEM_ROLES[str(kind)], [read_part(value)]
     else:
         role = role_of(value, role)
         parts = _parts_of(value, role)
     if role == "assistant":
-        parts = without_nothing([said for part in parts for said in _unprinted(part)])
+        parts = without_nothing(
+            [said for part in parts for said in (written_call(part, value) or _unprinted(part))]
+        )
     elif role == "tool":
         parts = _said_once(parts)
     parts = [part for part in parts if part["type"] != "text" or part.get("content")]
@@ -145,6 +166,23 @@ def _unprinted(part: Part) -> list[Part]:
     else:
         said = [read_part(value)] if value.get("type") in _PRINTED_TYPES else []
     return said if said and all(each["type"] in _MODELS_PARTS for each in said) else [part]
+
+
+def written_call(part: Part, message: Mapping[str, object]) -> list[Part]:
+    """Return the call that an instrumentation wrote as the text of an answer: as the block of an API, which has an id that no
+    model makes up, or as the function of one, with its id beside it. Nothing where it is none."""
+    text = part.get("content")
+    if part["type"] != "text" or not isinstance(text, str) or not _WRITTEN.match(text) or "name" not in text:
+        return []
+    said = read_json(text)
+    said = read_json(said) if isinstance(said, str) else said
+    if not isinstance(said, dict):
+        return []
+    if said.get("type") in _CALL_TYPES and text_under(said, "id", "call_id") and text_under(said, "name"):
+        return [read_part(said)]
+    call_id = text_under(message, "tool_call_id", "call_id", "tool_use_id")
+    is_function = said.keys() == _FUNCTION and isinstance(said["arguments"], str | dict)
+    return [tool_call({**said, "id": call_id})] if call_id is not None and is_function else []
 
 
 def _said_once(parts: list[Part]) -> list[Part]:
@@ -200,7 +238,8 @@ def _type_of_class(path: object) -> str | None:
 def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     parts = value.get("parts")
     if isinstance(parts, list):
-        return _parts_and_beside(value, [read_part(part) for part in parts], role)
+        said = [each for each in parts if not (isinstance(each, str) and _CLASS_OF_ACT.match(each))]
+        return _parts_and_beside(value, [read_part(part) for part in said], role)
     if "content" not in value and isinstance(value.get("contents"), list):
         value = {**value, "content": value["contents"]}
     if "content" not in value and "blocks" in value:

@@ -25,6 +25,8 @@ from retrospan.schemas import semconv
 _MODEL_OF = re.compile(r"[A-Za-z]\w*/[\w.:-]+")
 #: Finish reasons of an answer that never came.
 _FAILED = {"error", "failed"}
+#: What the fields of a response have, and the parameters of a request have not.
+_OF_RESPONSE = {"id", "created_at"}
 _NO_PARAMETERS = {
     "model",
     "model_name",
@@ -116,6 +118,8 @@ def _read_models(
             asked_with = parameters_by_shape(span.sent.attributes, places.read) or {}
             told = (asked_with.get(key) for key in ("model", "model_name", "model_id"))
             span.request_model = next((name for name in told if isinstance(name, str) and name), None)
+    elif span.response_model is None and span.operation == "inference" and VERSION.search(span.request_model):
+        _read_told_models(places, span)
     if span.provider and (span.request_model or "").startswith(f"{span.provider}/"):
         # A gateway is told the provider by the model's name.
         span.request_model = (span.request_model or "").removeprefix(f"{span.provider}/")
@@ -126,6 +130,22 @@ def _read_models(
         and named != labelled
     ):
         span.response_model = named
+
+
+def _read_told_models(places: SpanFields, span: NormalizedSpan) -> None:
+    """Tell by an object of parameters which model it is that is called the one asked for, and has a date: that which
+    answered, where the parameters name it without; or where they are those of the response, with its id and its time."""
+    for value in places.all[0].values():
+        said = (
+            places.read(value) if isinstance(value, str) and value[:1] == "{" and '"model"' in value else None
+        )
+        model = said.get("model") if isinstance(said, dict) else None
+        if not isinstance(said, dict) or not isinstance(model, str) or "messages" in said:
+            continue
+        if model == span.request_model and said.keys() >= _OF_RESPONSE and not span.failed:
+            span.response_model = model
+        elif is_version(span.request_model, model):
+            span.request_model, span.response_model = model, None if span.failed else span.request_model
 
 
 def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:

@@ -66,6 +66,11 @@ def holds_arguments(given: object, asked: object, by_id: bool) -> bool:
     """
     if same_arguments(given, asked):
         return True
-    if not by_id or not isinstance(given, dict) or not isinstance(asked, dict) or not asked:
+    if not by_id or not isinstance(asked, dict) or not asked:
         return False
+    if not isinstance(given, dict):
+        text = given[1:-1] if isinstance(given, str) and given[:1] == given[-1:] == '"' else given
+        return (
+            isinstance(text, str) and text in asked.values()
+        )  # the one that its program was given as a text
     return any(isinstance(inner, dict) and asked.items() <= inner.items() for inner in given.values())

@@ -11,11 +11,14 @@ from retrospan.ingest.interpret.normalize.told_executions import open_execution
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
+from retrospan.ingest.interpret.spans.leaves import flattened
 from retrospan.ingest.interpret.spans.name_words import CALL_ID, words_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
+from retrospan.ingest.interpret.spans.small_shapes import entity_named
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.ingest.interpret.spans.vocabulary import INPUT, OUTPUT
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 from retrospan.schemas import semconv
 
@@ -27,12 +30,15 @@ _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
 
 #: How Python prints a tool's message, alone, in a list, or as what a node of a graph changes.
 _MESSAGE_PRINTED = re.compile(r"(?:Command\(update=)?(?:\{'messages': )?\[?ToolMessage\(")
+#: How the printed fields begin of an object that says how a call of a tool went.
+_OUTCOME_PRINTED = re.compile(r"(?:status|success|is_success|ok|error)=")
 #: What a call that a framework hands to the node of its tools has, in place of arguments.
 _CALL = ("name", "args", "id")
 
 #: What is not an object is the only value of one, where an object has to be written.
 _WRAPPED = ({"_value"}, {"$value"}, {"$values"})
 _MESSAGE = {"role", "content"}
+_OPENING = ("{", "[")
 
 #: Words for what a function returned.
 _RETURNED = ("output", "result", "return")
@@ -47,12 +53,16 @@ _FUNCTION_RESPONSE = {"id", "name", "response"}
 def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
     """Read a tool's span in place. Arguments that were meant as JSON and are not are unknown, and a problem."""
     sent, names = span.sent, places.names
-    span.tool_name = places.text(*names.tools) or name_beside_method(sent) or _CALLED.sub("", sent.name)
+    span.tool_name = (
+        places.text(*names.tools)
+        or name_beside_method(sent)
+        or (entity_named(sent.attributes, "tool") if "type" in places.listed else None)
+    ) or _CALLED.sub("", sent.name)
     span.tool_call_id = places.text(*names.call_ids) or next(
         (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None
     )
     given: object = None
-    arguments = places.any(*names.arguments)
+    arguments = _whole_or_by_leaves(places, names.arguments, INPUT)
     if arguments is None:
         arguments = _in_event(sent, semconv.TOOL_MESSAGE, "content")
     if arguments is not None:
@@ -66,6 +76,12 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     read_result(places, span)
     if is_call(given):
         span.result = unquoted(span.result)
+
+
+def _whole_or_by_leaves(places: SpanFields, names: tuple[str, ...], shape: str) -> object:
+    """Return what the first of some names says, or what is told field by field where only a word in a name says more."""
+    by_leaves = None if places.has_any(names) else flattened(places, shape)
+    return places.any(*names) if by_leaves is None else by_leaves
 
 
 def _open_call(span: NormalizedSpan) -> None:
@@ -140,13 +156,13 @@ def name_beside_method(sent: Span) -> str | None:
 
 def read_result(places: SpanFields, span: NormalizedSpan) -> None:
     """Read what a tool returned, where its span says it, in place."""
-    result = places.any(*places.names.results)
+    result = _whole_or_by_leaves(places, places.names.results, OUTPUT)
     if result is None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is None:
         result = _told_by_event(span.sent)
     if result is not None:
-        span.result, span.has_result = response_of(_unprinted(places.read(result))), True
+        span.result, span.has_result = response_of(_in_message(_unprinted(places.read(result)))), True
         if isinstance(span.result, dict) and span.result.keys() in _WRAPPED:
             span.result = next(iter(span.result.values()))
         _open_forms(span)
@@ -158,10 +174,19 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
 def _unprinted(result: object) -> object:
     """Return the message of a tool where a framework printed the fields of one, or an object that holds only one; anything
     else as it is."""
-    if not isinstance(result, str) or " tool_call_id=" not in result:
+    if isinstance(result, dict) and len(result) == 1:
+        (only,) = result.values()
+        opened = _unprinted(only) if isinstance(only, str) else only
+        return opened if opened is not only else result
+    if not isinstance(result, str):
         return result
-    if result.startswith("content="):
-        fields = read_fields(result)
+    if _OUTCOME_PRINTED.match(result) and " result=" in result:
+        return _returned_in(read_fields(result), result)
+    if " tool_call_id=" not in result:
+        return result
+    printed = unquoted(result)
+    if isinstance(printed, str) and printed.startswith("content="):
+        fields = read_fields(printed)
         return fields if _is_tool_message(fields) else result
     message = read_repr(result) if _MESSAGE_PRINTED.match(result) else None
     for key in ("update", "messages"):
@@ -169,6 +194,15 @@ def _unprinted(result: object) -> object:
     if isinstance(message, list) and len(message) == 1:
         message = message[0]
     return message if _is_tool_message(message) else result
+
+
+def _returned_in(fields: object, printed: str) -> object:
+    """Return what a tool returned out of the printed fields of an object that a framework made of how it went: its result, or
+    its error where there was one."""
+    if not isinstance(fields, dict) or "result" not in fields:
+        return printed
+    error = fields.get("error")
+    return {"error": error} if error and not fields["result"] else fields["result"]
 
 
 def tells_output(span: NormalizedSpan) -> bool:
@@ -241,7 +275,13 @@ def _told_by_event(sent: Span) -> object:
 
 def _read_arguments(value: object) -> object:
     """Read arguments from JSON, or from what Python prints; a call's `args` and `kwargs` are opened."""
-    read = read_value(value)
+    read = unquoted(_in_message(read_value(value)))
+    if (
+        isinstance(read, str)
+        and read[:1] in _OPENING
+        and not isinstance(inner := read_json(read), Unreadable)
+    ):
+        read = inner  # the JSON of arguments in the quotes of JSON, or as what a message says
     if isinstance(read, str):
         printed = read_repr(read)
         if isinstance(printed, Unreadable) and read[:1] in ("{", "["):
@@ -255,6 +295,14 @@ def _read_arguments(value: object) -> object:
         if all(value is True or not value for value in others):
             return read["kwargs"]
     return read
+
+
+def _in_message(value: object) -> object:
+    """Return what the one message of a tool says, alone or in a list, which an instrumentation made of its arguments or of
+    its result; anything else as it is."""
+    only = value[0] if isinstance(value, list) and len(value) == 1 else value
+    is_said = isinstance(only, dict) and only.keys() == _MESSAGE and only["role"] == "tool"
+    return only["content"] if is_said and isinstance(only, dict) else value
 
 
 def open_tool_message(span: NormalizedSpan) -> None:

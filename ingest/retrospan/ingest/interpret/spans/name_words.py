@@ -53,7 +53,7 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     AGENT: (("agent", "gent"),),
     ASKED: (("asked", "user"),),
     INSTRUCTIONS: (("instructions", "nstruction"), ("system prompt", "ystem")),
-    CALL_ID: (("call id", "all"),),
+    CALL_ID: (("call id", ""),),
     ENDED: (("ended", ""),),
     ERROR: (("error", ""),),
 }
@@ -90,7 +90,7 @@ _MODELS = re.compile(r"(?:[.:_/]|^)model(?:Name|Id|[._](?:name|id))?$")
 _ANSWERER = re.compile(r"(?:^|[.:_/])response[._:]model(?:[._](?:name|id))?$|[rR]esponseModel(?:Name|Id)?$")
 _ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
 _ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
-_CALL_ID = re.compile(r"(?:^|[.:_/])tool[._]?[cC]all[._]?(?:id|Id)$")
+_CALL_ID = re.compile(r"(?:^|[.:_/])(?:tool|function)[._]?[cC]all[._]?(?:id|Id)$|(?:^|[.:/])function[._]id$")
 _ASKED = re.compile(r"(?:^|[.:/])user_(?:prompt|message|query|question)$")
 _INSTRUCTIONS = re.compile(r"(?:^|[._:/]|system_?|System)[iI]nstructions?$")
 _SYSTEM_PROMPT = re.compile(r"(?:^|[._:/])(?:system(?:_prompt|_message)|system(?:Prompt|Message))$")
@@ -127,7 +127,7 @@ def words_of(name: str) -> frozenset[str]:
             found |= {"error", "fate"}
     if "gent" in name and _AGENT.search(name):
         found.add("agent")
-    if "all" in name and _CALL_ID.search(name):
+    if ("all" in name or "unction" in name) and _CALL_ID.search(name):
         found.add("call id")
     if "user_" in name and _ASKED.search(name):
         found.add("asked")

@@ -20,6 +20,7 @@ from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_names import names_of, names_of_span
+from retrospan.ingest.interpret.spans.told_exchanges import exchange_in_events
 from retrospan.ingest.interpret.spans.vocabulary import (
     EXCHANGE,
     INPUT,
@@ -189,6 +190,10 @@ class SpanFields:
         """Tell whether there is an exchange, also one that only its values show: to be asked where no name tells more."""
         if self.exchange is None:
             self._exchange = exchange_by_values(self.all[0], self.read)
+            if self._exchange is None and self._span.events:
+                self._exchange = exchange_in_events(
+                    self._span.events, self._span.status == "error", self.read
+                )
         return self._exchange is not None
 
     def _worded(self, shape: str) -> object:

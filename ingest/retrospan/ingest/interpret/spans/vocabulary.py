@@ -140,7 +140,7 @@ class Vocabulary:
     # A tool
     tools: Names = (semconv.TOOL_NAME,)
     call_ids: Names = (semconv.TOOL_CALL_ID,)
-    arguments: Names = (semconv.TOOL_CALL_ARGUMENTS, semconv.PROMPT, INPUT)
+    arguments: Names = (semconv.TOOL_CALL_ARGUMENTS, semconv.PROMPT, INPUT, semconv.INPUT_MESSAGES)
     results: Names = (semconv.TOOL_CALL_RESULT, semconv.COMPLETION, OUTPUT, semconv.OUTPUT_MESSAGES)
 
     # Anything else
