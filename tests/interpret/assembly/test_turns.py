@@ -17,7 +17,7 @@ from otlp_requests import traces as request_with
 from spans import read_runs, rows_of_spans
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.assembly.turns import MOST_EQUAL
+from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse

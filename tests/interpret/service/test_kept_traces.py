@@ -25,6 +25,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.rules.ruleset import NO_RULES
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.schemas.attributes import RUN_ID
 
 
 @pytest.fixture
@@ -64,25 +65,41 @@ def test_a_run_read_as_it_grows_has_the_rows_of_one_that_is_read_whole(
     assert living.counters.failures == living.counters.broken == 0
 
 
+@pytest.mark.parametrize(
+    ("claims", "sent", "known"),
+    [
+        pytest.param({}, 3, 0 + 3 + 6, id="by-itself"),
+        # What leads elsewhere cannot be read by itself, and that is known from then on.
+        pytest.param({RUN_ID: "one"}, 1, 3 + 3 + 6, id="leads-elsewhere"),
+    ],
+)
 def test_a_run_that_may_go_on_from_another_is_read_once_at_a_time(
-    store: EmbeddedStore, living: Interpreter, monkeypatch: pytest.MonkeyPatch
+    claims: dict[str, str],
+    sent: int,
+    known: int,
+    store: EmbeddedStore,
+    living: Interpreter,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spans, jobs = [*LongRun(30, seed=5).spans()], list[Job]()
-    sent = living._runner.send
+    send = living._runner.send
 
     def noted(job: Job) -> bool:
         jobs.append(job)
-        return sent(job)
+        return send(job)
 
     monkeypatch.setattr(living._runner, "send", noted)
+    for key, value in claims.items():
+        for span in spans:
+            span.attributes.add(key=key).value.string_value = value
     for at in (0, 3, 6):
         request = ExportTraceServiceRequest()
         request.resource_spans.add().scope_spans.add().spans.extend(spans[at : at + 3])
         living.notice(*load(store, [request.SerializeToString()]))
         settled(living)
-    assert len(jobs) == 1, "it could not be read by itself, and that is known from then on"
+    assert len(jobs) == sent
     assert living.counters.spans == 3 + 6 + 9
-    assert living.counters.known_spans == 3 + 3 + 6
+    assert living.counters.known_spans == known
     assert store.rows("SELECT model_calls FROM canon_runs FINAL") == [[3]]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from retrospan.ingest.answer.encodings import LAST_WORDS
 from retrospan.ingest.http.messages import Response
 from retrospan.schemas.errors import QUERY_TOO_LARGE, TIMEOUT_EXCEEDED, TOO_MANY_QUERIES, SqlError
@@ -10,6 +12,7 @@ SERVER = "retrospan"
 REQUIRED_PASSWORD = 194
 AUTHENTICATION_FAILED = 516
 QUERY_WAS_CANCELLED = 394
+MEMORY_LIMIT_EXCEEDED = 241
 #: ClickHouse's own mapping of its codes, as far as a reader can meet them; everything else is 500.
 _STATUS = {
     **dict.fromkeys((6, 26, 27, 38, 41, 43, 53, 62, 70, 72, 386, 456, 457, 636), 400),
@@ -36,6 +39,7 @@ _NAMES = {
     159: "TIMEOUT_EXCEEDED",
     164: "READONLY",
     194: "REQUIRED_PASSWORD",
+    MEMORY_LIMIT_EXCEEDED: "MEMORY_LIMIT_EXCEEDED",
     202: "TOO_MANY_SIMULTANEOUS_QUERIES",
     229: "QUERY_IS_TOO_LARGE",
     271: "CANNOT_DECOMPRESS",
@@ -45,6 +49,9 @@ _NAMES = {
     497: "ACCESS_DENIED",
     516: "AUTHENTICATION_FAILED",
 }
+#: What helps where an answer takes more than a question may: most views find these by an index.
+_ADVICE = "Ask for less: of one run (run_id = '…'), of a window of time, or for fewer columns."
+_NAME = re.compile(r"\s*(\([A-Z_]+\))?\s*$")
 
 
 def failure(error: SqlError) -> Response:
@@ -78,4 +85,6 @@ def _worded(error: SqlError) -> bytes:
         code = error.code or 0
         name = f" ({_NAMES[code]})" if code in _NAMES else ""
         message = f"Code: {code}. DB::Exception: {message}{name}"
+    if error.code in (MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED):
+        message = _NAME.sub(lambda name: f" {_ADVICE} {name[1] or ''}".rstrip(), message, count=1)
     return message.encode(errors="replace")

@@ -39,8 +39,8 @@ def keys_first(sql: str) -> tuple[str, str, str] | None:
     if found is None:
         return None
     columns, where, order, limit = found
-    most = _most(limit)
-    if not are_columns(columns) or not _is_order(order) or most is None:
+    most = most_rows(limit)
+    if not are_columns(columns) or not is_order(order) or most is None:
         return None
     view = f"{DATABASE}.{_VIEW}"
     condition = f" WHERE {spaced(where)}" if where else ""
@@ -53,9 +53,9 @@ def keys_first(sql: str) -> tuple[str, str, str] | None:
     )
 
 
-def parts(sql: str) -> tuple[Sequence[Token], ...] | None:
+def parts(sql: str, view: str = _VIEW) -> tuple[Sequence[Token], ...] | None:
     """Return the tokens of SELECT, WHERE, ORDER BY and LIMIT; None unless they and the view are all there is."""
-    if _VIEW not in sql:
+    if view not in sql:
         return None
     kept = [token for token in tokens(sql) if token.kind != "blank"]
     source = next((place for place, token in enumerate(kept) if token.is_word("from")), 0)
@@ -64,7 +64,7 @@ def parts(sql: str) -> tuple[Sequence[Token], ...] | None:
     after = source + 1
     if _is_marked(kept[after : after + 2], DATABASE, "."):
         after += 2
-    if not _is_marked(kept[after : after + 1], _VIEW):
+    if not _is_marked(kept[after : after + 1], view):
         return None
     after += 1
     found = {name: list[Token]() for name in _CLAUSES}
@@ -96,41 +96,41 @@ def _is_marked(kept: Sequence[Token], name: str, mark: str = "") -> bool:
     return named and (not mark or (len(kept) == 2 and kept[1].is_mark(mark)))
 
 
-def are_columns(kept: Sequence[Token]) -> bool:
+def are_columns(kept: Sequence[Token], view: str = _VIEW, payload: frozenset[str] = PAYLOAD) -> bool:
     """Return whether these are columns and nothing but columns, one of them large, or all of them."""
     named = kept[::2]
     if len(kept) % 2 == 0 or not all(token.is_mark(",") for token in kept[1::2]):
         return False
     if len(named) == 1 and named[0].is_mark("*"):
         return True
-    return all(_is_column(token) for token in named) and any(token.value in PAYLOAD for token in named)
+    return all(_is_column(token, view) for token in named) and any(token.value in payload for token in named)
 
 
-def _is_order(kept: Sequence[Token]) -> bool:
+def is_order(kept: Sequence[Token], view: str = _VIEW) -> bool:
     """Return whether these are columns, each with its direction or without; none is one too."""
     expects = True
     for place, token in enumerate(kept):
         if expects:
-            if not _is_column(token):
+            if not _is_column(token, view):
                 return False
             expects = False
         elif token.is_mark(","):
             expects = True
-        elif not (token.is_word("asc", "desc") and _is_column(kept[place - 1])):
+        elif not (token.is_word("asc", "desc") and _is_column(kept[place - 1], view)):
             return False
     return not kept or not expects
 
 
-def _is_column(token: Token) -> bool:
-    return token.kind in ("word", "name") and token.value in _columns()
+def _is_column(token: Token, view: str) -> bool:
+    return token.kind in ("word", "name") and token.value in _columns(view)
 
 
 @cache
-def _columns() -> frozenset[str]:
-    return frozenset(column.name for column in catalogue.load(_VIEW).columns)
+def _columns(view: str) -> frozenset[str]:
+    return frozenset(column.name for column in catalogue.load(view).columns)
 
 
-def _most(limit: Sequence[Token]) -> int | None:
+def most_rows(limit: Sequence[Token]) -> int | None:
     """Return how many rows are sorted out: those shown and those skipped; None when that is not told in numbers."""
     numbers = limit[::2]
     if len(limit) not in (1, 3) or not all(token.text.isdecimal() for token in numbers):

@@ -10,7 +10,7 @@ What cannot be told for sure is left as it is: a statement with WITH, `*`, COLUM
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -55,6 +55,11 @@ def lean(sql: str) -> str:
         instead[place] = [*view.pieces, *([] if is_alias else tokens(f" AS {view.name}"))]
     pieces = [one for place, token in enumerate(found) for one in instead.get(place, [token])]
     return written(pieces) if instead else sql
+
+
+def payloads() -> Mapping[str, frozenset[str]]:
+    """Return of each view that has a lean form the columns that this has not."""
+    return {name: view.payload for name, view in _lean_views().items()}
 
 
 @dataclass(frozen=True, slots=True)

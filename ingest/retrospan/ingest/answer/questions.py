@@ -28,6 +28,7 @@ from retrospan.ingest.answer.listing import listed, require_parameters
 from retrospan.ingest.answer.long_lists import LONG_LIST, reading
 from retrospan.ingest.answer.narrowing import depends_on_values, narrowed
 from retrospan.ingest.answer.readers import HELPFUL, READERS, bounded, bounds
+from retrospan.ingest.answer.runs_first import runs_first
 from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.warehouse import Warehouse
@@ -162,7 +163,7 @@ class Understanding:
         shown = checked.sql if shows_internals else listed(checked.sql, self._views)
         if not shows_internals:
             checked = self._executed(checked, shown, parameters)
-        read = lean(unqualified(checked.sql))
+        read = lean(runs_first(unqualified(checked.sql)))
         text, calls = placed(read, COMPUTED)
         if any(call.parameter in parameters for call in calls):
             text, calls = inlined(read), []

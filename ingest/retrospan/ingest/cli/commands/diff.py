@@ -109,7 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
     if is_whole(arguments.run_a) and is_whole(arguments.run_b) and not arguments.sql:
         session.ask_ahead(_comparison(arguments.run_a, arguments.run_b))
         if shows_runs:
-            session.ask_ahead(*(("settled_run", {"run_id": run}) for run in (arguments.run_a, arguments.run_b)))
+            session.ask_ahead(
+                *(("settled_run", {"run_id": run}) for run in (arguments.run_a, arguments.run_b))
+            )
     a, b = (find_run(session, typed, shows_it=shows_runs) for typed in (arguments.run_a, arguments.run_b))
     if arguments.sql:
         return session.print_sql(("divergence", {"a": a, "b": b}), ("diff", {"a": a, "b": b}))

@@ -38,11 +38,6 @@ class Trace:
     is_same: bool = False  # as that trace: the same turn
     executes: bool = False  # what that trace asked for, and nothing else
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether nothing that it says leads to another trace."""
-        return not (self.joins or self.claims or self.goes_on_from or self.ends_with)
-
 
 @dataclass(frozen=True, slots=True)
 class TraceGroup:

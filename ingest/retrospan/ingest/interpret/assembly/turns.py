@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -21,8 +22,6 @@ from retrospan.ingest.interpret.spans.span import begun_by
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
-#: More traces than so many with one history are not told apart: none of them is joined any more.
-MOST_EQUAL = 50
 _AROUND = ("agent", "workflow")
 #: Instrumentations that do not tell others of their spans: what a client tells by itself is in a trace of its own.
 _LEAVE_APART = ("langsmith",)

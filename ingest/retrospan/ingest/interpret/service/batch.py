@@ -19,6 +19,7 @@ from retrospan.ingest.interpret.rows.lists import LISTS, Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
+from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog
@@ -31,13 +32,15 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import canonical
 from retrospan.schemas.sequences import Newest, newest_of
 
+#: Runs that are interpreted get their rows together, until their values have so many characters.
+HELD_CHARACTERS = 4_000_000
+
 
 @dataclass(slots=True)
 class InterpretedTraces:
     """What came of a batch: rows to write, and what each trace cost."""
 
     rows: Rows = field(default_factory=Rows)
-    runs: list[InterpretedRun] = field(default_factory=list)
     effort: dict[str, float] = field(default_factory=dict)
     spans: int = 0
     broken: int = 0
@@ -46,9 +49,9 @@ class InterpretedTraces:
     foreign: dict[str, str] = field(
         default_factory=dict
     )  # trace id → the run whose interpreter is to read it
-    histories: Sequence[str] = ()  # hashes of those that traces go on from or end with
+    histories: ToldHistories = field(default_factory=ToldHistories)
     needs_warehouse: bool = (
-        False  # somewhere another trace or run must be looked up: these rows are not whole
+        False  # another trace or run must be looked up first: there are no rows, or not all
     )
 
 
@@ -64,15 +67,18 @@ def interpret_traces(
     *,
     at_once: bool = True,
     kept: KeptTraces | None = None,
+    is_all: Callable[[ToldHistories], bool] = lambda told: True,
 ) -> InterpretedTraces:
     """Return the rows of the traces in `newest` (trace id → newest record of each log known to hold some of it).
 
     The traces must be complete groups: with each trace all that join it or that it joins. Runs are read in the order of
     their start, so that a run finds the one before it in its conversation. A run whose interpretation fails is
     listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
-    when something had to be. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the
-    user's mutation rules, `prices` what models cost when. Without `at_once` the rows were read one after the other: that
-    one of a record is among them does not tell that all of that record are. Spans that are `kept` are not read again.
+    when something had to be. Where its histories lead to no other trace its rows are right, which the caller finds out:
+    `is_all` is asked before anything is interpreted, and when it denies, nothing is. A group whose key `owns` denies is
+    left to the interpreter that owns it. `rules` are the user's mutation rules, `prices` what models cost when. Without
+    `at_once` the rows were read one after the other: that one of a record is among them does not tell that all of that
+    record are. Spans that are `kept` are not read again.
     """
     batch = InterpretedTraces(rules=rules, prices=prices)
     spans = given.spans
@@ -80,17 +86,16 @@ def interpret_traces(
     _note_depth(given, problems)
     groups = _groups(spans, problems, batch, tenant, next_generation, kept)
     batch.histories = _histories(groups)
-    if conversations is None and not all(
-        trace.is_alone for group in groups for trace in group.traces.values()
-    ):
+    if not is_all(batch.histories) or (conversations is None and not all(map(_is_alone, groups))):
         batch.needs_warehouse = True
         return batch
     told: list[_Told] = []
+    held = 0
     for group in groups:
         if not owns(group.key):
             batch.foreign.update(dict.fromkeys(group.traces, group.key))
             continue
-        began = time.perf_counter()
+        began, before = time.perf_counter(), len(told)
         generation = next_generation()
         homes = _interpret_group(batch, generation, group, problems, conversations, told)
         for trace_id, trace in group.traces.items():
@@ -104,20 +109,44 @@ def interpret_traces(
             _add_spans(batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs)
             batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
-    # Apart, for as long as the same code is at work the processor has it at hand.
-    for one in told:
+        held += sum(map(_weight, told[before:]))
+        if held > HELD_CHARACTERS:
+            _use_up(batch, tenant, told)
+            held = 0
+    _use_up(batch, tenant, told)
+    return batch
+
+
+def _use_up(batch: InterpretedTraces, tenant: str, told: list[_Told]) -> None:
+    """Add the rows of runs, and let go of these. Apart from interpreting them, for as long as the same code is at work the
+    processor has it at hand.
+    """
+    told.reverse()
+    while told:
+        one = told.pop()
         began = time.perf_counter()
         _add_rows(batch, tenant, one)
         for trace_id in one.group.traces:
             batch.effort[trace_id] += (time.perf_counter() - began) / len(one.group.traces)
-    return batch
 
 
-def _histories(groups: Sequence[TraceGroup]) -> list[str]:
-    """Return the hashes of the histories that traces go on from or end with."""
-    traces = (trace for group in groups for trace in group.traces.values())
-    told = (each for trace in traces for each in (trace.goes_on_from, trace.ends_with, trace.ends_in_full))
-    return sorted(set(filter(None, told)))
+def _weight(told: _Told) -> int:
+    """Return how many characters the values of a run have."""
+    return sum(len(value.json) for value in told.run.values.all) if told.run is not None else 0
+
+
+def _histories(groups: Sequence[TraceGroup]) -> ToldHistories:
+    """Return the histories that traces go on from and end with."""
+    traces = [trace for group in groups for trace in group.traces.values()]
+    begun = {trace.goes_on_from for trace in traces if not trace.is_same}
+    inside = {trace.goes_on_from for trace in traces if trace.is_same}
+    ended = {history for trace in traces for history in (trace.ends_with, trace.ends_in_full)}
+    return ToldHistories(*(frozenset(filter(None, some)) for some in (begun, inside, ended)))
+
+
+def _is_alone(group: TraceGroup) -> bool:
+    """Tell whether nothing that a trace says leads to another trace, unless it is by its histories."""
+    return len(group.traces) == 1 and not any(trace.joins or trace.claims for trace in group.traces.values())
 
 
 def _trace_row(
@@ -210,7 +239,6 @@ def _interpret_group(
             found.found.update(problems[trace_id].found)
         try:
             run, history_run_id = _interpret_run(batch, run_id, spans, found, conversations)
-            batch.runs.append(run)
             told.append(_Told(run_id, group, generation, spans, run, history_run_id))
         except Exception:  # noqa: BLE001 (whatever one run does, the others go on)
             told.append(_Told(run_id, group, generation, spans, None, failure=traceback.format_exc()))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.rows.lists import TABLES, Rows
+from retrospan.ingest.interpret.service.histories import traces_of_histories
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import answer_from
 from retrospan.ingest.interpret.service.run_queue import TraceKey
@@ -191,6 +192,10 @@ class BatchRunner:
         # A span may name a run by the trace that it is.
         asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest), "run_ids": list(batch.newest)}
         return bool(store.rows(load("traces_joined"), asked))
+
+    def leads_on(self, store: Store, batch: TraceBatch, done: BatchResult) -> bool:
+        """Whether the histories of what was interpreted lead to traces of other batches."""
+        return bool(traces_of_histories(store, batch.tenant, done.histories, batch.newest))
 
     def note_leading(self, batch: TraceBatch) -> None:
         """Remember that something in a batch led elsewhere: what goes on is next read at once with all that belongs to it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import Encoded
@@ -49,7 +50,8 @@ class RunSummary:
 class BatchResult:
     """What came of a job. `last_generation` is the highest used. `known` spans were kept from earlier readings.
 
-    `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
+    `histories` are those of its traces: where these lead to others the job was not all that belongs together, unless it
+    was one that `asks`. `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
     before the next job is sent.
     """
 
@@ -63,6 +65,7 @@ class BatchResult:
     rows: Iterable[Encoded] = ()
     is_large: bool = False
     known: int = 0
+    histories: ToldHistories = field(default_factory=ToldHistories)
 
 
 class TooLong(PermanentError):

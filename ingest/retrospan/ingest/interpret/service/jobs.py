@@ -9,9 +9,10 @@ from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.rows.lists import TABLES, Rows
 from retrospan.ingest.interpret.service.batch import InterpretedTraces, interpret_traces
+from retrospan.ingest.interpret.service.histories import ToldHistories, traces_of_histories
 from retrospan.ingest.interpret.service.job import BatchResult, Job, RunSummary
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
-from retrospan.ingest.interpret.service.related_traces import read_members, traces_of_histories
+from retrospan.ingest.interpret.service.related_traces import read_members
 from retrospan.ingest.interpret.service.strays import awaits_strays, give_strays
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.raw_row_reader import parse_logs, parse_spans
@@ -66,13 +67,15 @@ def interpret_whole(
     Raises TooLong when those have more rows than the job may read, and whatever the warehouse does.
     """
     generations = count(job.generation + 1)
-    newest, batch = _interpret_members(job, job.newest, store, owns, generations, kept)
-    for _ in range(MOST_READINGS - 1):
-        others = traces_of_histories(store, job.tenant, batch.histories)
-        if others.keys() <= newest.keys():
-            break
-        newest, batch = _interpret_members(job, {**others, **newest}, store, owns, generations, kept)
-    return pack(batch, job.timed, next(generations) - 1, _settled(kept))
+    wanted: Mapping[str, Newest] = job.newest
+    for reading in range(1, MOST_READINGS + 1):
+        found = _interpret_members(
+            job, wanted, store, owns, generations, kept, at_last=reading == MOST_READINGS
+        )
+        if isinstance(found, InterpretedTraces):
+            return pack(found, job.timed, next(generations) - 1, _settled(kept))
+        wanted = found
+    raise AssertionError("the last reading is interpreted, whatever it leads to")
 
 
 def _settled(kept: KeptTraces | None) -> int:
@@ -91,8 +94,12 @@ def _interpret_members(
     owns: Callable[[str], bool],
     generations: Iterator[int],
     kept: KeptTraces | None,
-) -> tuple[Mapping[str, Newest], InterpretedTraces]:
-    """Return the traces that are wanted with those that they lead to, and what came of them."""
+    *,
+    at_last: bool,
+) -> InterpretedTraces | dict[str, Newest]:
+    """Return what came of the traces that are wanted, with those that they lead to; or all of these, to be read together,
+    where their histories lead to more. `at_last` these are left out.
+    """
     newest, raw_spans, raw_logs, at_once = read_members(
         store, job.tenant, wanted, job.most_rows, job.page_spans
     )
@@ -100,6 +107,12 @@ def _interpret_members(
     given = decode_traces(newest, raw_spans, raw_logs, EVERY_FAMILY.response_ids)
     del raw_spans, raw_logs
     give_strays(store, job.tenant, chain.from_iterable(given.spans.values()))
+    others: dict[str, Newest] = {}
+
+    def is_all(told: ToldHistories) -> bool:
+        others.update({} if at_last else traces_of_histories(store, job.tenant, told, newest))
+        return not others
+
     batch = interpret_traces(
         job.tenant,
         newest,
@@ -111,10 +124,13 @@ def _interpret_members(
         unpacked(job.prices),
         at_once=at_once,
         kept=kept,
+        is_all=is_all,
     )
+    if others:
+        return {**others, **newest}
     # A trace that nothing has arrived of is only named by a link: it is known once it comes.
     batch.rows.traces = [row for row in batch.rows.traces if row.trace_id in arrived]
-    return newest, batch
+    return batch
 
 
 def pack(
@@ -126,7 +142,6 @@ def pack(
         for row in batch.rows.runs
     ]
     homes = {row.trace_id: row.run_ids for row in batch.rows.traces}
-    batch.runs = []
     return BatchResult(
         runs,
         homes,
@@ -137,6 +152,7 @@ def pack(
         batch.foreign,
         _encoded(batch.rows, timed),
         known=known,
+        histories=batch.histories,
     )
 
 

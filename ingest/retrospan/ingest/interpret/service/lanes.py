@@ -79,8 +79,9 @@ class Lanes:
             began = time.perf_counter()
             done = self._runner.receive()
             before.seconds += time.perf_counter() - began
-            if done is None:
+            if done is None or self._runner.leads_on(store, before, done):
                 self._runner.note_leading(before)
+                done = None
             if done is not None and (before.stale or self._runner.joined(store, before)):
                 done = None  # rows are gone since, or the batch before it told that others belong to these
             if done is None or done.is_large:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
-from retrospan.ingest.interpret.assembly.turns import MOST_EQUAL
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.service.job import TooLong
 from retrospan.ingest.interpret.spans.decode import spans_of
@@ -78,19 +77,6 @@ def read_members(
         fresh = [trace_id for trace_id in joined if trace_id not in found]
         found.update({trace_id: joined[trace_id] for trace_id in fresh})
     return found, raw_spans, raw_logs, at_once
-
-
-def traces_of_histories(store: Store, tenant: str, histories: Sequence[str]) -> dict[str, Newest]:
-    """Return the traces that go on from these histories or end with them, with all of their runs."""
-    if not histories:
-        return {}
-    asked: dict[str, str | int | Sequence[str]] = {
-        "tenant": tenant,
-        "histories": histories,
-        "most": MOST_EQUAL + 1,
-    }
-    rows = typed_rows(store, tuple[str, list[int]], load("traces_of_histories"), asked)
-    return {trace_id: tuple(through) for trace_id, through in rows}
 
 
 def _leads_on(raw: RawSpan | RawLog) -> bool:

@@ -1,0 +1,96 @@
+"""Which traces the histories of some lead to: those of the same turns, wherever they are. Both processes ask.
+
+A trace that goes on from a history is of one turn with a trace that ends with it. Traces that only have a beginning in
+common, as agents that are asked the same again, or only an end, lead nowhere, and are not read with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
+from retrospan.ingest.interpret.sql import load
+from retrospan.schemas.sequences import Newest
+from retrospan.schemas.store import Store
+from retrospan.schemas.typed_rows import typed_rows
+
+
+@dataclass(frozen=True, slots=True)
+class ToldHistories:
+    """Hashes of the histories that some traces go on from, and of those they end with.
+
+    `inside` are of the first, apart: turns that are told in parts, which nothing ends with but a span that tells them whole.
+    """
+
+    goes_on_from: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
+    ends_with: frozenset[str] = frozenset()
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Those of the three."""
+        return self.goes_on_from | self.inside | self.ends_with
+
+
+class StoredHistories(NamedTuple):
+    """What the warehouse knows of a trace: it ends with `ends_with`, and it goes on from `goes_on_from` or ends with that
+    in full."""
+
+    trace_id: str
+    run_ids: list[str]
+    goes_on_from: str
+    ends_with: str
+
+
+def traces_of_histories(
+    store: Store, tenant: str, told: ToldHistories, known: Collection[str]
+) -> dict[str, Newest]:
+    """Return the traces that the histories of those in `known` lead to, with all of their runs: trace id → newest records."""
+    stored = _stored(store, tenant, told.goes_on_from | told.ends_with, told.all, known)
+    # Turns that are told in parts again and again are looked at only where something tells one whole.
+    whole = told.inside & {row.ends_with for row in stored}
+    stored += _stored(store, tenant, whole - told.ends_with, frozenset(), known)
+    found = related(told, stored)
+    if not found:
+        return {}
+    named: dict[str, str | int | Sequence[str]] = {
+        "tenant": tenant,
+        "trace_ids": sorted({row.trace_id for row in found}),
+        "run_ids": sorted({run_id for row in found for run_id in row.run_ids}),
+    }
+    rows = typed_rows(store, tuple[str, list[int]], load("traces_with_runs"), named)
+    return {trace_id: tuple(through) for trace_id, through in rows if trace_id not in known}
+
+
+def _stored(
+    store: Store,
+    tenant: str,
+    begun: AbstractSet[str],
+    ended: AbstractSet[str],
+    known: Collection[str],
+) -> list[StoredHistories]:
+    """Return the traces, apart from those that are known, that go on from one of the first or end with one of the others."""
+    if not (begun or ended):
+        return []
+    asked: dict[str, str | int | Sequence[str]] = {
+        "tenant": tenant,
+        "begun": sorted(begun),
+        "ended": sorted(ended),
+        "most": MOST_EQUAL + 1,
+    }
+    rows = typed_rows(store, StoredHistories, load("traces_with_histories"), asked)
+    return [row for row in rows if row.trace_id not in known]
+
+
+def related(told: ToldHistories, stored: Iterable[StoredHistories]) -> list[StoredHistories]:
+    """Return which of the others matter to traces that tell this: those of histories that one goes on from and one ends
+    with."""
+    rows = list(stored)
+    first = {row.goes_on_from for row in rows}
+    going = told.goes_on_from | told.inside | first
+    ending = told.ends_with | {row.ends_with for row in rows} | (first - told.inside)
+    both = told.all & going & ending
+    return [row for row in rows if row.goes_on_from in both or row.ends_with in both]
