@@ -189,11 +189,14 @@ def _of_tool_calls(
         # What is not known to have run need not have.
         executed = [row for row in executed if row["status"] != "unknown"]
     if recording.name.endswith("/parallel"):
-        # Which of them ran first is not fixed.
-        executed = sorted(executed, key=lambda row: _key(row["arguments"]))
-        order = sorted(range(len(tools)), key=lambda place: _key(tools[place]["args"]))
+        # Which of them ran first is not fixed: they are known by their arguments, or else by the ids of their calls.
         by_arguments = dict(zip(map(_key, recording.expected["tool_args_in_order"]), ids, strict=False))
-        tools = [tools[place] for place in order]
+        if ids and executed and all(row["arguments"] is None for row in executed):
+            executed = sorted(executed, key=lambda row: str(row["tool_call_id"]))
+            tools = sorted(tools, key=lambda tool: str(by_arguments.get(_key(tool["args"]))))
+        else:
+            executed = sorted(executed, key=lambda row: _key(row["arguments"]))
+            tools = sorted(tools, key=lambda tool: _key(tool["args"]))
         ids = [by_arguments.get(_key(tool["args"])) for tool in tools] if ids else []
     if not asked:
         executed = _by_arguments(views.tool_calls, tools)

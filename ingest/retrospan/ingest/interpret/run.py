@@ -14,6 +14,8 @@ from retrospan.ingest.interpret.assembly.borrowed_errors import clear_borrowed_e
 from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.context import inherit
 from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
+from retrospan.ingest.interpret.assembly.cut_requests import fail_cut_requests
+from retrospan.ingest.interpret.assembly.executions_in_one import split_executions
 from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
@@ -148,12 +150,14 @@ def interpret(
     """
     # What was read stays as it is: what the run makes of its spans is noted in copies.
     tree = Tree([span.copy() for span in spans])
+    split_executions(tree)
     restore_ids(tree)
     take_answered_ids(tree)
     open_loops(tree)
     synthesize_calls(tree)
     join_thoughts(tree)
     clear_borrowed_errors(tree)
+    fail_cut_requests(tree)
     complete_from_steps(tree)
     find_answering_steps(tree)
     inherit(tree)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from retrospan.ingest.interpret.assembly.assembled_run import LEAVES, AssembledRun
+from retrospan.ingest.interpret.assembly.cut_requests import cut_requests
+from retrospan.ingest.interpret.assembly.executions_in_one import executions_listed
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
@@ -175,3 +177,23 @@ def requests_in_one(run: AssembledRun) -> Iterator[ParseIssue]:
         if len(ids) > 1:
             reason = f"the spans below this one model call name {len(ids)} answers ({key})"
             yield issue(call.sent.span_id, "model_calls", write_json([*ids]), reason)
+
+
+def executions_in_one(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield spans read as one execution that list the names and ids of several."""
+    for tool in run.calls.tools:
+        listed = executions_listed(tool.span) if tool.span is not None else []
+        if tool.span is not None and listed:
+            reason = (
+                f"one span for {len(listed)} executions, read as one: which of them did what is not known"
+            )
+            yield issue(tool.span.sent.span_id, "tool_calls", tool.name, reason)
+
+
+def requests_cut(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield model calls that count as answered of which nothing says so, and that ended with what failed around them."""
+    models = {call.span for call in run.calls.models}
+    for span, around in cut_requests(run.tree).items():
+        if span in models:
+            reason = "nothing says how it went, and what is around it failed as it ended"
+            yield issue(span.sent.span_id, "status", around.sent.name, reason)

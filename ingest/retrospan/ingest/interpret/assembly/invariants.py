@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 
 from retrospan.ingest.interpret.assembly.act_invariants import (
     answers_without_call,
+    executions_in_one,
     finish_reasons,
     ids_of_executions,
     namesakes_of_calls,
     prompts_without_call,
+    requests_cut,
     requests_in_one,
     told_as_several,
     unasked_executions,
@@ -89,6 +91,8 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_NO_MODELS, prompts_without_call),
     (_ANY, requests_in_one),
     (_ANY, told_as_several),
+    (_TOOLS, executions_in_one),
+    (_ANY, requests_cut),
     (_ANY, token_sums),
     (_ANY, totals_of_calls),
     (_ANY, unread_tokens),

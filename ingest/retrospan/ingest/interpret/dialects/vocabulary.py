@@ -80,7 +80,7 @@ EVERY_FAMILY = Vocabulary(
         (semconv.LLM_MODEL_NAME, "inference"),
     ),
     error_levels=(("langfuse.observation.level", "ERROR"),),
-    agents=(semconv.AGENT_NAME, "agent.name", "agent_name", "ai.telemetry.functionId"),
+    agents=(semconv.AGENT_NAME, "agent.name", "agent_name", "ai.telemetry.functionId", "ai.functionId"),
     agent_nodes=("graph.node.id",),
     conversations=(
         semconv.CONVERSATION_ID,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 
 #: How a value says that a tool failed; only text that says so is worth parsing for it.
 _FAILED = re.compile(r"""(?:status["'\\]*\s*[:=]\s*["'\\]*error|is_?[Ee]rror["'\\]*\s*[:=]\s*[Tt]rue)""")
@@ -30,6 +30,21 @@ def has_results(messages: Sequence[Message]) -> bool:
             if part["type"] == "tool_call_response":
                 return True
     return False
+
+
+def lacks_results(messages: Sequence[Message]) -> bool:
+    """Tell whether of the calls that one message asks for some are answered right after it, and others are not."""
+    waiting: set[str] = set()
+    answered = False
+    for message in messages:
+        results = [part["id"] for part in parts_of(message, "tool_call_response") if "id" in part]
+        if not results:
+            if waiting and answered:
+                return True
+            waiting = {part["id"] for part in parts_of(message, "tool_call") if "id" in part}
+        answered = bool(results)
+        waiting.difference_update(results)
+    return bool(waiting) and answered
 
 
 def may_tell_failures(value: object) -> bool:

@@ -12,8 +12,10 @@ from retrospan.ingest.interpret.normalize.completion import (
     has_gaps,
     has_results,
     is_fuller,
+    lacks_results,
     may_tell_failures,
 )
+from retrospan.ingest.interpret.normalize.indexed_messages import indexed_messages, read_indexed
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.message_parts import read_part
@@ -36,7 +38,7 @@ from retrospan.ingest.interpret.spans.name_words import INSTRUCTIONS, means_itse
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
-from retrospan.ingest.interpret.spans.unflatten import leaves_of, missing_indexes
+from retrospan.ingest.interpret.spans.unflatten import leaves_of
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.json_text import Unreadable, read_json, read_value, write_json
 from retrospan.schemas import semconv
@@ -49,8 +51,6 @@ _MESSAGE_EVENTS = {
     semconv.TOOL_MESSAGE: "tool",
     "gen_ai.content.prompt": "user",
 }
-#: A message with no other field lost what it said.
-_OUTSIDE = {"role", "name", "tool_call_id"}
 #: What says something in an event of a message.
 _SAYING = ("content", "message", "parts", "tool_calls", "function_call")
 #: What an attribute with a number says of a message, beside its role.
@@ -77,10 +77,12 @@ def read_content(
     span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
     is_whole = True
     if not span.input:
-        span.input, is_whole = _indexed(sent, places, names.indexed_prompts, "user", problems, growing)
+        span.input, is_whole = indexed_messages(
+            sent, places, names.indexed_prompts, "user", problems, growing
+        )
     span.output = _messages(places, semconv.OUTPUT_MESSAGES, "assistant", span, problems, growing)
     if not span.output:
-        span.output, _ = _indexed(sent, places, names.indexed_answers, "assistant", problems, growing)
+        span.output, _ = indexed_messages(sent, places, names.indexed_answers, "assistant", problems, growing)
     if not span.input and not span.output:
         may_tell = bool(sent.logs or sent.events) and places.exchange is None
         said = list(_event_messages(sent, names)) if may_tell else []
@@ -187,29 +189,6 @@ def _system(system: object, places: SpanFields, span: NormalizedSpan, problems: 
     return [read_part(part) for part in (value if isinstance(value, list) else [value])]
 
 
-def _indexed(
-    sent: Span,
-    places: SpanFields,
-    prefixes: tuple[str, ...],
-    role: str,
-    problems: ParseIssues,
-    growing: PrefixCache,
-) -> tuple[list[Message], bool]:
-    """Return the messages under the first prefix that has some, and whether none of them was there but for its content."""
-    for prefix in filter(places.indexed.__contains__, prefixes):
-        elements = leaves_of(sent.attributes, prefix)
-        missing = missing_indexes(elements)
-        if missing:
-            problems.add(
-                sent.span_id, prefix, f"missing: {missing}", "indexes have gaps: these never arrived"
-            )
-        read = [growing.indexed(leaves, role, _element) for leaves in elements.values()]
-        said = [message for message in read if message is not None]
-        if said:
-            return said, len(said) == len(read)
-    return [], True
-
-
 def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache) -> bool:
     """Read messages that stand under numbers, whatever these are called, in place.
 
@@ -221,49 +200,15 @@ def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing
         told = [{path.rpartition(".")[2] for path, _ in leaves} for leaves in elements]
         if not all("role" in names for names in told) or not any(map(_INDEXED_CONTENTS.intersection, told)):
             continue
-        read = [growing.indexed(leaves, "user", _element) for leaves in elements]
-        said = [message for message in read if message is not None]
+        said, all_said = read_indexed(elements, "user", growing)
         if said and all(message["role"] == "assistant" for message in said):
             span.output = span.output or said
         else:
             span.input = span.input or said
-            is_whole = is_whole and len(said) == len(read)
+            is_whole = is_whole and all_said
     if not span.output:
         span.output = flattened_answer(sent, places)
     return is_whole
-
-
-def _element(element: dict[str, object], role: str) -> Message | None:
-    """Read one indexed message; OpenInference wraps it, its calls and its contents once more."""
-    message = next((element[key] for key in ("message", "prompt", "completion") if key in element), element)
-    if not isinstance(message, dict):
-        return None
-    opened = dict(message)
-    thought = element.get("thought") if message is not element else None
-    if isinstance(thought, str) and thought and opened.get("tool_calls") and not opened.get("content"):
-        opened["content"] = thought  # the text before calls, beside the message that holds them
-    for key, wrapper in (("tool_calls", "tool_call"), ("contents", "message_content")):
-        items = opened.get(key)
-        if isinstance(items, list):
-            opened[key] = [item.get(wrapper, item) if isinstance(item, dict) else item for item in items]
-    if not any(opened.get(key) for key in ("content", "contents", "tool_calls")):
-        # The results of several tools may stand beside the message, one text each.
-        beside = [
-            item
-            for key, items in element.items()
-            if key != "message" and isinstance(items, list)
-            for item in items
-        ]
-        if not beside and opened.keys() <= _OUTSIDE:
-            return None
-        opened["content"] = [read_value(item) for item in beside] or opened.get("content")
-    contents = opened.pop("contents", None)
-    if isinstance(contents, list) and not opened.get("content"):
-        # A call stands among the contents as well where the API mixes them: it is taken from the calls.
-        opened["content"] = [
-            item for item in contents if not isinstance(item, dict) or item.get("type") != "tool_use"
-        ]
-    return read_message(opened, role)
 
 
 def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole: bool) -> None:
@@ -279,7 +224,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
                 span.tool_definitions = span.tool_definitions or request.tools
     if told and span.input:
         # The histories are long: they are only looked through where something may complete them.
-        gaps = not is_whole or has_gaps(span.input)
+        gaps = not is_whole or has_gaps(span.input) or lacks_results(span.input)
         for value in told if gaps or has_results(span.input) else ():
             if gaps or may_tell_failures(value):
                 other = parse_request(places.read(value)).messages

@@ -82,7 +82,7 @@ class NormalizedSpan:
     is_thought: bool = False  # tells what a model said before the calls of the answer that is told next
     is_unsaid: bool = False  # of its answer only the calls are known, by what ran inside its step
     holds_requests: bool = False  # seemed one model call, and is told as several
-    is_told: bool = False  # a model call without a span of its own: another span tells of it
+    is_told: bool = False  # an act without a span of its own: another span tells of it
     state_before: dict[str, object] | None = None
     state_after: dict[str, object] | None = None
     states: bool = False  # tells of an agent's work by our conventions, whatever its operation
