@@ -1,4 +1,4 @@
-/** Mastra's agent with its exporter for Arize, sent to the address that the environment names, as to one's own Phoenix. */
+/** Mastra's agent with its exporter for Arize, which sends to where the environment says, as to one's own Phoenix. */
 import { ArizeExporter } from "@mastra/arize";
 import { Agent } from "@mastra/core/agent";
 import { Mastra } from "@mastra/core/mastra";
