@@ -13,6 +13,29 @@ from recordings.record.framework import (
 )
 
 ELSEWHERE: dict[str, Framework] = {
+    "agentscope-java": Framework(
+        (
+            "io.agentscope:agentscope-core",
+            "io.opentelemetry:opentelemetry-exporter-otlp",
+        ),
+        "agentscope_java/pom.xml",
+        settings={"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"},
+    ),
+    "anthropic-js-openinference": Framework(
+        (
+            "@arizeai/openinference-instrumentation-anthropic",
+            "@arizeai/openinference-core",
+            "@anthropic-ai/sdk",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "anthropic_openinference.mjs",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+        settings=NO_MACHINE,
+    ),
     "anthropic-js-traceloop": Framework(
         (
             "@traceloop/node-server-sdk@^0.27",
@@ -21,6 +44,21 @@ ELSEWHERE: dict[str, Framework] = {
             "@opentelemetry/exporter-trace-otlp-proto",
         ),
         "anthropic_traceloop.mjs",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+        settings=NO_MACHINE,
+    ),
+    "claude-agent-sdk-js-openinference": Framework(
+        (
+            "@arizeai/openinference-instrumentation-claude-agent-sdk",
+            "@anthropic-ai/claude-agent-sdk",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-node",
+            "zod@^4",
+        ),
+        "claude_openinference.mjs",
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
         settings=NO_MACHINE,
@@ -211,6 +249,19 @@ ELSEWHERE: dict[str, Framework] = {
         "openai_langsmith.mjs",
         settings={**LANGSMITH, **NO_MACHINE},
     ),
+    "openai-js-openinference": Framework(
+        (
+            "@arizeai/openinference-instrumentation-openai",
+            "@arizeai/openinference-core",
+            "openai@^6",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "openai_openinference.mjs",
+        settings=NO_MACHINE,
+    ),
     "openai-js-openlit": Framework(
         ("openlit", "openai@^6", "@opentelemetry/api"), "openai_openlit.mjs", settings=NO_MACHINE
     ),
@@ -281,6 +332,11 @@ ELSEWHERE: dict[str, Framework] = {
         ),
         "strands_agent.mjs",
         WITH_BIG,
+    ),
+    "vercel-ai-laminar": Framework(
+        ("@lmnr-ai/lmnr", "ai@^7", "@ai-sdk/openai@^4"),
+        "vercel_laminar.mjs",
+        settings=NO_MACHINE,
     ),
     "vercel-ai-langfuse": Framework(
         (
