@@ -43,7 +43,7 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT resource FROM spans WHERE attributes['n'] = {v:String} ORDER BY ALL", True),
     ("SELECT attributes FROM spans WHERE attributes['n'] = {v:UInt8} ORDER BY ALL", False),
     # Lists of what is large, by the runs of their rows.
-    ("SELECT * FROM retrospan.steps ORDER BY step LIMIT 5", True),
+    ("SELECT * FROM retrospan.steps ORDER BY run_id, step LIMIT 5", True),
     ("SELECT * FROM `model_calls` WHERE ordinal = 1 ORDER BY started_at, run_id LIMIT 5", True),
     ("SELECT *, 'x' AS run_id FROM steps ORDER BY ALL LIMIT 5", False),
     ("SELECT step AS run_id, state_before FROM steps ORDER BY ALL LIMIT 5", False),

@@ -201,6 +201,11 @@ ELSEWHERE: dict[str, Framework] = {
         ),
         "mastra.mjs",
     ),
+    "mastra-arize": Framework(
+        ("@mastra/core@^1", "@mastra/arize@^1", "@mastra/observability@^1", "zod@^4"),
+        "mastra_arize.mjs",
+        settings=NO_MACHINE,
+    ),
     "mastra-langfuse": Framework(
         ("@mastra/core@^1", "@mastra/langfuse@^1", "@mastra/observability@^1", "zod@^4"),
         "mastra_langfuse.mjs",

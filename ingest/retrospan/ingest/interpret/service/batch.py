@@ -109,7 +109,7 @@ def interpret_traces(
             _add_spans(batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs)
             batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
-        held += sum(map(_weight, told[before:]))
+        held += sum(map(_weight, told[before:])) if len(groups) > 1 else 0
         if held > HELD_CHARACTERS:
             _use_up(batch, tenant, told)
             held = 0
