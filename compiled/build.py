@@ -24,7 +24,6 @@ from mypyc.build import mypycify
 from setuptools import Distribution
 from setuptools.command.build_ext import build_ext
 
-from compiled.constants import with_constants
 from compiled.modules import files_in
 
 TOP = Path(__file__).resolve().parent.parent
@@ -37,7 +36,7 @@ FLAGS = (
 )
 FUTURE = "from __future__ import annotations\n"
 #: mypyc looks for the types of a class's fields among the names of its module, and `object` is not one of them.
-KNOWING_OBJECT = "from __future__ import annotations; from builtins import object; from typing import Final\n"
+KNOWING_OBJECT = "from __future__ import annotations; from builtins import object\n"
 
 
 class ParallelBuild(build_ext):  # type: ignore[misc]  # its types are not in the environment of the tests
@@ -87,7 +86,7 @@ def _compile(tree: Path, place: Path) -> None:
     files = files_in(Path())
     for file in files:
         text = file.read_text(encoding="utf-8")
-        file.write_text(with_constants(text).replace(FUTURE, KNOWING_OBJECT, 1), encoding="utf-8")
+        file.write_text(text.replace(FUTURE, KNOWING_OBJECT, 1), encoding="utf-8")
     extensions = mypycify(
         [*FLAGS, *map(str, files)],
         opt_level=OPTIMISATION,
