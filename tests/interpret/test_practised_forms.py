@@ -278,8 +278,16 @@ def answers(*spans: Span) -> list[Any]:
     return [json.loads(call["output_messages"] or "null") for call in views_of_spans(spans).model_calls]
 
 
-def test_the_text_of_a_model_that_looks_like_a_call_is_its_text() -> None:
-    said = json.dumps({"name": "get_weather", "arguments": GIVEN})
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"name": "get_weather", "arguments": GIVEN},
+        {"type": "tool_use", "id": "toolu_01", "name": "get_weather", "input": GIVEN},
+        {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": json.dumps(GIVEN)},
+    ],
+)
+def test_the_text_of_a_model_that_looks_like_a_call_is_its_text(told: dict[str, object]) -> None:
+    said = json.dumps(told)
     ((message,),) = answers(messages(ASKED, [{"role": "assistant", "content": said}], USED[0]))
     assert message["parts"] == [{"type": "text", "content": said}]
 

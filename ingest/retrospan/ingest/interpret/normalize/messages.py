@@ -169,16 +169,23 @@ def _unprinted(part: Part) -> list[Part]:
 
 
 def written_call(part: Part, message: Mapping[str, object]) -> list[Part]:
-    """Return the call that an instrumentation wrote as the text of an answer: as the block of an API, which has an id that no
-    model makes up, or as the function of one, with its id beside it. Nothing where it is none."""
+    """Return the call that an instrumentation wrote as the text of an answer: as the block of an API in the quotes of JSON,
+    as no model writes it that shows a block, or as the function of one, with its id beside it. Nothing where it is not
+    one."""
     text = part.get("content")
     if part["type"] != "text" or not isinstance(text, str) or not _WRITTEN.match(text) or "name" not in text:
         return []
-    said = read_json(text)
-    said = read_json(said) if isinstance(said, str) else said
+    told = read_json(text)
+    said = read_json(told) if isinstance(told, str) else told
     if not isinstance(said, dict):
         return []
-    if said.get("type") in _CALL_TYPES and text_under(said, "id", "call_id") and text_under(said, "name"):
+    is_quoted = isinstance(told, str)
+    if (
+        is_quoted
+        and said.get("type") in _CALL_TYPES
+        and text_under(said, "id", "call_id")
+        and text_under(said, "name")
+    ):
         return [read_part(said)]
     call_id = text_under(message, "tool_call_id", "call_id", "tool_use_id")
     is_function = said.keys() == _FUNCTION and isinstance(said["arguments"], str | dict)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from retrospan.ingest.interpret.spans.chunks import STREAM_BEGINS, whole_response
 from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
+from retrospan.ingest.interpret.spans.listed_calls import are_calls
 from retrospan.ingest.interpret.spans.name_words import means_itself
 from retrospan.ingest.interpret.spans.printed import looks_printed, read_printed
 from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
@@ -23,9 +24,6 @@ RESPONSES = ("choices", "candidates")
 #: Names that say on which side of an exchange a value is.
 _OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
 OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
-#: How a list of calls is called, and what each was given.
-_OF_CALLS = re.compile(r"(?i)(?:tool|call|function)s?\Z")
-_OF_ARGUMENTS = re.compile(r"arg|input|param")
 _ROLES = ("role", "message_role")
 #: How instrumentations say the form of a value beside it.
 _WRAPPED = {"type", "value"}
@@ -326,7 +324,7 @@ def _is_response(value: object) -> bool:
         )
     if any(isinstance(value.get(name), list) and value[name] for name in ("generations", "replies")):
         return True
-    if len(value) == 1 and _are_calls(*value.items()):
+    if len(value) == 1 and are_calls(*value.items()):
         return True
     if any(isinstance(value.get(name), str) for name in _ENDS) and any(name in value for name in _CONTENTS):
         return True
@@ -336,26 +334,6 @@ def _is_response(value: object) -> bool:
         return isinstance(value.get("output"), list | dict)
     return (
         value.get("role") == "assistant" and "stop_reason" in value and isinstance(value.get("content"), list)
-    )
-
-
-def _are_calls(told: tuple[str, object]) -> bool:
-    """Tell whether a value is a list of calls, each with its id, its name and its arguments, under a name that says so."""
-    name, listed = told
-    return (
-        isinstance(listed, list)
-        and bool(listed)
-        and _OF_CALLS.search(name) is not None
-        and all(isinstance(each, dict) and len(each) >= 3 and _is_call(each) for each in listed)
-    )
-
-
-def _is_call(value: dict[str, object]) -> bool:
-    told = [key.lower() for key, said in value.items() if said is not None]
-    return (
-        any(key.endswith("id") for key in told)
-        and any(key.endswith("name") for key in told)
-        and any(_OF_ARGUMENTS.search(key) for key in told)
     )
 
 
