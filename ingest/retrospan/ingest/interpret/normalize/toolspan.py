@@ -142,6 +142,8 @@ def _open_forms(span: NormalizedSpan) -> None:
     read = _read_arguments(given)
     span.arguments = given if isinstance(read, Unreadable) else read
     span.result = plain_value(span.result)
+    told = plain_value(span.result)
+    span.result = told if _is_tool_message(told) else span.result  # a form inside a form, made of a message
     told = span.result
     if isinstance(told, list) and len(told) == 1 and isinstance(told[0], dict) and told[0].keys() == _MESSAGE:
         span.result = told[0]["content"]
