@@ -30,6 +30,7 @@ from retrospan.ingest.interpret.normalize.unusual_places import (
     flattened_answer,
     in_blocks,
     take_answer,
+    take_calls,
     take_history,
     told_inside,
 )
@@ -101,6 +102,8 @@ def read_content(
         take_answer(places, span)
     if span.finish_reasons and _says_nothing(span):
         span.output = []
+    if span.operation == "inference" and not span.failed and not _tells_call(span.output):
+        take_calls(places, span)
     _name_call(places, span)
     span.input = answered_once(with_spoken_results(with_named_results(span.input)))
     leading: list[Part] = []
