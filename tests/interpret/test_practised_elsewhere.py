@@ -8,7 +8,7 @@ from typing import Any
 
 from made_spans import make_span
 from recordings.record.pure_views import views_of_spans
-from weather_question import ANSWER, ASKED, GIVEN, QUESTION, RETURNED, model_span, require_whole
+from weather_question import ANSWER, ASKED, CALL, GIVEN, QUESTION, RETURNED, SYSTEM, model_span, require_whole
 
 from retrospan.ingest.interpret.spans.span import Span
 
@@ -128,3 +128,58 @@ def test_calls_that_no_answer_tells_stand_in_the_order_of_their_results() -> Non
     last = at(model_span({**told, "gen_ai.output.messages": said}), 5, 6, root)
     (answer,) = json.loads(views_of_spans([root, first, *tools, last]).model_calls[0]["output_messages"])
     assert [part["id"] for part in answer["parts"]] == ["c1", "c2"]
+
+
+def told(**more: object) -> list[Span]:
+    """Return a run of two requests and a tool by the conventions; `more` is what the first answer tells beside its text."""
+    root = at(make_span({"gen_ai.operation.name": "invoke_agent"}, "invoke_agent"), 1, 9)
+    asked = {"gen_ai.input.messages": json.dumps(ASKED), "x.response.text": '[""]'}
+    named = {name.replace("__", "."): value for name, value in more.items()}
+    first = at(model_span({**asked, **named}), 2, 3, root)
+    ran = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "DynamicStructuredTool",
+        "gen_ai.tool.call.id": "c1",
+        "gen_ai.tool.call.arguments": json.dumps(GIVEN),
+        "gen_ai.tool.call.result": "[object ToolMessage]",
+    }
+    tool = at(make_span(ran, "execute_tool DynamicStructuredTool"), 4, 5, root)
+    return [root, first, tool]
+
+
+CALLS = json.dumps([{"name": "get_weather", "args": GIVEN, "type": "tool_call", "id": "c1"}])
+
+
+def test_calls_stand_beside_an_answer_in_a_list_of_their_own() -> None:
+    views = views_of_spans(told(x__response__tool_calls=CALLS))
+    (answer,) = json.loads(views.model_calls[0]["output_messages"])
+    assert [part.get("id") for part in answer["parts"] if part["type"] == "tool_call"] == ["c1"]
+
+
+def test_calls_that_a_request_repeats_are_not_its_answer() -> None:
+    views = views_of_spans(told(x__request__tool_calls=CALLS))
+    assert "c1" not in str(views.model_calls[0]["output_messages"])
+
+
+def test_calls_of_an_answer_that_did_not_end_for_them_are_not_taken() -> None:
+    ended = {"gen_ai__response__finish_reasons": ["stop"]}
+    views = views_of_spans(told(x__response__tool_calls=CALLS, **ended))
+    assert "c1" not in str(views.model_calls[0]["output_messages"])
+
+
+def test_an_execution_called_after_a_class_is_that_of_the_tool_whose_call_it_names() -> None:
+    (tool,) = views_of_spans(told(x__response__tool_calls=CALLS)).tool_calls
+    assert (tool["tool_name"], tool["result"]) == ("get_weather", None)
+
+
+def test_what_is_printed_of_an_object_is_told_by_the_next_prompt() -> None:
+    asked = [*ASKED, {"role": "assistant", "content": "", "tool_calls": [CALL]}]
+    results = [{"role": "tool", "tool_call_id": "c1", "content": json.dumps(RETURNED)}]
+    given = {"gen_ai.input.messages": json.dumps([*asked, *results])}
+    unprinted = {"gen_ai.system_instructions": json.dumps([{"type": "text", "content": "[object Object]"}])}
+    root, first, tool = told(x__response__tool_calls=CALLS)
+    last = at(model_span({**given, **unprinted}), 6, 7, root)
+    views = views_of_spans([root, first, tool, last])
+    (called,) = views.tool_calls
+    assert json.loads(called["result"]) == RETURNED
+    assert SYSTEM in str(views.model_calls[1]["system_instructions"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import chain
@@ -48,6 +49,8 @@ from retrospan.schemas import semconv
 
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
+#: How classes are called, and hardly a tool.
+_CLASS = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 
 
 def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
@@ -285,9 +288,10 @@ def _is_made_up(span: NormalizedSpan, asked: RequestedCall | None) -> bool:
 
 def _is_code(span: NormalizedSpan, asked: RequestedCall) -> bool:
     """Tell whether an execution with the id and the arguments of a call is called after the code that runs it: no attribute
-    names its tool."""
-    is_unnamed = bool(asked.name) and span.fields.text(*span.names.tools) is None
-    return is_unnamed and holds_arguments(span.arguments, asked.arguments, by_id=True)
+    names its tool, or one has the name of a class."""
+    named = span.fields.text(*span.names.tools)
+    is_class = named is None or _CLASS.fullmatch(named) is not None
+    return bool(asked.name) and is_class and holds_arguments(span.arguments, asked.arguments, by_id=True)
 
 
 def _unpacked(result: object, said: object) -> list[object] | None:

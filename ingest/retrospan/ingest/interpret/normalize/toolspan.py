@@ -8,7 +8,7 @@ from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.result_envelopes import NOTHING, said_in
 from retrospan.ingest.interpret.normalize.told_executions import open_execution
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.normalize.tool_results import UNPRINTED, response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.leaves import flattened
@@ -163,6 +163,8 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is None:
         result = _told_by_event(span.sent)
+    if isinstance(result, str) and result[:1] == "[" and UNPRINTED.fullmatch(result):
+        return  # messages may tell what it was
     if result is not None:
         span.result, span.has_result = response_of(_in_message(_unprinted(places.read(result)))), True
         if isinstance(span.result, dict) and span.result.keys() in _WRAPPED:
