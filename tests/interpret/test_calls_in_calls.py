@@ -146,3 +146,23 @@ def test_a_request_answered_with_nothing_before_its_agent_failed_was_refused() -
 def test_an_empty_answer_that_was_counted_is_an_answer() -> None:
     views = views_of_spans(refused(llm__token_count__prompt=20, llm__token_count__completion=0))
     assert [call["status"] for call in views.model_calls] == ["ok", "ok"]
+
+
+def with_tools_inside() -> list[Span]:
+    """Return a run whose requests end after the tools they asked for, which have no ids; prompts tell calls by marks."""
+    agent, outer, one, _, two, *_ = nested()
+    one = replace(one, name="step: 0", ended_at=6 * SECOND)
+    tool = tell(
+        "tool: 'get_weather'", "TOOL", 5, 5.5, one, input__value={"city": "Oslo"}, output__value=RETURNED
+    )
+    called, result = {"role": "assistant", "content": "[tool: get_weather]"}, "[tool-result: get_weather]"
+    marked = json.dumps([*ASKED, called, {"role": "tool", "content": result}])
+    return [agent, outer, one, tool, changed(replace(two, name="step: 1"), input__value=marked)]
+
+
+def test_tools_inside_of_a_request_were_asked_for_by_it() -> None:
+    views = views_of_spans(with_tools_inside())
+    (tool,) = views.tool_calls
+    assert (tool["tool_name"], tool["tool_call_id"]) == ("get_weather", "c1")
+    _, called, told = json.loads(views.model_calls[1]["input_messages"])
+    assert (called["parts"][0]["id"], told["parts"][0]["response"]) == ("c1", RETURNED)

@@ -18,8 +18,8 @@ SECOND = 10**9
 def at(span: Span, begun: float, ended: float, parent: Span | None = None) -> Span:
     """Return a span at times in seconds, inside another one."""
     above = parent.span_id if parent is not None else ""
-    times = {"started_at": int(begun * SECOND), "ended_at": int(ended * SECOND)}
-    return replace(span, parent_span_id=above, **times)
+    begun, ended = int(begun * SECOND), int(ended * SECOND)
+    return replace(span, parent_span_id=above, started_at=begun, ended_at=ended)
 
 
 def formed(kind: str, value: object) -> str:
@@ -109,7 +109,7 @@ def test_what_a_tool_returned_in_its_own_form_stays_as_it_is() -> None:
 
 def test_calls_that_no_answer_tells_stand_in_the_order_of_their_results() -> None:
     def ran(call_id: str, city: str, begun: float, parent: Span) -> Span:
-        told = {
+        told: dict[str, object] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": "get_weather",
             "gen_ai.tool.call.id": call_id,
@@ -136,7 +136,7 @@ def told(**more: object) -> list[Span]:
     asked = {"gen_ai.input.messages": json.dumps(ASKED), "x.response.text": '[""]'}
     named = {name.replace("__", "."): value for name, value in more.items()}
     first = at(model_span({**asked, **named}), 2, 3, root)
-    ran = {
+    ran: dict[str, object] = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "DynamicStructuredTool",
         "gen_ai.tool.call.id": "c1",

@@ -60,11 +60,11 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
 def _asked_around(span: NormalizedSpan, outer: NormalizedSpan) -> str | None:
     """Return the model that the span around a call asked for, if a version of it answered both, or answered the call and
-    the span around names no version."""
+    the span around names no other."""
     answered = span.response_model
-    if answered is None or outer.response_model not in (None, answered):
+    if answered is None or outer.response_model not in (None, answered, outer.request_model):
         return None
-    is_asked = outer.response_model is not None or _is_called(answered, outer.request_model or "")
+    is_asked = outer.response_model == answered or _is_called(answered, outer.request_model or "")
     return outer.request_model if is_asked else None
 
 

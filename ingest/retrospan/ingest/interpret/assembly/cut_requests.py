@@ -10,6 +10,7 @@ was done after it and nothing else failed, and where what was answered tells who
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -19,7 +20,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.span import MILLISECOND
 
 _ACTS = ("inference", "tool")
-_AROUND = ("agent", "workflow")
+_COUNTED = re.compile(r"\d+")
 
 
 def fail_cut_requests(tree: Tree) -> None:
@@ -46,7 +47,7 @@ def fail_cut_requests(tree: Tree) -> None:
 
 def _fail_unanswered(tree: Tree) -> None:
     """Give the last request of an agent that failed the error of it, in place, where the request alone tells no answer."""
-    failed = {span for span in tree.spans if span.failed and span.operation in _AROUND}
+    failed = {span for span in tree.spans if span.failed and span.operation not in _ACTS}
     empty = (
         [span for span in tree.spans if span.operation == "inference" and _is_empty(span)] if failed else []
     )
@@ -82,7 +83,9 @@ def _is_answered(span: NormalizedSpan) -> bool:
 
 
 def _is_alike(one: NormalizedSpan, other: NormalizedSpan) -> bool:
-    return (one.sent.scope, one.sent.name) == (other.sent.scope, other.sent.name)
+    """Tell whether two spans are called alike, but for numbers that count them."""
+    names = [_COUNTED.sub("", span.sent.name) for span in (one, other)]
+    return one.sent.scope == other.sent.scope and names[0] == names[1]
 
 
 def is_blank(message: Message) -> bool:

@@ -24,6 +24,8 @@ from retrospan.schemas import semconv
 
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
+#: A name in quotes, after words for the kind of the span: `tool: 'search'`.
+_QUOTED_NAME = re.compile(r"[\w ]+:? (['\"`])([\w.:/-]+)\1")
 
 #: What is called after the code of a framework, not after the tool or agent that it runs.
 _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
@@ -57,7 +59,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
         places.text(*names.tools)
         or name_beside_method(sent)
         or (entity_named(sent.attributes, "tool") if "type" in places.listed else None)
-    ) or _CALLED.sub("", sent.name)
+    ) or _name_in(sent.name)
     span.tool_call_id = places.text(*names.call_ids) or next(
         (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None
     )
@@ -76,6 +78,12 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     read_result(places, span)
     if is_call(given):
         span.result = unquoted(span.result)
+
+
+def _name_in(name: str) -> str:
+    """Return the name of a tool in that of a span: without the words for the kind before it."""
+    quoted = _QUOTED_NAME.fullmatch(name) if name[-1:] in "'\"`" else None
+    return quoted[2] if quoted is not None else _CALLED.sub("", name)
 
 
 def _whole_or_by_leaves(places: SpanFields, names: tuple[str, ...], shape: str) -> object:
