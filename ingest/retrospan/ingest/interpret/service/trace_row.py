@@ -1,0 +1,53 @@
+"""The row of a trace that was read: its runs, what leads to other traces, and how many of its spans came when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from retrospan.ingest.interpret.assembly.grouping import Trace
+from retrospan.ingest.interpret.spans.span import Span
+from retrospan.schemas import canonical
+from retrospan.schemas.sequences import newest_of
+
+
+def trace_row(
+    tenant: str,
+    trace_id: str,
+    trace: Trace,
+    runs: Mapping[str, str],
+    generation: int,
+    seen: Sequence[int],
+    version: str,
+) -> canonical.TraceRow:
+    """Return the row of a trace whose spans belong to `runs` (span id → run id), read up to the records `seen`."""
+    return canonical.TraceRow(
+        tenant=tenant,
+        trace_id=trace_id,
+        run_ids=sorted({run_id for run_id in runs.values() if run_id}),
+        joins=trace.joins,
+        claims=trace.claims,
+        # Found by either of the two columns, and told apart when it is read.
+        goes_on_from=trace.goes_on_from or trace.ends_in_full,
+        ends_with=trace.ends_with,
+        generation=generation,
+        through_sequence=max(seen, default=0),
+        interpreted_by=version,
+        through=list(newest_of(seen)),
+    )
+
+
+def count_arrivals(
+    spans: Sequence[Span], dialects: Mapping[str, str], runs: Mapping[str, str]
+) -> list[tuple[int, str, int, int]]:
+    """Return (arrival in Unix nanoseconds, dialect, spans, of these in no run) for each pair of the first two, in order.
+
+    A span that has no dialect by its id in `dialects` counts for ''.
+    """
+    every: Counter[tuple[int, str]] = Counter()
+    outside: Counter[tuple[int, str]] = Counter()
+    for span in spans:
+        of = span.arrived_at, dialects.get(span.span_id, "")
+        every[of] += 1
+        outside[of] += not runs.get(span.span_id)
+    return [(*of, number, outside[of]) for of, number in sorted(every.items())]
