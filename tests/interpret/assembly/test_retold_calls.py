@@ -148,7 +148,7 @@ def test_the_span_around_a_call_names_the_model_that_gave_this_answer() -> None:
     assert around({"messages": [message]}, thought) == "m-2", "the last message of an answer names it"
     in_lists: object = message
     in_objects: object = message
-    for _ in range(5):
+    for _ in range(7):
         in_lists, in_objects = [in_lists], {"a": in_objects}
     assert (around(in_lists), around(in_objects)) == ("m-2", "m-2")
-    assert (around([in_lists]), around({"a": in_objects})) == (None, None), "five levels deep and no deeper"
+    assert (around([in_lists]), around({"a": in_objects})) == (None, None), "seven levels deep and no deeper"

@@ -59,13 +59,15 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
 
 def _asked_around(span: NormalizedSpan, outer: NormalizedSpan) -> str | None:
-    """Return the model that the span around a call asked for, if a version of it answered both, or answered the call and
-    the span around names no other."""
+    """Return the model that the span around a call asked for, if a version of it answered both, or answered the call, and
+    the span around tells no answer of its own: neither another version nor the id of one."""
     answered = span.response_model
-    if answered is None or outer.response_model not in (None, answered, outer.request_model):
+    if answered is None:
         return None
-    is_asked = outer.response_model == answered or _is_called(answered, outer.request_model or "")
-    return outer.request_model if is_asked else None
+    if outer.response_model == answered:
+        return outer.request_model
+    is_of_all = outer.response_id is None and outer.response_model in (None, outer.request_model)
+    return outer.request_model if is_of_all and _is_called(answered, outer.request_model or "") else None
 
 
 def _name_unanswered(

@@ -296,10 +296,12 @@ def _is_made_up(span: NormalizedSpan, asked: RequestedCall | None) -> bool:
 
 def _is_code(span: NormalizedSpan, asked: RequestedCall) -> bool:
     """Tell whether an execution with the id and the arguments of a call is called after the code that runs it: no attribute
-    names its tool, or one has the name of a class."""
+    names its tool, or one has the name of a class, and the arguments are just those."""
     named = span.fields.text(*span.names.tools)
+    if not asked.name or (named is not None and span.arguments != asked.arguments):
+        return False
     is_class = named is None or _CLASS.fullmatch(named) is not None
-    return bool(asked.name) and is_class and holds_arguments(span.arguments, asked.arguments, by_id=True)
+    return is_class and holds_arguments(span.arguments, asked.arguments, by_id=True)
 
 
 def _unpacked(result: object, said: object) -> list[object] | None:
