@@ -53,12 +53,9 @@ def an_execution_in_three_spans(**named: object) -> list[Span]:
 
 def leaves(prefix: str, value: object) -> dict[str, object]:
     """Return an object as one attribute per leaf."""
-    if isinstance(value, dict):
-        inner = value.items()
-    elif isinstance(value, list):
-        inner = enumerate(value)
-    else:
+    if not isinstance(value, (dict, list)):
         return {prefix: value} if value is not None else {}
+    inner = value.items() if isinstance(value, dict) else [(str(n), item) for n, item in enumerate(value)]
     return {name: leaf for key, item in inner for name, leaf in leaves(f"{prefix}.{key}", item).items()}
 
 
@@ -226,9 +223,25 @@ def test_a_result_of_which_only_the_id_was_sent_was_told() -> None:
     call = {"id": "c1", "function.name": "get_weather"}
     called: dict[str, object] = {"role": "assistant", **{f"tool_calls.0.{k}": v for k, v in call.items()}}
     answer = {f"gen_ai.completion.0.{key}": said for key, said in called.items()}
-    told = [*asked, called, {"role": "tool", "tool_call_id": "c1"}]
+    told: list[dict[str, object]] = [*asked, called, {"role": "tool", "tool_call_id": "c1"}]
     one = model_span(counted(USED[0]) | prompt(asked) | answer)
     (tool,) = views_of_spans(run_of(one, model_span(counted(USED[1]) | prompt(told)))).tool_calls
     assert tool["status"] == "unknown"
     (tool,) = views_of_spans(run_of(one, model_span(counted(USED[1]) | prompt(told[:3])))).tool_calls
     assert tool["status"] == "not_executed"
+
+
+@pytest.mark.parametrize(("call_id", "is_read"), [("c1", True), ("c2", False)])
+def test_calls_printed_after_a_text_are_those_that_the_step_around_it_returned(
+    call_id: str, is_read: bool
+) -> None:
+    call = {"name": "get_weather", "args": GIVEN, "id": call_id, "type": "tool_call"}
+    said = f"I look.\n\nTool calls: {[call]!r}"
+    request = messages(ASKED, [{"role": "assistant", "content": said}], USED[0])
+    whole = {"content": "I look.", "type": "ai", "tool_calls": [{**call, "id": "c1"}]}
+    step = make_span({"x.span.kind": "CHAIN", "output.value": json.dumps(whole)}, "sequence")
+    root, step, answer = run_of(step, last())
+    inner = replace(request, parent_span_id=step.span_id, started_at=step.started_at, ended_at=step.ended_at)
+    output = json.loads(views_of_spans([root, step, inner, answer]).model_calls[0]["output_messages"])
+    assert ("tool_call" in [part["type"] for part in output[0]["parts"]]) is is_read
+    assert (said in json.dumps(output[0], ensure_ascii=False).replace("\\n", "\n")) is not is_read
