@@ -32,6 +32,25 @@ _LEFT = frozenset(
     }
 )
 _RAW = frozenset({"raw_spans", "raw_logs"})
+#: Traces with their spans counted by the arrivals that clones give them, as interpreting does.
+_COUNTED = f"""(
+SELECT t.* EXCEPT (arrivals), c.arrivals AS arrivals
+FROM canon_traces AS t FINAL
+LEFT JOIN
+(
+    SELECT tenant, trace_id, groupArray((at, dialect, spans, outside)) AS arrivals
+    FROM
+    (
+        SELECT r.tenant AS tenant, r.trace_id AS trace_id, toInt64(r.ended_ns + {_DELAY_NS}) AS at,
+            toString(s.dialect) AS dialect, toUInt32(count()) AS spans, toUInt32(countIf(s.run_id = '')) AS outside
+        FROM raw_spans AS r
+        LEFT JOIN (SELECT * FROM canon_spans WHERE position(trace_id, '{MARK}') = 3) AS s USING (tenant, trace_id, span_id)
+        GROUP BY ALL
+        ORDER BY at, dialect
+    )
+    GROUP BY tenant, trace_id
+) AS c USING (tenant, trace_id)
+)"""
 
 
 def clone(store: Store, clones: int, tell: Callable[[str], None]) -> None:
@@ -92,6 +111,8 @@ def _insert(table: str, columns: Sequence[tuple[str, str]], numbers: Sequence[in
 
 
 def _source(table: str) -> str:
+    if table == "canon_traces":
+        return _COUNTED
     if table != "arrivals":
         return table
     # When a trace arrived is when its last span did: in the base all arrived within a minute.
@@ -117,6 +138,8 @@ def _changed(table: str, name: str, kind: str) -> str:
         return f"fromUnixTimestamp64Nano(toInt64({ended} + {_DELAY_NS}), 'UTC') - toIntervalDay(clone_days)"
     if table == "canon_runs" and name == "arrived_at":
         return f"newest_ended_at + toIntervalNanosecond({_DELAY_NS}) - toIntervalDay(clone_days)"
+    if table == "canon_traces" and name == "arrivals":
+        return "arrayMap(a -> (a.1 - clone_days * 86400000000000, a.2, a.3, a.4), arrivals)"
     if name in ("started_ns", "ended_ns", "time_ns", "observed_ns"):
         return f"if({name} = 0, 0, {_earlier(name)})"
     if name == "events" and table == "raw_spans":

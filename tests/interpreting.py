@@ -12,7 +12,7 @@ from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
-_EXCLUDED = ("generation", "through_sequence", "through", "arrived_at", "interpreted_by")
+_EXCLUDED = ("generation", "through_sequence", "through", "arrived_at", "arrivals", "interpreted_by")
 _SEQUENCES = count(1)
 
 

@@ -35,6 +35,7 @@ _COLUMNS = {
     183: "canon_agents",
     184: "canon_runs",
     280: "canon_edges",
+    320: "canon_traces",
 }
 _ADDED = re.compile(r"ADD COLUMN IF NOT EXISTS (\w+)")
 _ANEW = re.compile(r"^CREATE OR REPLACE TABLE (\w+)", re.MULTILINE)

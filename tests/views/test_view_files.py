@@ -507,6 +507,14 @@ CONTRACT: dict[str, list[tuple[str, str]]] = {
         ("tool_call", "Nullable(UInt32)"),
         ("at", "Nullable(DateTime64(9, 'UTC'))"),
     ],
+    "span_arrivals": [
+        ("tenant", _WORD),
+        ("trace_id", "String"),
+        ("ingested_at", "DateTime64(9, 'UTC')"),
+        ("dialect", _WORD),
+        ("spans", "UInt64"),
+        ("outside", "UInt64"),
+    ],
     "missing_layers": [
         ("tenant", _WORD),
         ("run_id", "String"),

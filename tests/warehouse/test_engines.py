@@ -231,6 +231,8 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_values_local",
         "canon_values_local",
         "canon_values_local",
+        "canon_traces_local",
+        "canon_traces",
     ], "settings and indexes are those of the rows' own table"
 
 

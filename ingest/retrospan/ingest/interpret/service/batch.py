@@ -21,6 +21,7 @@ from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
+from retrospan.ingest.interpret.service.trace_row import trace_row
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -30,8 +31,10 @@ from retrospan.ingest.json_text import TOO_DEEP
 from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import canonical
-from retrospan.schemas.sequences import Newest, newest_of
+from retrospan.schemas.sequences import Newest
 
+#: Arrival in Unix nanoseconds, dialect, spans, of these in no run.
+Arrival = tuple[int, str, int, int]
 #: Runs that are interpreted get their rows together, until their values have so many characters.
 HELD_CHARACTERS = 4_000_000
 
@@ -101,12 +104,15 @@ def interpret_traces(
         for trace_id, trace in group.traces.items():
             seen = [*newest[trace_id], *(given.sequences[trace_id] if at_once else ())]
             runs = homes.get(trace_id, {})
-            batch.rows.traces.append(
-                _trace_row(tenant, trace_id, trace, runs, generation, seen, version_with(rules))
-            )
+            row = trace_row(tenant, trace_id, trace, runs, generation, seen, version_with(rules))
+            batch.rows.traces.append(row)
             if deep_logs := given.deep_logs[trace_id]:
                 _add_log_texts(batch, tenant, generation, trace_id, deep_logs, runs)
-            _add_spans(batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs)
+            arrivals = _add_spans(
+                batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs
+            )
+            if len(spans[trace_id]) == given.rows[trace_id]:
+                row.arrivals = arrivals
             batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
         held += sum(map(_weight, told[before:])) if len(groups) > 1 else 0
@@ -147,31 +153,6 @@ def _histories(groups: Sequence[TraceGroup]) -> ToldHistories:
 def _is_alone(group: TraceGroup) -> bool:
     """Tell whether nothing that a trace says leads to another trace, unless it is by its histories."""
     return len(group.traces) == 1 and not any(trace.joins or trace.claims for trace in group.traces.values())
-
-
-def _trace_row(
-    tenant: str,
-    trace_id: str,
-    trace: Trace,
-    runs: Mapping[str, str],
-    generation: int,
-    seen: Sequence[int],
-    version: str,
-) -> canonical.TraceRow:
-    return canonical.TraceRow(
-        tenant=tenant,
-        trace_id=trace_id,
-        run_ids=sorted({run_id for run_id in runs.values() if run_id}),
-        joins=trace.joins,
-        claims=trace.claims,
-        # Found by either of the two columns, and told apart when it is read.
-        goes_on_from=trace.goes_on_from or trace.ends_in_full,
-        ends_with=trace.ends_with,
-        generation=generation,
-        through_sequence=max(seen, default=0),
-        interpreted_by=version,
-        through=list(newest_of(seen)),
-    )
 
 
 def _groups(
@@ -298,12 +279,19 @@ def _add_spans(
     rendered: Mapping[str, dict[str, str]],
     trace: Trace,
     homes: Mapping[str, str],
-) -> None:
-    """Add what interpretation knows of each span: nothing of spans outside runs but their deep attributes."""
+) -> list[Arrival]:
+    """Add what interpretation knows of each span: nothing of spans outside runs but their deep attributes.
+
+    Returns how many spans arrived when, by the dialect that their row has: '' without one.
+    """
     normalized = {span.sent.span_id: span for span in trace.spans}
+    counts: dict[tuple[int, str], int] = {}
+    outside: dict[tuple[int, str], int] = {}
     for span in spans:
         found, run_id = normalized.get(span.span_id), homes.get(span.span_id, "")
+        dialect = ""
         if run_id or span.span_id in rendered:
+            dialect = found.dialect if found else ""
             batch.rows.spans.append(
                 canonical.SpanRow(
                     tenant=tenant,
@@ -312,10 +300,15 @@ def _add_spans(
                     generation=generation,
                     run_id=run_id,
                     operation=found.operation if found else "other",
-                    dialect=found.dialect if found else "",
+                    dialect=dialect,
                     rendered=rendered.get(span.span_id, {}),
                 )
             )
+        of = span.arrived_at, dialect
+        counts[of] = counts.get(of, 0) + 1
+        if not run_id:
+            outside[of] = outside.get(of, 0) + 1
+    return [(*of, number, outside.get(of, 0)) for of, number in sorted(counts.items())]
 
 
 def _interpret_run(
