@@ -32,7 +32,7 @@ _LEFT = frozenset(
     }
 )
 _RAW = frozenset({"raw_spans", "raw_logs"})
-#: Traces with their spans counted by the arrivals that clones give them, as `count_arrivals` does.
+#: Traces with their spans counted by the arrivals that clones give them, as interpreting does.
 _COUNTED = f"""(
 SELECT t.* EXCEPT (arrivals), c.arrivals AS arrivals
 FROM canon_traces AS t FINAL

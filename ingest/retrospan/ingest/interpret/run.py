@@ -22,6 +22,7 @@ from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
 from retrospan.ingest.interpret.assembly.pairing import read_calls
 from retrospan.ingest.interpret.assembly.qualified_calls import restore_ids
+from retrospan.ingest.interpret.assembly.requests_in_events import open_events
 from retrospan.ingest.interpret.assembly.requests_in_one import open_loops
 from retrospan.ingest.interpret.assembly.run_outcome import (
     find_answer,
@@ -155,6 +156,7 @@ def interpret(
     split_executions(tree)
     restore_ids(tree)
     take_answered_ids(tree)
+    open_events(tree)
     open_loops(tree)
     synthesize_calls(tree)
     join_thoughts(tree)

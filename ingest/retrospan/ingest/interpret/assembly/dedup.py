@@ -111,7 +111,7 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
     """Return one span per execution of a tool, in order.
 
     A span right inside one of the same tool, with the same arguments, is the same execution: the outer span stands for
-    it, completed by what only the inner one says. So is one elsewhere in the tree with the same call id, if it lies in the
+    it, completed by what only the inner one says. One that names no tool has the same call id. So is one elsewhere in the tree with the same call id, if it lies in the
     time of the other: another try of a call begins after the one before.
     """
     found: list[NormalizedSpan] = []
@@ -122,6 +122,8 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
         above = nearest.get(span)
         if above is not None and _is_same_execution(above, span):
             span.is_part = True
+            if _is_named_by_code(span):
+                span.tool_name = above.tool_name  # what is right inside it may name the tool
         else:
             found.append(span)
     for span in reversed(tree.spans):
@@ -161,15 +163,26 @@ def _is_one(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
 
 
 def _is_same_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
-    if outer.operation != "tool" or not is_same_tool(outer.tool_name or "", inner.tool_name or ""):
+    if outer.operation != "tool":
         return False
-    if outer.tool_call_id and inner.tool_call_id:
-        return outer.tool_call_id == inner.tool_call_id
+    has_ids = bool(outer.tool_call_id and inner.tool_call_id)
+    if has_ids and outer.tool_call_id != inner.tool_call_id:
+        return False
+    if is_same_tool(outer.tool_name or "", inner.tool_name or ""):
+        if has_ids:
+            return True
+    elif not (has_ids and _is_named_by_code(inner)):
+        return False
     if not (outer.has_arguments and inner.has_arguments):
         return True
     return same_arguments(outer.arguments, inner.arguments) or same_arguments(
         inner.arguments, outer.arguments
     )
+
+
+def _is_named_by_code(span: NormalizedSpan) -> bool:
+    """Tell whether a span names no tool: it is called after the code that ran one."""
+    return span.tool_name == span.sent.name
 
 
 def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
-from retrospan.ingest.interpret.normalize.message import parts_of
 from retrospan.ingest.interpret.normalize.tool_results import told_error
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
@@ -68,8 +67,8 @@ def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
 
 def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield texts that a tool returned, where the same call was made again and the tool then returned an object: the first
-    may have been told how it failed. What its own span says is doubted only where it reads like that, or where no
-    prompt tells a result, it is the only text that the tool returned, and the call was made again before any other ran."""
+    may have been told how it failed. What its own span says is doubted only where it reads like that, or where it is the
+    only text that the tool returned, and the call was made again before any other ran."""
     ended = [tool for tool in run.calls.tools if tool.status == "ok"]
     if len({tool.name for tool in ended}) == len(ended):
         return  # none was called again
@@ -79,9 +78,6 @@ def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
             texts[tool.name] = texts.get(tool.name, 0) + 1
     if not texts:
         return
-    is_untold = not any(
-        parts_of(message, "tool_call_response") for call in run.calls.models for message in call.span.input
-    )
     before: dict[str, tuple[int, ToolCall]] = {}
     for place, tool in enumerate(ended):
         if tool.name not in texts:
@@ -92,7 +88,7 @@ def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
             earlier is not None
             and _is_object(tool.result)
             and not _is_object(earlier.result)
-            and (_may_be_failure(earlier) or (is_untold and texts[tool.name] == 1 and at + 1 == place))
+            and (_may_be_failure(earlier) or (texts[tool.name] == 1 and at + 1 == place))
         ):
             reason = "the same call was made again and returned an object: this text may be an error"
             yield issue(

@@ -73,15 +73,19 @@ def echoing_runs(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def agents_without_models(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield the agent of a run that executed tools and answered, without a model that asked for them.
-
-    The model call that only the agent's answer tells of asked for none.
-    """
-    models = run.calls.models
-    if not run.calls.tools or len(models) > 1 or any(not call.span.is_told or call.input for call in models):
+    """Yield the agent of a run that answered, without a model call but the one that only this answer tells of: if it executed
+    tools, no model asked for them; if it did not, nothing shows whether it had any."""
+    models, tools = run.calls.models, run.calls.tools
+    if not (models or tools) or len(models) > 1:
+        return
+    if any(not call.span.is_told or call.input for call in models):
         return
     for span in run.tree.spans:
         if span.operation == "agent" and (span.output or isinstance(span.framework_output, str)):
             reason = "an agent executed tools and answered, and no model call is read that asked for them"
-            yield issue(span.sent.span_id, "model_calls", run.calls.tools[0].name, reason)
+            if not tools:
+                reason = (
+                    "only the answer of an agent tells of a call of its model: how many it made is not known"
+                )
+            yield issue(span.sent.span_id, "model_calls", tools[0].name if tools else "", reason)
             return

@@ -47,6 +47,8 @@ from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas import semconv
 
+#: How names end under which a message has the id of the call that it answers.
+_ANSWERED = ("tool_call_id", "toolCallId", "tool_use_id")
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
 #: How classes are called, and hardly a tool.
@@ -361,9 +363,12 @@ def _is_repeated(asked: RequestedCall, later: list[ModelCall]) -> bool:
     """Tell whether the next prompt, as it was sent, repeats the call: as its result is nowhere, there was none to tell.
 
     A call without an id is never ruled out: its result may stand there without one as well. Nor is one where a result
-    without an id stands there.
+    without an id stands there, or where a message is said to answer it of which nothing else was sent.
     """
     if asked.call_id is None or not later:
+        return False
+    sent = later[0].span.sent.attributes
+    if any(said == asked.call_id and name.endswith(_ANSWERED) for name, said in sent.items()):
         return False
     told = [part for message in later[0].span.input for part in message["parts"]]
     if any(part["type"] == "tool_call_response" and "id" not in part for part in told):

@@ -14,9 +14,14 @@ from retrospan.ingest.interpret.normalize.message import Message, parts_of, text
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
 
 #: Under which names a root that returns several things returns its answer.
 _ANSWERS = ("answer", "final_answer")
+#: What programs write where they were given nothing.
+_NOTHING = ("{}", "[]", "null", "None")
+#: How Python prints a dictionary.
+_PRINTED = "{'"
 #: What programs tell a model beside the words of a person.
 _ABOUT = (
     r"<(\w*(?:[_-](?:context|reminder|instructions|info|details|permissions|datetime|date|time)"
@@ -98,12 +103,19 @@ def find_answer(tree: Tree, calls: Calls) -> Answer | None:
 
 
 def _taken_out(answer: Answer, tree: Tree) -> Answer:
-    """Return the answer with only that part of its text which a root returned under the name of an answer."""
+    """Return the answer with only that part of its text which a root returned: under the name of an answer, or as the only
+    thing that it said, where more stands before it, so that it was not cut, and it is whole lines of the text."""
     for root in tree.roots():
-        returned = root.framework_output if root.operation in ("agent", "workflow") else None
+        if root.operation not in ("agent", "workflow"):
+            continue
+        returned = root.framework_output
         said = (returned.get(key) for key in _ANSWERS) if isinstance(returned, dict) else ()
         for text in said:
             if isinstance(text, str) and text and text in answer.text:
+                return replace(answer, text=text)
+        if len(root.output) == 1 and root.output[0]["role"] == "assistant":
+            text = text_of(root.output[0])
+            if text and len(text) < len(answer.text) and f"\n{text}\n" in f"{answer.text}\n":
                 return replace(answer, text=text)
     return answer
 
@@ -124,7 +136,8 @@ def find_input(tree: Tree, calls: Calls) -> str | None:
         for message in reversed(messages):
             text = _own_words(message) if message["role"] == "user" else ""
             if text:
-                return _as_asked(text, first)
+                own = (span.asked for span in tree.spans if span.asked and span.asked in text)
+                return next(own, None) or _as_asked(text, first)
     return next((span.asked for span in tree.spans if span.asked), None)
 
 
@@ -144,8 +157,9 @@ def _without_context(text: str) -> str:
 
 
 def _as_asked(text: str, first: Sequence[Message]) -> str:
-    """Return a text without the quotes of JSON, where the first model call was given it without them."""
-    plain = unquoted(text)
+    """Return a text without the quotes of JSON, or the question in what Python printed of the arguments of a program, where
+    the first model call was given just that."""
+    plain = _question_in(text) if text.startswith(_PRINTED) else unquoted(text)
     if plain == text or not isinstance(plain, str):
         return text
     given = [*map(text_of, first)]
@@ -153,12 +167,18 @@ def _as_asked(text: str, first: Sequence[Message]) -> str:
     return plain if is_plain else text
 
 
+def _question_in(text: str) -> str:
+    """Return the question in a printed dictionary, or the text as it is."""
+    asked = parse_question(given) if isinstance(given := read_repr(text), dict) else []
+    return text_of(asked[0]) if len(asked) == 1 else text
+
+
 def _root_messages(tree: Tree) -> list[Message]:
     """Return what the root agent or workflow was given, where it says so; else the first messages around the calls."""
     for root in tree.roots():
         if root.operation in ("agent", "workflow", "step"):
             asked = root.input or parse_question(root.framework_input)
-            if asked:
+            if asked and not _is_nothing(asked):
                 return asked
     around = (
         span.input
@@ -166,7 +186,12 @@ def _root_messages(tree: Tree) -> list[Message]:
         for span in tree.spans
         if span.operation not in ("inference", "tool")
     )
-    return next((messages for messages in around if messages), [])
+    return next((messages for messages in around if messages and not _is_nothing(messages)), [])
+
+
+def _is_nothing(messages: Sequence[Message]) -> bool:
+    """Tell whether messages are only what a program writes where it was given nothing."""
+    return len(messages) == 1 and text_of(messages[0]) in _NOTHING
 
 
 def is_resumed(tree: Tree) -> bool:

@@ -16,9 +16,12 @@ from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request, parse_usage
 from retrospan.ingest.interpret.spans.exchange import asks
+from retrospan.ingest.interpret.spans.pyrepr import read_repr
 
 _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _STEPS = ("step", "other")
+#: Calls as Python prints them, after the text of an answer.
+_CALLS_PRINTED = re.compile(r"(?:\A|\n)[Tt]ool[ _][Cc]alls: *(\[\{'.*\}\])\Z", re.DOTALL)
 
 
 def complete_from_steps(tree: Tree) -> None:
@@ -80,8 +83,24 @@ def _complete(span: NormalizedSpan, step: NormalizedSpan) -> None:
 
 
 def _tells(answer: list[Message], said: list[Message]) -> bool:
-    """Tell whether an answer says all that is known of it."""
-    return agree(answer, said) or _text(said) in ("", _text(answer))
+    """Tell whether an answer says all that is known of it; the call may have its calls printed after its text."""
+    text = _text(said)
+    return (
+        agree(answer, said)
+        or text in ("", _text(answer))
+        or _without_printed_calls(text, answer) == _text(answer)
+    )
+
+
+def _without_printed_calls(text: str, answer: list[Message]) -> str | None:
+    """Return a text without the list of an answer's own calls that a program printed at its end; None where there is none."""
+    printed = _CALLS_PRINTED.search(text)
+    listed = read_repr(printed[1]) if printed is not None else None
+    if printed is None or not isinstance(listed, list):
+        return None
+    ids = [call.get("id") for call in listed if isinstance(call, dict)]
+    asked = [call.get("id") for call in _calls(answer)]
+    return text[: printed.start()].strip() if ids == asked and None not in ids else None
 
 
 def _text(messages: Iterable[Message]) -> str:

@@ -4,7 +4,7 @@ Some frameworks have spans for their agents only. Where such a span returns all 
 model call, which was given what stands before it. When it was made is not known: it stands where the run had come to,
 no earlier than the tools whose results it was given.
 
-Where the only agent of a run executed tools and returns a text, that text is the last answer of its model. What the model
+Where the only agent of a run executed tools or names its model, and returns a text, that text is the last answer of its model. What the model
 was given, and what it said before, is not known.
 """
 
@@ -91,8 +91,12 @@ def _tools_inside(tree: Tree, telling: list[NormalizedSpan]) -> dict[NormalizedS
 
 
 def _last_answer(tree: Tree) -> Iterator[tuple[NormalizedSpan, NormalizedSpan]]:
-    """Yield the call whose answer the only agent of a run returned, with the agent."""
-    agents = [span for span in tree.spans if span.operation == "agent"]
+    """Yield the call whose answer the only agent of a run that said anything returned, with the agent."""
+    agents = [
+        span
+        for span in tree.spans
+        if span.operation == "agent" and (span.output or span.framework_output is not None or span.failed)
+    ]
     if len(agents) != 1 or agents[0].failed or agents[0].interrupted or agents[0].is_unfinished:
         return
     agent = agents[0]
@@ -104,9 +108,18 @@ def _last_answer(tree: Tree) -> Iterator[tuple[NormalizedSpan, NormalizedSpan]]:
     is_answer = text and not _PRINTED.match(text) and not parts_of(said[0], "tool_call")
     returned = [tool for tool in tools if tool.result == text]
     # A tool that only hands on what it was given ends the run with the answer: it was the model that said it.
-    if tools and is_answer and all(same_arguments(text, tool.arguments) for tool in returned):
-        ended = max(tool.sent.ended_at for tool in tools)
+    if (
+        is_answer
+        and _has_model(agent, tools)
+        and all(same_arguments(text, tool.arguments) for tool in returned)
+    ):
+        ended = max((tool.sent.ended_at for tool in tools), default=0)
         yield agent, _call(agent, max(agent.sent.started_at, ended), [], [], said[0], None)
+
+
+def _has_model(agent: NormalizedSpan, tools: Sequence[NormalizedSpan]) -> bool:
+    """Tell whether it was a model that said what an agent returned: tools ran for it, or it names its model."""
+    return bool(tools) or (bool(agent.output) and bool(agent.request_model or agent.response_model))
 
 
 def _transcript(span: NormalizedSpan) -> Iterator[TranscriptEntry]:

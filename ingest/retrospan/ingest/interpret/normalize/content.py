@@ -63,6 +63,8 @@ _EVENTS = "events"
 _OF_ANSWERS = re.compile("completion|choice|response|output|answer|generation", re.IGNORECASE)
 #: How APIs say that an answer ended to ask for tools.
 _FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
+#: How the leaf of one of several messages is named.
+_NUMBERED = re.compile(r"(?:messages|choices)\.\d")
 #: What a response has in it that asks for tools.
 _MAY_HOLD_CALLS = re.compile(r"(?i)tool_?(?:call|use|request)|function_?call")
 _CHOICE_EVENTS = (semconv.CHOICE, "gen_ai.content.completion")
@@ -336,6 +338,8 @@ def _told_messages(
         else {key.removeprefix("gen_ai."): value for key, value in attributes.items()}
     )
     if content is not said and content.keys().isdisjoint(_SAYING):
+        if any(_NUMBERED.match(key) for key in content):
+            return  # whole prompts and answers, one attribute per leaf: no leaf is a message
         # Whatever the name: an event of a message holds little else that is a list or an object.
         content = {"content": next(filter(is_json_text, content.values()), None)}
     inner = read_value(content.get("message"))

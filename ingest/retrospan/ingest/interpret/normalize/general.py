@@ -244,8 +244,10 @@ def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
             span.framework_output = only_value(_inside(after, "outputs"))
             break
     span.framework_input = places.text(*places.names.asked) or span.framework_input
-    if span.framework_input is None and span.operation == "agent" and not span.input:
-        span.framework_input = _first_text(places.said(ASKED))
+    if span.framework_input is None and span.operation == "agent":
+        span.asked = _first_text(places.said(ASKED))
+        if not span.input:
+            span.framework_input = span.asked
 
 
 def _unquoted(value: object, places: SpanFields) -> object:

@@ -34,7 +34,7 @@ KINDS: Mapping[str, str] = {
         ("tool_call", "mcp_tool_call", "function_call", "tool_execution", "tool_use", "function"), "tool"
     ),
     **dict.fromkeys(("agent_run", "agent_call", "agent_execution", "interaction"), "agent"),
-    **dict.fromkeys(("workflow_run", "flow", "pipeline", "graph", "crew"), "chain"),
+    **dict.fromkeys(("workflow_run", "flow", "pipeline", "graph", "crew", "entry"), "chain"),
     **dict.fromkeys(("workflow_step", "step", "node", "component"), "step"),
     "retrieval": "retrieval",
 }

@@ -229,7 +229,10 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
             return parse_answer(told, depth)
         printed = read_repr(value) if value.endswith(")") else printed_messages(value)
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
-    is_message = isinstance(value, dict) and str(value.get("type")).endswith("Message")
+    is_message = isinstance(value, dict) and (
+        str(value.get("type")).endswith(("Message", "MessageChunk"))
+        or ("content" in value and isinstance(calls := value.get("tool_calls"), list) and bool(calls))
+    )
     if isinstance(value, dict) and not ("role" in value or "parts" in value or is_message):
         for key in _ANSWERS:
             if value.get(key):

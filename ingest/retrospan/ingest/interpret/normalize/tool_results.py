@@ -15,6 +15,10 @@ _RAISED = re.compile(
 )
 #: How the JSON of a text begins that is itself the JSON of an object or a list.
 _QUOTED = ('"{', '"[')
+_TEXT_KINDS = ("text", "output_text", "input_text", None)
+_OF_TEXT = {"text", "type", "block_type"}
+#: OpenTelemetry's part of a message.
+_PART = {"type", "content"}
 #: How Python prints an object that may hold nothing but an error.
 _PRINTED_ERROR = ("{'error'", "{'isError'", "{'is_error'")
 #: What JavaScript prints for an object of any class: nothing that was in it.
@@ -48,8 +52,9 @@ def told_error(response: object) -> str | None:
 def response_of(value: object) -> object:
     """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON."""
     if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
-        if all(_is_text_block(block) for block in value):
-            return read_value("".join(block["text"] for block in value))
+        texts = [_text_of(block) for block in value]
+        if None not in texts:
+            return read_value("".join(text for text in texts if text))
         documents = [_document_in(block) for block in value]
         if None not in documents:
             read = [read_value(document) for document in documents]
@@ -80,10 +85,12 @@ def _document_in(block: dict[str, object]) -> object:
     return document.get("data") if isinstance(document, dict) else None
 
 
-def _is_text_block(block: dict[str, object]) -> bool:
-    """Tell whether an object is only text: with anything else beside it, as an id, it is a document."""
-    return (
-        isinstance(block.get("text"), str)
-        and block.get("type", block.get("block_type")) in ("text", "output_text", "input_text", None)
-        and block.keys() <= {"text", "type", "block_type"}
-    )
+def _text_of(block: dict[str, object]) -> str | None:
+    """Return the text of an object that is only text, None of another: with anything else beside it, as an id, it is a
+    document."""
+    text, kind = block.get("text"), block.get("type", block.get("block_type"))
+    if block.keys() == _PART:
+        text = block["content"] if kind == "text" else None
+    elif kind not in _TEXT_KINDS or not block.keys() <= _OF_TEXT:
+        return None
+    return text if isinstance(text, str) else None

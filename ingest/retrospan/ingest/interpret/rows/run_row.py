@@ -177,7 +177,7 @@ def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:
     of its own says none: then those of the others are not all. Or those of the model's spans around all requests."""
     own = [call.span.tokens for call in run.calls.models]
     said = [tokens.input is not None or tokens.output is not None for tokens in own]
-    told = (call.span.is_told for call in run.calls.models)
+    told = (call.span.is_told and not call.span.failed for call in run.calls.models)
     if not any(said) or any(is_told and not says for is_told, says in zip(told, said, strict=True)):
         tops = [r.tokens for r in run.tree.roots() if r.operation in ("agent", "workflow")]
         own = [tokens for tokens in tops if tokens.input is not None or tokens.output is not None]

@@ -21,7 +21,7 @@ from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
-from retrospan.ingest.interpret.service.trace_row import count_arrivals, trace_row
+from retrospan.ingest.interpret.service.trace_row import trace_row
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -33,6 +33,8 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import canonical
 from retrospan.schemas.sequences import Newest
 
+#: Arrival in Unix nanoseconds, dialect, spans, of these in no run.
+Arrival = tuple[int, str, int, int]
 #: Runs that are interpreted get their rows together, until their values have so many characters.
 HELD_CHARACTERS = 4_000_000
 
@@ -106,11 +108,11 @@ def interpret_traces(
             batch.rows.traces.append(row)
             if deep_logs := given.deep_logs[trace_id]:
                 _add_log_texts(batch, tenant, generation, trace_id, deep_logs, runs)
-            dialects = _add_spans(
+            arrivals = _add_spans(
                 batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs
             )
             if len(spans[trace_id]) == given.rows[trace_id]:
-                row.arrivals = count_arrivals(spans[trace_id], dialects, runs)
+                row.arrivals = arrivals
             batch.spans += given.rows[trace_id]
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
         held += sum(map(_weight, told[before:])) if len(groups) > 1 else 0
@@ -277,17 +279,19 @@ def _add_spans(
     rendered: Mapping[str, dict[str, str]],
     trace: Trace,
     homes: Mapping[str, str],
-) -> dict[str, str]:
+) -> list[Arrival]:
     """Add what interpretation knows of each span: nothing of spans outside runs but their deep attributes.
 
-    Returns the dialects of the spans that have rows now, by span id.
+    Returns how many spans arrived when, by the dialect that their row has: '' without one.
     """
     normalized = {span.sent.span_id: span for span in trace.spans}
-    dialects: dict[str, str] = {}
+    counts: dict[tuple[int, str], int] = {}
+    outside: dict[tuple[int, str], int] = {}
     for span in spans:
         found, run_id = normalized.get(span.span_id), homes.get(span.span_id, "")
+        dialect = ""
         if run_id or span.span_id in rendered:
-            dialects[span.span_id] = found.dialect if found else ""
+            dialect = found.dialect if found else ""
             batch.rows.spans.append(
                 canonical.SpanRow(
                     tenant=tenant,
@@ -296,11 +300,15 @@ def _add_spans(
                     generation=generation,
                     run_id=run_id,
                     operation=found.operation if found else "other",
-                    dialect=dialects[span.span_id],
+                    dialect=dialect,
                     rendered=rendered.get(span.span_id, {}),
                 )
             )
-    return dialects
+        of = span.arrived_at, dialect
+        counts[of] = counts.get(of, 0) + 1
+        if not run_id:
+            outside[of] = outside.get(of, 0) + 1
+    return [(*of, number, outside.get(of, 0)) for of, number in sorted(counts.items())]
 
 
 def _interpret_run(

@@ -1,12 +1,10 @@
-"""The row of a trace that was read: its runs, what leads to other traces, and how many of its spans came when."""
+"""The row of a trace that was read: its runs, and what leads to other traces."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.interpret.assembly.grouping import Trace
-from retrospan.ingest.interpret.spans.span import Span
 from retrospan.schemas import canonical
 from retrospan.schemas.sequences import newest_of
 
@@ -35,19 +33,3 @@ def trace_row(
         interpreted_by=version,
         through=list(newest_of(seen)),
     )
-
-
-def count_arrivals(
-    spans: Sequence[Span], dialects: Mapping[str, str], runs: Mapping[str, str]
-) -> list[tuple[int, str, int, int]]:
-    """Return (arrival in Unix nanoseconds, dialect, spans, of these in no run) for each pair of the first two, in order.
-
-    A span that has no dialect by its id in `dialects` counts for ''.
-    """
-    every: Counter[tuple[int, str]] = Counter()
-    outside: Counter[tuple[int, str]] = Counter()
-    for span in spans:
-        of = span.arrived_at, dialects.get(span.span_id, "")
-        every[of] += 1
-        outside[of] += not runs.get(span.span_id)
-    return [(*of, number, outside[of]) for of, number in sorted(every.items())]

@@ -51,7 +51,7 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     MODELS: (("models", "odel"),),
     ANSWERER: (("answerer", "odel"),),
     AGENT: (("agent", "gent"),),
-    ASKED: (("asked", "user"),),
+    ASKED: (("asked", "user"), ("asked", "escription")),
     INSTRUCTIONS: (("instructions", "nstruction"), ("system prompt", "ystem")),
     CALL_ID: (("call id", ""),),
     ENDED: (("ended", ""),),
@@ -91,7 +91,9 @@ _ANSWERER = re.compile(r"(?:^|[.:_/])response[._:]model(?:[._](?:name|id))?$|[rR
 _ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
 _ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
 _CALL_ID = re.compile(r"(?:^|[.:_/])(?:tool|function)[._]?[cC]all[._]?(?:id|Id)$|(?:^|[.:/])function[._]id$")
-_ASKED = re.compile(r"(?:^|[.:/])user_(?:prompt|message|query|question)$")
+_ASKED = re.compile(r"(?:^|[.:/])(?:user_(?:prompt|message|query|question)|task[._]description)$")
+#: Something that was hoped for, and that nobody returned.
+_HOPED_FOR = re.compile(r"(?:^|[._:/])(?:expected|reference|target)[._]?outputs?$|xpectedOutputs?$")
 _INSTRUCTIONS = re.compile(r"(?:^|[._:/]|system_?|System)[iI]nstructions?$")
 _SYSTEM_PROMPT = re.compile(r"(?:^|[._:/])(?:system(?:_prompt|_message)|system(?:Prompt|Message))$")
 #: What a tool was given or returned may tell of errors that are none of its own.
@@ -114,6 +116,8 @@ def words_of(name: str) -> frozenset[str]:
     """Return those of `WORDS` that a name says."""
     is_known = name.startswith("gen_ai.tool.call.")  # of the conventions: it means what it is called
     found = {word for word, ending in _ENDINGS.items() if not is_known and ending.search(name)}
+    if "output" in found and _HOPED_FOR.search(name):
+        found.remove("output")
     if _MODEL.search(name) and not _OF_ONE_SIDE.search(name):
         found.add("model")
     if "odel" in name and _MODELS.search(name) and "embed" not in name:
@@ -129,7 +133,7 @@ def words_of(name: str) -> frozenset[str]:
         found.add("agent")
     if ("all" in name or "unction" in name) and _CALL_ID.search(name):
         found.add("call id")
-    if "user_" in name and _ASKED.search(name):
+    if ("user_" in name or "escription" in name) and _ASKED.search(name):
         found.add("asked")
     if "nstruction" in name and _INSTRUCTIONS.search(name):
         found.add("instructions")
