@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.assembly.agents import Agent, read_agents
+from retrospan.ingest.interpret.assembly.answer_pieces import take_out_pieces
 from retrospan.ingest.interpret.assembly.answered_ids import take_answered_ids
 from retrospan.ingest.interpret.assembly.answering_steps import find_answering_steps
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
@@ -151,6 +152,7 @@ def interpret(
     """
     # What was read stays as it is: what the run makes of its spans is noted in copies.
     tree = Tree([span.copy() for span in spans])
+    take_out_pieces(tree)
     split_executions(tree)
     restore_ids(tree)
     take_answered_ids(tree)

@@ -25,18 +25,21 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     around: Nearest | None = None
     naming: Nearest | None = None
     names = {(span.agent_name, span.sent.scope, span.request_model) for span in requests}
+    unanswered: list[tuple[NormalizedSpan, NormalizedSpan]] = []
     for span in requests:
         if span.request_model is None:
             around = tree.nearest(_is_request) if around is None else around
             outer = around.get(span)
-            if outer is not None and span.response_model and span.response_model == outer.response_model:
-                span.request_model = outer.request_model
-            elif outer is None:
+            if outer is not None:
+                span.request_model = _asked_around(span, outer)
+            else:
                 span.request_model = _passed_on(span, tree.parent(span))
             if span.request_model is None and span.response_model is None:
                 naming = tree.nearest(_names_model) if naming is None else naming
                 step = naming.get(span)
                 span.request_model = step.fields.unlabelled_model if step is not None else None
+                if outer is not None and span.request_model is None and not span.output:
+                    unanswered.append((span, outer))
             continue
         version = VERSION.search(span.request_model)
         if version is None or span.response_model not in (None, span.request_model):
@@ -50,7 +53,31 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
         elif name in span.fields.said(MODELS):
             # The client goes on under the name that answered; what it was set up with stands beside it.
             span.request_model, span.response_model = name, span.request_model
+    if unanswered and around is not None:
+        _name_unanswered(unanswered, requests, around)
     _remove_gateways(requests)
+
+
+def _asked_around(span: NormalizedSpan, outer: NormalizedSpan) -> str | None:
+    """Return the model that the span around a call asked for, if a version of it answered both, or answered the call and
+    the span around names no other."""
+    answered = span.response_model
+    if answered is None or outer.response_model not in (None, answered, outer.request_model):
+        return None
+    is_asked = outer.response_model == answered or _is_called(answered, outer.request_model or "")
+    return outer.request_model if is_asked else None
+
+
+def _name_unanswered(
+    unanswered: Sequence[tuple[NormalizedSpan, NormalizedSpan]],
+    requests: Sequence[NormalizedSpan],
+    around: Nearest,
+) -> None:
+    """Name what a request asked for that was not answered, in place: all others in the same span asked for what that names."""
+    for span, outer in unanswered:
+        others = {each.request_model for each in requests if around.get(each) is outer and each is not span}
+        if others == {outer.request_model}:
+            span.request_model = outer.request_model
 
 
 def _passed_on(span: NormalizedSpan, around: NormalizedSpan | None) -> str | None:

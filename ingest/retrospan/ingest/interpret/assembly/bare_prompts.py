@@ -109,7 +109,8 @@ def _completed(
     in_order = _stand_in_order(asked, [each[1] for each in told])
     used = 0
     for part in asked:
-        tool = tools.of(part, asking.span.sent.done_at, before)
+        sent = asking.span.sent
+        tool = tools.of(part, sent.done_at, before) or tools.of(part, sent.started_at, before)
         said = told[used][1] if used < len(told) else _NOTHING
         # Several results stand in the order of their calls, or in that in which they came: the spans say which, or what
         # they repeat of what the calls were given.

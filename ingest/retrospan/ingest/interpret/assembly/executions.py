@@ -39,7 +39,8 @@ def find_executions(
     named: dict[NormalizedSpan, str] = {}
     for span in tree.spans:
         # What takes no time only announces something.
-        if span.operation in ("other", "step") and span.sent.ended_at > span.sent.started_at:
+        is_known = span.is_part or span.operation not in ("other", "step")
+        if not is_known and span.sent.ended_at > span.sent.started_at:
             name = _tool_named(span, waiting)
             if name is not None:
                 named[span] = name

@@ -20,6 +20,7 @@ from retrospan.ingest.interpret.assembly.act_invariants import (
     unasked_executions,
     unread_answers,
 )
+from retrospan.ingest.interpret.assembly.around_requests import told_around
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.ending_invariants import (
     calls_at_the_end,
@@ -94,6 +95,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_TOOLS, executions_in_one),
     (_ANY, requests_cut),
     (_ANY, token_sums),
+    (_ANY, told_around),
     (_ANY, totals_of_calls),
     (_ANY, unread_tokens),
     (_NO_ANSWER, failed_agents),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import chain
@@ -50,6 +51,8 @@ from retrospan.schemas import semconv
 _ANSWERED = ("tool_call_id", "toolCallId", "tool_use_id")
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
+#: How classes are called, and hardly a tool.
+_CLASS = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 
 
 def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
@@ -88,7 +91,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     }
     _note_results(asked, retelling, results)
     executed = single_executions(tree)
-    pairs = _pair(executed, asked, calls.models)
+    pairs = _pair(executed, asked, calls.models, tree)
     known = {*results, *(call.call_id for call in asked), *reused}
     for span, call in find_executions(tree, asked, retelling):
         if _said(call, call.call_id, results) is None or tells_output(span):
@@ -148,7 +151,7 @@ def _results_said(models: list[ModelCall], tree: Tree) -> dict[str, Part]:
 
 
 def _pair(
-    executed: list[NormalizedSpan], asked: list[RequestedCall], models: list[ModelCall]
+    executed: list[NormalizedSpan], asked: list[RequestedCall], models: list[ModelCall], tree: Tree
 ) -> dict[NormalizedSpan, tuple[RequestedCall, bool]]:
     """Pair executions with askings: by id, else by name and arguments, else by name, each in order and never ahead of time.
 
@@ -171,10 +174,12 @@ def _pair(
     for call in asked:
         if not call.taken:
             waiting.setdefault(call.name, []).append(call)
+    inside = _requests_around(tree, models) if waiting and len(pairs) < len(executed) else {}
     for exactly in (True, False):
         for span in executed:
             if span not in pairs:
-                match = _match(span, _waiting(waiting, span.tool_name or ""), ended, exactly)
+                by = inside.get(span, 0)
+                match = _match(span, _waiting(waiting, span.tool_name or ""), ended, exactly, by)
                 if match is not None:
                     pairs[span] = (match, False)
     for span in executed:
@@ -183,6 +188,12 @@ def _pair(
             if match is not None:
                 pairs[span] = (match, False)
     return pairs
+
+
+def _requests_around(tree: Tree, models: list[ModelCall]) -> dict[NormalizedSpan, int]:
+    """Return, for every span inside of the span of a request, that request: it may end after the tools it asked for."""
+    by_span = {call.span: call.ordinal for call in models}
+    return {span: by_span[outer] for span, outer in tree.nearest(by_span.__contains__).items()}
 
 
 def _named_inside(span: NormalizedSpan, waiting: dict[str, list[RequestedCall]]) -> list[RequestedCall]:
@@ -211,11 +222,11 @@ def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[Request
 
 
 def _match(
-    span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool
+    span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool, inside: int = 0
 ) -> RequestedCall | None:
     """Take the first of the next few waiting calls that an execution fits: with its arguments, of several answers that ask
     for the same, as one that tries again, the last that was there by then. By its name alone it rather is one of which the
-    arguments are not known than one that asked with others."""
+    arguments are not known than one that asked with others. What runs `inside` of a request was asked for by it."""
     found: int | None = None
     near = waiting[:NEAR]
     if not exactly and span.has_arguments and any(call.arguments is None for call in near):
@@ -223,7 +234,7 @@ def _match(
         found = next((at for at in unknown if ended[near[at].by] <= max(span.sent.begun_by, 1)), None)
         near = near if found is None else []
     for place, call in enumerate(near):
-        in_time = ended[call.by] <= max(span.sent.begun_by, 1)
+        in_time = call.by == inside or ended[call.by] <= max(span.sent.begun_by, 1)
         fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
         if in_time and fits and (found is None or ended[waiting[found].by] < ended[call.by]):
             found = place
@@ -287,9 +298,10 @@ def _is_made_up(span: NormalizedSpan, asked: RequestedCall | None) -> bool:
 
 def _is_code(span: NormalizedSpan, asked: RequestedCall) -> bool:
     """Tell whether an execution with the id and the arguments of a call is called after the code that runs it: no attribute
-    names its tool."""
-    is_unnamed = bool(asked.name) and span.fields.text(*span.names.tools) is None
-    return is_unnamed and holds_arguments(span.arguments, asked.arguments, by_id=True)
+    names its tool, or one has the name of a class."""
+    named = span.fields.text(*span.names.tools)
+    is_class = named is None or _CLASS.fullmatch(named) is not None
+    return bool(asked.name) and is_class and holds_arguments(span.arguments, asked.arguments, by_id=True)
 
 
 def _unpacked(result: object, said: object) -> list[object] | None:

@@ -17,7 +17,7 @@ from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value
 
 #: Lists and objects within one another in which an answer is looked for, and how many of them.
-_DEPTH, _MOST = 5, 200
+_DEPTH, _MOST = 7, 200
 #: So many spans after a call may be the step that is given its answer.
 _NEXT = 3
 

@@ -1,16 +1,17 @@
 """A model call whose content stands on the step right around it: what that was given is the prompt, what it returned the answer.
 
 Only where the step holds this one call and nothing else that answers, and where the call itself does not say it: it says
-no prompt, or no answer, or ended for calls that it does not hold.
+no prompt, or no answer, or ended for calls that it does not hold; or its prompt tells results without the ids of their
+calls, and the step was given just that prompt with them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.completion import agree
+from retrospan.ingest.interpret.normalize.completion import agree, is_fuller
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request, parse_usage
@@ -26,7 +27,7 @@ _CALLS_PRINTED = re.compile(r"(?:\A|\n)[Tt]ool[ _][Cc]alls: *(\[\{'.*\}\])\Z", r
 def complete_from_steps(tree: Tree) -> None:
     """Complete model calls from the steps around them, in place."""
     calls = [span for span in tree.spans if span.operation == "inference" and not span.is_told]
-    lacking = [span for span in calls if not span.input or _lacks_answer(span)]
+    lacking = [span for span in calls if not span.input or _lacks_answer(span) or _lacks_ids(span.input)]
     if not lacking:
         return
     inside: dict[NormalizedSpan, int] = {}
@@ -49,6 +50,14 @@ def _lacks_answer(span: NormalizedSpan) -> bool:
     )
 
 
+def _lacks_ids(prompt: Sequence[Message]) -> bool:
+    """Tell whether the first result in a prompt does not say which call it is of."""
+    for message in prompt:
+        if message["role"] == "tool":
+            return bool(message["parts"]) and "id" not in message["parts"][0]
+    return False
+
+
 def _complete(span: NormalizedSpan, step: NormalizedSpan) -> None:
     fields = step.fields
     if not span.input:
@@ -58,6 +67,11 @@ def _complete(span: NormalizedSpan, step: NormalizedSpan) -> None:
             while given and given[0]["role"] == "system":
                 system, given = [*system, *given[0]["parts"]], given[1:]
             span.input, span.system = given, span.system or system
+    elif _lacks_ids(span.input):
+        given = parse_request(fields.request or step.framework_input).messages
+        given = [message for message in given if message["role"] != "system"]
+        if not _lacks_ids(given) and len(given) <= 2 * len(span.input) and is_fuller(given, span.input):
+            span.input = given
     if _lacks_answer(span):
         returned = fields.response or step.framework_output
         answer = [] if returned is None or asks(returned) else parse_answer(returned)

@@ -40,7 +40,30 @@ def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             and all(tool.has_arguments and tool.tool_name and tool.sent.done_at <= ended for tool in between)
             and all(agents.get(tool) is agents.get(span) for tool in between)
         ):
-            span.output = with_calls(span.output, [call_of(tool) for tool in between])
+            calls = [call_of(tool) for tool in _in_told_order(between, after.input)]
+            span.output = with_calls(span.output, calls)
+
+
+def _in_told_order(tools: list[NormalizedSpan], after: Sequence[Message]) -> list[NormalizedSpan]:
+    """Return tools in the order in which the next prompt ends with just their results; else as they began."""
+    told: list[Part] = []
+    for message in reversed(after if len(tools) > 1 else ()):
+        results = parts_of(message, "tool_call_response")
+        if not results:
+            break
+        told = [*results, *told]
+    if len(told) != len(tools):
+        return tools
+    found = [[tool for tool in tools if _is_of(part, tool)] for part in told]
+    ordered = [each[0] for each in found if len(each) == 1]
+    return ordered if len({*ordered}) == len(tools) else tools
+
+
+def _is_of(part: Part, tool: NormalizedSpan) -> bool:
+    """Tell whether a result is what a tool returned: of its call, or just that."""
+    if "id" in part:
+        return part["id"] == tool.tool_call_id
+    return tool.has_result and part.get("response") == tool.result
 
 
 def _complete_by_inner(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
@@ -52,11 +75,13 @@ def _complete_by_inner(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
         parent = tree.parent(tool) if tool.operation == "tool" else None
         if parent is not None and parent in lacking:
             ran.setdefault(parent, []).append(tool)
+    following = dict(pairwise(requests)) if ran else {}
     for span, tools in ran.items():
         ids = {tool.tool_call_id for tool in tools}
         if len(span.output) < 2 and None not in ids and all(t.has_arguments and t.tool_name for t in tools):
             # An id may be executed more than once: each is one call.
-            calls = {tool.tool_call_id: call_of(tool) for tool in reversed(tools)}
+            after = following[span].input if span in following else ()
+            calls = {tool.tool_call_id: call_of(tool) for tool in reversed(_in_told_order(tools, after))}
             span.output = with_calls(span.output, [*calls.values()][::-1])
 
 

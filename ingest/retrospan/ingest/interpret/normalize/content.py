@@ -25,11 +25,13 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
 from retrospan.ingest.interpret.normalize.spoken_results import with_spoken_results
+from retrospan.ingest.interpret.normalize.tool_results import UNPRINTED
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.normalize.unusual_places import (
     flattened_answer,
     in_blocks,
     take_answer,
+    take_calls,
     take_history,
     told_inside,
 )
@@ -103,12 +105,14 @@ def read_content(
         take_answer(places, span)
     if span.finish_reasons and _says_nothing(span):
         span.output = []
+    if span.operation == "inference" and not span.failed and not _tells_call(span.output):
+        take_calls(places, span)
     _name_call(places, span)
     span.input = answered_once(with_spoken_results(with_named_results(span.input)))
     leading: list[Part] = []
     while span.input and span.input[0]["role"] == "system":
         leading += span.input.pop(0)["parts"]
-    if not span.system:
+    if not span.system or (leading and _is_unprinted(span.system)):
         span.system = leading
     if not span.system and span.operation == "inference":
         span.system = next(
@@ -125,6 +129,11 @@ def read_content(
             ),
             [],
         )
+
+
+def _is_unprinted(parts: list[Part]) -> bool:
+    """Tell whether a text is only what JavaScript prints for any object."""
+    return len(parts) == 1 and UNPRINTED.fullmatch(str(parts[0].get("content"))) is not None
 
 
 def _name_call(places: SpanFields, span: NormalizedSpan) -> None:

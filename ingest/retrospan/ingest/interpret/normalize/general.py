@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from retrospan.ingest.interpret.normalize.content import read_content
+from retrospan.ingest.interpret.normalize.copied_responses import complete_from_copy
 from retrospan.ingest.interpret.normalize.documents import read_query
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
@@ -120,6 +121,8 @@ def read_span(
         read_content(sent, places, span, problems, growing)
         if span.operation == "inference" and _was_given_nothing(places, span):
             span.operation = "other"  # what made the model, or set it up
+        elif metadata and span.operation == "inference":
+            complete_from_copy(metadata, span)
     if span.operation in ("retrieval", "memory"):
         span.query, span.data_source = read_query(places), places.text(*names.data_sources)
     if span.operation in ("agent", "workflow", "step"):

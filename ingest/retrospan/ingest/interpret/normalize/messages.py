@@ -339,7 +339,7 @@ def _older_call(value: dict[str, object]) -> list[object]:
     """Return the one call of a chat message from before there were several; OpenInference spells it out."""
     call = value.get("function_call")
     if isinstance(call, dict):
-        return [call]
+        return [call] if call else []  # an empty one stands for a call of another kind, or none
     name = value.get("function_call_name")
     return [{"name": name, "arguments": value.get("function_call_arguments_json")}] if name else []
 

@@ -237,7 +237,7 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
         for key in _ANSWERS:
             if value.get(key):
                 inner = value[key]
-                said = [message for item in _flat(inner) for message in _read(item, "assistant")]
+                said = [message for item in _flat(inner) for message in _answer_in(item, depth)]
                 if said:
                     return said
                 if depth and isinstance(inner, dict) and (said := parse_answer(inner, depth - 1)):
@@ -251,13 +251,20 @@ def _answer_in(item: object, depth: int) -> list[Message]:
         printed = read_repr(item)
         if isinstance(printed, dict) and "update" in printed:
             return parse_answer(printed, depth - 1)
+    if (
+        depth
+        and isinstance(item, dict)
+        and isinstance(update := item.get("update"), dict)
+        and "role" not in item
+    ):
+        return parse_answer(update, depth - 1)
     return _read(item, "assistant")
 
 
 def _flat(value: object) -> Iterator[object]:
     if isinstance(value, list):
         for item in value:
-            yield from _flat(item)
+            yield from _flat(plain_value(item))
     else:
         yield value
 

@@ -21,6 +21,8 @@ _OF_TEXT = {"text", "type", "block_type"}
 _PART = {"type", "content"}
 #: How Python prints an object that may hold nothing but an error.
 _PRINTED_ERROR = ("{'error'", "{'isError'", "{'is_error'")
+#: What JavaScript prints for an object of any class: nothing that was in it.
+UNPRINTED = re.compile(r"\[object \w+\]")
 
 
 def error_of(response: object) -> str | None:

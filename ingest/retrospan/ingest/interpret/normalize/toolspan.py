@@ -8,7 +8,7 @@ from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.result_envelopes import NOTHING, said_in
 from retrospan.ingest.interpret.normalize.told_executions import open_execution
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.normalize.tool_results import UNPRINTED, response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.leaves import flattened
@@ -24,6 +24,8 @@ from retrospan.schemas import semconv
 
 #: What stands around the name of a tool in that of its span: the operation's name, Python's for a call.
 _CALLED = re.compile(r"\Aexecute_tool |\.__call__\Z")
+#: A name in quotes, after words for the kind of the span: `tool: 'search'`.
+_QUOTED_NAME = re.compile(r"[\w ]+:? (['\"`])([\w.:/-]+)\1")
 
 #: What is called after the code of a framework, not after the tool or agent that it runs.
 _METHOD = re.compile(r"[A-Z]\w*\.\w+\Z")
@@ -57,7 +59,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
         places.text(*names.tools)
         or name_beside_method(sent)
         or (entity_named(sent.attributes, "tool") if "type" in places.listed else None)
-    ) or _CALLED.sub("", sent.name)
+    ) or _name_in(sent.name)
     span.tool_call_id = places.text(*names.call_ids) or next(
         (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None
     )
@@ -76,6 +78,12 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     read_result(places, span)
     if is_call(given):
         span.result = unquoted(span.result)
+
+
+def _name_in(name: str) -> str:
+    """Return the name of a tool in that of a span: without the words for the kind before it."""
+    quoted = _QUOTED_NAME.fullmatch(name) if name[-1:] in "'\"`" else None
+    return quoted[2] if quoted is not None else _CALLED.sub("", name)
 
 
 def _whole_or_by_leaves(places: SpanFields, names: tuple[str, ...], shape: str) -> object:
@@ -142,6 +150,8 @@ def _open_forms(span: NormalizedSpan) -> None:
     read = _read_arguments(given)
     span.arguments = given if isinstance(read, Unreadable) else read
     span.result = plain_value(span.result)
+    told = plain_value(span.result)
+    span.result = told if _is_tool_message(told) else span.result  # a form inside a form, made of a message
     told = span.result
     if isinstance(told, list) and len(told) == 1 and isinstance(told[0], dict) and told[0].keys() == _MESSAGE:
         span.result = told[0]["content"]
@@ -161,6 +171,8 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
         result = _in_event(span.sent, semconv.CHOICE, "message")
     if result is None:
         result = _told_by_event(span.sent)
+    if isinstance(result, str) and result[:1] == "[" and UNPRINTED.fullmatch(result):
+        return  # messages may tell what it was
     if result is not None:
         span.result, span.has_result = response_of(_in_message(_unprinted(places.read(result)))), True
         if isinstance(span.result, dict) and span.result.keys() in _WRAPPED:

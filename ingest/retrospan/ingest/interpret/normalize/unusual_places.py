@@ -6,15 +6,25 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.normalize.message_parts import calls_in, tool_call
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
-from retrospan.ingest.interpret.spans.exchange import histories_by_shape, transcript_by_shape
+from retrospan.ingest.interpret.spans.exchange import (
+    OF_ANSWERS,
+    OF_REQUESTS,
+    histories_by_shape,
+    transcript_by_shape,
+)
+from retrospan.ingest.interpret.spans.listed_calls import are_calls
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import message_under
 from retrospan.ingest.json_text import read_value
 
+#: How a list of calls is called, and how APIs say that an answer ended to ask for tools.
+_CALLS = ("calls", "Calls")
+_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 #: An index in a name.
 _NUMBER = re.compile(r"[.\[]\d")
 
@@ -60,6 +70,24 @@ def told_inside(response: object) -> list[Message]:
     """Return the answer as the API itself gave it, where a framework keeps that inside its own form of a response."""
     inner = response.get("custom", response.get("raw")) if isinstance(response, dict) else None
     return parse_answer(inner) if isinstance(inner, dict) else []
+
+
+def take_calls(places: SpanFields, span: NormalizedSpan) -> None:
+    """Add the calls to an answer that stand in a list of their own, under a name that says that they are an answer's, or
+    beside the reason that the answer ended for them."""
+    if span.finish_reasons and not any(map(_FOR_TOOLS.search, span.finish_reasons)):
+        return
+    for key, value in span.sent.attributes.items():
+        if not (isinstance(value, str) and value[:2] == "[{" and key[-5:] in _CALLS):
+            continue
+        if OF_REQUESTS.search(key) or not (span.finish_reasons or OF_ANSWERS.search(key)):
+            continue
+        calls = calls_in(listed) if are_calls((key, listed := places.read(value))) else []
+        parts = [tool_call(call) for call in calls]
+        if parts:
+            said = span.output[-1]["parts"] if span.output else []
+            span.output = [*span.output[:-1], {"role": "assistant", "parts": [*said, *parts]}]
+            return
 
 
 def take_answer(places: SpanFields, span: NormalizedSpan) -> None:

@@ -22,7 +22,7 @@ Reader = Callable[[object], object]
 _REQUESTS = ("messages", "contents")
 RESPONSES = ("choices", "candidates")
 #: Names that say on which side of an exchange a value is.
-_OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
+OF_ANSWERS = re.compile(r"output|response|completion|result|answer", re.IGNORECASE)
 OF_REQUESTS = re.compile(r"input|prompt|request|history", re.IGNORECASE)
 _ROLES = ("role", "message_role")
 #: How instrumentations say the form of a value beside it.
@@ -131,7 +131,7 @@ def request_by_shape(attributes: Mapping[str, object], read: Reader = read_value
     it is an answer.
     """
     for key, value in attributes.items():
-        if not means_itself(key) and _may_hold(value) and not _OF_ANSWERS.search(key):
+        if not means_itself(key) and _may_hold(value) and not OF_ANSWERS.search(key):
             said = read_shape(value, read)
             for each in _with_inner(said, _AROUND_REQUESTS):
                 if isinstance(each, dict):
@@ -173,7 +173,7 @@ def transcript_by_shape(attributes: Mapping[str, object], read: Reader = read_va
     """Return the first list of messages that begins with others and ends with a model's, under a name that says neither
     that it was given to the model nor that it is its answer: all that was said. Empty where there is none."""
     for key, value in attributes.items():
-        if means_itself(key) or not _may_hold(value) or _OF_ANSWERS.search(key) or OF_REQUESTS.search(key):
+        if means_itself(key) or not _may_hold(value) or OF_ANSWERS.search(key) or OF_REQUESTS.search(key):
             continue
         said = read_shape(value, read)
         listed = said.get("messages") if isinstance(said, dict) and said.keys() == {"messages"} else said

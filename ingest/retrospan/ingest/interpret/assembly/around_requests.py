@@ -1,0 +1,58 @@
+"""Spans of a model around several requests: what they count and name is of all of them, or of none in particular."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
+from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
+
+
+def held_requests(tree: Tree, models: Sequence[ModelCall]) -> dict[NormalizedSpan, list[ModelCall]]:
+    """Return the outermost spans of a model that are no request, each with the requests inside."""
+    own = {call.span for call in models}
+    around = {
+        span
+        for span in tree.spans
+        if span.operation == "inference" and not (span in own or span.is_part or span.is_told)
+    }
+    if not around:
+        return {}
+    nearest = tree.nearest(around.__contains__)
+    held: dict[NormalizedSpan, list[ModelCall]] = {}
+    for call in models:
+        outer = nearest.get(call.span)
+        while outer is not None and outer in nearest:
+            outer = nearest[outer]
+        if outer is not None:
+            held.setdefault(outer, []).append(call)
+    return held
+
+
+def tokens_around(tree: Tree, models: Sequence[ModelCall]) -> list[TokenUsage]:
+    """Return what spans around all requests of a run count, where no request counts anything; else nothing."""
+    held = held_requests(tree, models)
+    if sum(map(len, held.values())) < len(models):
+        return []
+    return [span.tokens for span in held]
+
+
+def told_around(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield counts and models that only a span around several requests tells: of each of them they are not known."""
+    held = held_requests(run.tree, run.calls.models) if len(run.calls.models) > 1 else {}
+    for outer, calls in held.items():
+        answered = [call.span for call in calls if not call.span.failed]
+        if len(answered) < 2:
+            continue
+        if outer.tokens.input and all(span.tokens.input is None for span in answered):
+            reason = f"a count of the {len(calls)} requests inside: of each of them it is not known"
+            yield issue(outer.sent.span_id, "input_tokens", str(outer.tokens.input), reason)
+        for name in ("request_model", "response_model"):
+            model: str | None = getattr(outer, name)
+            if model is not None and all(getattr(span, name) is None for span in answered):
+                reason = f"named around the {len(calls)} requests inside, and by none of them"
+                yield issue(outer.sent.span_id, name, model, reason)

@@ -1,0 +1,41 @@
+"""The response of a model API that a program keeps among the metadata of a request, also as JSON inside JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrospan.ingest.interpret.normalize.completion import agree
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_usage
+from retrospan.ingest.json_text import read_value
+
+
+def complete_from_copy(metadata: Mapping[str, object], span: NormalizedSpan) -> None:
+    """Fill model and tokens of a call from the copy of its response, in place.
+
+    It is the copy if it is the only one there, and its answer is the one that the span tells.
+    """
+    tokens = span.tokens
+    lacks_tokens = tokens.input is None and tokens.output is None
+    if span.failed or not span.output or not (lacks_tokens or span.response_model is None):
+        return
+    copies = [
+        response
+        for value in metadata.values()
+        if isinstance(value, str) and value[:1] == "{" and '"model"' in value and "sage" in value
+        if isinstance(response := read_value(value), dict)
+    ]
+    if len(copies) != 1:
+        return
+    used, answer = parse_usage(copies[0]), parse_answer(copies[0])
+    if used.model is None or used.input is None or not answer or not agree(answer, span.output):
+        return
+    span.response_model = span.response_model or used.model
+    if lacks_tokens:
+        tokens.input, tokens.output = used.input, used.output
+        tokens.cached = tokens.cached if tokens.cached is not None else used.cached
+        tokens.written = tokens.written if tokens.written is not None else used.written
+        tokens.reasoning = tokens.reasoning if tokens.reasoning is not None else used.reasoning
+    said = copies[0].get("id")
+    if span.response_id is None and isinstance(said, str) and said:
+        span.response_id = said
