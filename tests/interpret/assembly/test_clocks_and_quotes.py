@@ -72,13 +72,16 @@ def test_a_result_has_no_quotes_where_the_model_was_told_it_without() -> None:
     assert call.result == '"none"'
 
 
-def test_a_text_that_reads_like_an_error_is_doubted_where_the_same_call_then_returned_an_object() -> None:
-    def doubts(first: str, second: str) -> list[str]:
-        found = _searched(first, second, told=first)
+def test_a_text_is_doubted_where_the_same_call_then_returned_an_object() -> None:
+    """One that reads like an error, or the only one that the tool returned, if the call was made again at once."""
+
+    def doubts(*results: str) -> list[str]:
+        found = _searched(*results, told=results[0])
         return [problem.raw for problem in found.problems if "may be an error" in problem.reason]
 
     assert doubts("Error: locked", '{"n": 1}') == ["Error: locked"]
-    assert doubts("It is locked", '{"n": 1}') == []
+    assert doubts("It is locked", '{"n": 1}') == ["It is locked"]
+    assert doubts("It is open", "It is locked", '{"n": 1}') == []
     assert doubts("Error: locked", "Error: locked") == []
 
 

@@ -10,8 +10,8 @@ from spans import rows_of_spans, spans_of_requests
 
 #: Scenarios in which a run does something wrong that rules may find.
 FAULTY = ("loop", "loop_varied", "tool_error", "llm_error", "crash", "big")
-#: Loops of which the results are not on record, or each call of which stands inside another that returned something else.
-SILENT = {"openai-agents-agentops/loop", "claude-agent-sdk/loop", "agentscope-java/loop"}
+#: Loops of which the results are not on record.
+SILENT = {"openai-agents-agentops/loop", "agentscope-java/loop"}
 
 
 @cache

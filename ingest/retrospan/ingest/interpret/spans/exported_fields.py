@@ -8,7 +8,7 @@ from retrospan.ingest.json_text import MAX_DEPTH
 
 #: By these an object is known as a message, a request or a response: what a tool returned may begin as it likes.
 _TELLING = ({"Role", "Content"}, {"Role", "Parts"}, {"Message", "FinishReason"}, {"Content", "StopReason"})
-_AROUND = ("Messages", "Contents", "Choices", "Candidates")
+_AROUND = frozenset(("Messages", "Contents", "Choices", "Candidates"))
 #: What is in these is somebody's own.
 _OWN = ("Arguments", "Args", "Input", "Response", "Result", "Parameters")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -18,20 +18,13 @@ def with_plain_names(value: object) -> object:
     """Return a message, a request or a response, or a list of them, with the names that APIs have: `ToolCallID` is
     `tool_call_id`. Anything else as it is."""
     if isinstance(value, list):
-        return [*map(_renamed, value)] if value and all(map(_is_exported, value)) else value
+        return [*map(_renamed, value)] if _are_exported(value) else value
     if not isinstance(value, dict):
         return value
-    return _renamed(value) if _is_exported(value) or _is_around(value) else _with_inner(value)
-
-
-def _with_inner(value: dict[str, object]) -> dict[str, object]:
-    """Return an object of other names with the lists in it that are of these."""
-    found = {
-        key: [*map(_renamed, inner)]
-        for key, inner in value.items()
-        if isinstance(inner, list) and inner and all(map(_is_exported, inner))
-    }
-    return {**value, **found} if found else value
+    if _is_exported(value) or _is_around(value):
+        return _renamed(value)
+    found = [key for key, inner in value.items() if isinstance(inner, list) and _are_exported(inner)]
+    return {**value, **{key: _renamed(value[key]) for key in found}} if found else value
 
 
 def _is_exported(value: object) -> bool:
@@ -43,10 +36,13 @@ def _is_exported(value: object) -> bool:
     )
 
 
+def _are_exported(values: list[object]) -> bool:
+    return bool(values) and _is_exported(values[0]) and all(map(_is_exported, values))
+
+
 def _is_around(value: dict[str, object]) -> bool:
-    return any(
-        isinstance(inner := value.get(name), list) and inner and all(map(_is_exported, inner))
-        for name in _AROUND
+    return not _AROUND.isdisjoint(value) and any(
+        isinstance(inner := value.get(name), list) and _are_exported(inner) for name in _AROUND
     )
 
 
