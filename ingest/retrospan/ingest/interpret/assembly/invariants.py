@@ -122,7 +122,8 @@ def read_doubts(run: AssembledRun) -> list[ParseIssue]:
     found: dict[ParseIssue, None] = {}
     for needed, invariant in INVARIANTS:
         if needed in there:
-            found.update(dict.fromkeys(invariant(run)))
+            for issue in invariant(run):
+                found[issue] = None
     return [*found]
 
 

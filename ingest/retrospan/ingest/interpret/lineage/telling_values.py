@@ -38,14 +38,17 @@ _MONTHS = [
 _MONTH = "|".join(name[:3] for name in _MONTHS)
 _BEFORE, _AFTER = rf"(?<![\w@.+%{_UNSEEN}/-])", rf"(?![\w@{_UNSEEN}])"
 #: Each repetition is bounded and begins where no other can: a text is read in time linear in its length.
-_VALUE = re.compile(
-    r"(?P<url>(?<!\w)https?://[^\s<>\"'`\\{}|^\[\]]{4,300})"
-    rf"|(?P<address>{_BEFORE}[\w.+%-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}{_AFTER})"
-    rf"|(?P<date>(?<![\w-])(?:(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)(?![\d-])"
+_URL = r"(?P<url>(?<!\w)https?://[^\s<>\"'`\\{}|^\[\]]{4,300})"
+_ADDRESS = rf"(?P<address>{_BEFORE}[\w.+%-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}{_AFTER})"
+_DATE_OR_TOKEN = (
+    rf"(?P<date>(?<![\w-])(?:(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)(?![\d-])"
     rf"|(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<m1>{_MONTH})[a-z]{{0,6}}\.?,? (?P<y1>\d{{4}})\b"
     rf"|(?P<m2>{_MONTH})[a-z]{{0,6}}\.? (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y2>\d{{4}})\b))"
     rf"|(?P<token>{_BEFORE}\w{{1,64}}(?:(?:[-./']|(?<=\d),(?=\d))\w{{1,64}}){{0,8}}{_AFTER})"
 )
+_VALUE = re.compile(f"{_URL}|{_ADDRESS}|{_DATE_OR_TOKEN}")
+#: The same for a text without the signs of the others, as most are: these look at every word for their sign.
+_PLAIN_VALUE = re.compile(_DATE_OR_TOKEN)
 _NAME = re.compile(r"(?:(?<!\w)[\"'`]|[“‘«„])(?! )([^\"'`“”‘’«»„\n]{8,80})(?<! )[\"'`”’»“]")
 #: A text without any of the first holds no name between quotes, without any of the others no other value.
 _QUOTES, _SIGNS = re.compile(r"[\"'`“‘«„]"), re.compile(r"[\d@]|://")
@@ -100,7 +103,8 @@ def _in_text(text: str) -> Iterator[TellingValue]:
     for match in _NAME.finditer(text) if _QUOTES.search(text) else ():
         if _is_name(match[1]):
             yield TellingValue(match[1], (match[1],), quoted=True)
-    for match in _VALUE.finditer(text) if _SIGNS.search(text) else ():
+    pattern = _VALUE if "@" in text or "://" in text else _PLAIN_VALUE
+    for match in pattern.finditer(text) if _SIGNS.search(text) else ():
         value = _READ[match.lastgroup or ""](match)
         if value is not None:
             yield value

@@ -28,7 +28,7 @@ from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
 from retrospan.ingest.interpret.spans.name_words import AGENT, ASKED, ENDED, ERROR
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.interpret.spans.small_shapes import entity_named
+from retrospan.ingest.interpret.spans.small_shapes import TYPED, entity_named
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
 from retrospan.ingest.interpret.spans.vocabulary import INPUT, OUTPUT, Vocabulary
@@ -97,7 +97,7 @@ def read_span(
     operation = operation or operation_of(places, bool(sent.parent_span_id))
     span = NormalizedSpan(sent=sent, operation=operation, names=names)
     span.agent_name = places.text(*names.agents) or _named(metadata, *_AGENT_NAMES) or _named_agent(places)
-    if span.agent_name is None and operation != "other":
+    if span.agent_name is None and operation != "other" and TYPED in places.listed:
         span.agent_name = entity_named(sent.attributes, "agent")
     if span.operation == "agent" and span.agent_name is None:
         node = places.text(*names.agent_nodes)

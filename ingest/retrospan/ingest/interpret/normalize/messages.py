@@ -66,6 +66,8 @@ _ITEM_ROLES = {
 #: Under which names a message says something: an item of a response with a role says it otherwise.
 _SAID = frozenset(("content", "contents", "parts", "tool_calls", "toolCalls", "blocks", "message"))
 _TOLD = _SAID | {"role", "text"}
+#: Most names of a message, which tell of no calls.
+_PLAIN_NAMES = frozenset(("role", "content", "type", "name", "id", "parts", "finish_reason"))
 #: What else lists are called that tell of calls, or of what they returned, beside what was said.
 _OF_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _OF_RESULTS = re.compile("result|response|output", re.IGNORECASE)
@@ -325,7 +327,9 @@ def _calls_beside(value: dict[str, object], parts: list[Part]) -> list[Part]:
 
 def _listed_calls(value: dict[str, object]) -> list[dict[str, object]]:
     """Return the calls that a message lists under another name."""
-    listed = (calls_in(inner) for key, inner in value.items() if _OF_TOOLS.search(key))
+    listed = (
+        calls_in(inner) for key, inner in value.items() if key not in _PLAIN_NAMES and _OF_TOOLS.search(key)
+    )
     return next((calls for calls in listed if calls), [])
 
 

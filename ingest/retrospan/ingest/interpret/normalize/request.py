@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
 from retrospan.ingest.interpret.spans.name_words import ANSWERER, MODELS
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.small_shapes import (
+    TYPED,
     entity_named,
     parameters_by_shape,
     usage_beside,
@@ -151,7 +152,9 @@ def _read_told_models(places: SpanFields, span: NormalizedSpan) -> None:
 def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:
     """Tell by the names themselves which of two models was asked for, and which one answered: a version of it."""
     if span.request_model is None:
-        named = places.unlabelled_model or entity_named(span.sent.attributes, "model")
+        named = places.unlabelled_model or (
+            entity_named(span.sent.attributes, "model") if TYPED in places.listed else None
+        )
         span.request_model = named if named != span.response_model else None
     if span.request_model is None:
         said = span.sent.name.partition("/")[2] if _MODEL_OF.fullmatch(span.sent.name) else ""

@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.spans.leaves import flattened
 from retrospan.ingest.interpret.spans.name_words import CALL_ID, words_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
-from retrospan.ingest.interpret.spans.small_shapes import entity_named
+from retrospan.ingest.interpret.spans.small_shapes import TYPED, entity_named
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.vocabulary import INPUT, OUTPUT
@@ -58,7 +58,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     span.tool_name = (
         places.text(*names.tools)
         or name_beside_method(sent)
-        or (entity_named(sent.attributes, "tool") if "type" in places.listed else None)
+        or (entity_named(sent.attributes, "tool") if TYPED in places.listed else None)
     ) or _name_in(sent.name)
     span.tool_call_id = places.text(*names.call_ids) or next(
         (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None

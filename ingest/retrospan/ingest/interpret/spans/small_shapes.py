@@ -20,7 +20,9 @@ _COUNTS = (
     {"promptTokenCount", "candidatesTokenCount"},
 )
 _LONGEST_USAGE = 1_000
-_TYPE, _WORDS = ".type", re.compile(r"[._:/-]")
+#: How a name ends that says of which type what stands beside it is: without it no entity is named.
+TYPED = ".type"
+_WORDS = re.compile(r"[._:/-]")
 #: Keys of an object of parameters, and of what is none, and how long one can be.
 _MODELS = ("model", "model_name", "model_id")
 _PARAMETERS = frozenset(
@@ -36,8 +38,8 @@ def entity_named(attributes: Mapping[str, object], kind: str) -> str | None:
     named = {
         name
         for key, value in attributes.items()
-        if key.endswith(_TYPE) and isinstance(value, str) and kind in _WORDS.split(value)
-        if isinstance(name := attributes.get(f"{key[: -len(_TYPE)]}.name"), str) and name
+        if key.endswith(TYPED) and isinstance(value, str) and kind in _WORDS.split(value)
+        if isinstance(name := attributes.get(f"{key[: -len(TYPED)]}.name"), str) and name
     }
     return named.pop() if len(named) == 1 else None
 
