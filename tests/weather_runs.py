@@ -25,14 +25,15 @@ def messages(asked: object, answer: object, used: tuple[int, int], **attributes:
     return model_span(counted(used, **attributes) | told)
 
 
-def run_of(*acts: Span) -> list[Span]:
-    """Return acts one after the other, and a span around them."""
+def run_of(*acts: Span, **attributes: object) -> list[Span]:
+    """Return acts one after the other, and a span around them with these attributes."""
     begun = acts[0].started_at
     apart = [
         replace(act, started_at=begun + place * 10**9, ended_at=begun + place * 10**9 + 10**8)
         for place, act in enumerate(acts)
     ]
-    root = make_span({}, "run", span_id="f" * 16, started_at=begun - 1, ended_at=apart[-1].ended_at + 1)
+    ended = apart[-1].ended_at + 1
+    root = make_span(attributes, "run", span_id="f" * 16, started_at=begun - 1, ended_at=ended)
     return [root, *(replace(act, parent_span_id=root.span_id) for act in apart)]
 
 
