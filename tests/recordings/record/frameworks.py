@@ -166,6 +166,7 @@ FRAMEWORKS: dict[str, Framework] = {
         "langchain_genai.py",
         settings=GENAI,
     ),
+    "langroid-langfuse": Framework(("langroid", "langfuse>=3", "litellm"), "langroid_langfuse.py"),
     "langtrace": Framework(
         # It imports two packages that it does not ask for.
         ("langtrace-python-sdk", "openai", "importlib-metadata", "setuptools<81", *OTEL),
