@@ -83,6 +83,12 @@ FRAMEWORKS: dict[str, Framework] = {
         "crew.py",
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
+    "crewai-laminar": Framework(
+        ("lmnr[crewai]", "crewai>=1"),
+        "crew_laminar.py",
+        protocol="grpc",
+        settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
+    ),
     "crewai-openlit": Framework(
         ("openlit", "crewai>=1", *OTEL),
         "crew_openlit.py",
@@ -151,11 +157,16 @@ FRAMEWORKS: dict[str, Framework] = {
         settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true", "HAYSTACK_TELEMETRY_ENABLED": "False"},
     ),
     "haystack-openinference": Framework(openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
+    "instructor-openinference": Framework(
+        openinference("instructor", "instructor", "openai", "openinference-instrumentation-openai"),
+        "instructor_loop.py",
+    ),
     "langchain-genai": Framework(
         ("langchain>=1", "langchain-openai", "opentelemetry-instrumentation-genai-langchain", *OTEL),
         "langchain_genai.py",
         settings=GENAI,
     ),
+    "langroid-langfuse": Framework(("langroid", "langfuse>=3", "litellm"), "langroid_langfuse.py"),
     "langtrace": Framework(
         # It imports two packages that it does not ask for.
         ("langtrace-python-sdk", "openai", "importlib-metadata", "setuptools<81", *OTEL),
@@ -278,6 +289,9 @@ FRAMEWORKS: dict[str, Framework] = {
     "pipecat": Framework(("pipecat-ai[openai,tracing]>=1", *OTEL), "pipecat_voice.py"),
     "plain-http": Framework(OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *OTEL), "pydantic_ai_agent.py"),
+    "pydantic-ai-laminar": Framework(
+        ("lmnr", "pydantic-ai-slim[openai]>=2"), "pydantic_ai_laminar.py", protocol="grpc"
+    ),
     "pydantic-ai-mlflow": Framework(
         ("mlflow>=3", "pydantic-ai-slim[openai]>=2", *OTEL), "pydantic_ai_mlflow.py"
     ),

@@ -48,6 +48,17 @@ ELSEWHERE: dict[str, Framework] = {
         response_model="claude-sonnet-4-5-20250929",
         settings=NO_MACHINE,
     ),
+    "ax": Framework(
+        (
+            "@ax-llm/ax",
+            "@opentelemetry/api",
+            "@opentelemetry/exporter-trace-otlp-proto",
+            "@opentelemetry/resources",
+            "@opentelemetry/sdk-trace-node",
+        ),
+        "ax_agent.mjs",
+        settings=NO_MACHINE,
+    ),
     "claude-agent-sdk-js-openinference": Framework(
         (
             "@arizeai/openinference-instrumentation-claude-agent-sdk",

@@ -1,0 +1,31 @@
+"""A crew of one with Laminar, whose SDK sends to a Laminar of one's own."""
+
+import os
+from urllib.parse import urlsplit
+
+from crewai import LLM, Agent, Crew, Task
+from crewai.tools import tool
+from lmnr import Laminar
+from shop import MODEL, MODEL_URL, TOOLS, TURNS
+
+at = urlsplit(os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"])
+Laminar.initialize(
+    project_api_key="none", base_url=f"http://{at.hostname}", http_port=at.port, grpc_port=at.port
+)
+llm = LLM(model=f"openai/{MODEL}", base_url=f"{MODEL_URL}/v1", api_key="none", max_retries=0)
+orla = Agent(
+    role="orla",
+    goal="Answer the customer in one or two sentences.",
+    backstory="The support agent of Fjordkraft Outdoors. Uses the tools; never guesses.",
+    llm=llm,
+    tools=[tool(t.__name__)(t) for t in TOOLS],
+    max_retry_limit=0,
+    cache=False,
+)
+try:
+    for turn in TURNS:
+        task = Task(description=turn, expected_output="An answer for the customer.", agent=orla)
+        print(Crew(agents=[orla], tasks=[task], cache=False).kickoff())
+finally:
+    Laminar.flush()
+    Laminar.shutdown()
