@@ -341,7 +341,10 @@ def _told_messages(
         if any(_NUMBERED.match(key) for key in content):
             return  # whole prompts and answers, one attribute per leaf: no leaf is a message
         # Whatever the name: an event of a message holds little else that is a list or an object.
-        content = {"content": next(filter(is_json_text, content.values()), None)}
+        told = next(filter(is_json_text, content.values()), None)
+        if told is None and role == "tool":
+            return  # which call was answered, and not with what
+        content = {"content": told}
     inner = read_value(content.get("message"))
     if isinstance(inner, list | str):
         inner = {"content": inner}

@@ -300,7 +300,9 @@ def _raised_instead(span: NormalizedSpan) -> bool:
     if span.operation == "inference":
         return bool(span.input) and not span.output
     if span.operation == "tool":
-        return span.has_arguments and (not span.has_result or span.result in _NOTHING)
+        # Where contents are not told at all, that the exception is the last thing said of an execution tells as much.
+        is_last = span.has_arguments or span.sent.events[-1].name in EXCEPTIONS
+        return is_last and (not span.has_result or span.result in _NOTHING)
     returned = span.framework_output
     return (
         span.operation in ("agent", "workflow")

@@ -31,6 +31,7 @@ from retrospan.ingest.interpret.spans.vocabulary import (
     RESPONSE,
     Vocabulary,
 )
+from retrospan.schemas import semconv
 
 #: Found by their shape, and only where no key says more.
 _BY_SHAPE = frozenset((INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE))
@@ -58,6 +59,11 @@ class SpanFields:
         if span.logs or span.events:
             self.all += [record.attributes for record in span.logs if record.event == DETAILS_EVENT]
             self.all += [event.attributes for event in span.events if event.name == DETAILS_EVENT]
+            # Of several it is not known whether they add up.
+            counting = [
+                event.attributes for event in span.events if semconv.USAGE_INPUT_TOKENS in event.attributes
+            ]
+            self.all += counting if len(self.all) == len(counting) == 1 else ()
         self._keys: AbstractSet[str] = (
             span.attributes.keys() if len(self.all) == 1 else set[str]().union(*self.all)
         )
