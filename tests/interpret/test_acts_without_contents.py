@@ -4,10 +4,9 @@ alone, messages without contents; and requests that other traces tell."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
-from made_runs import agent, rows
+from made_runs import rows
 from made_spans import event, make_span
 from recordings.record.pure_views import views_of_spans
 from weather_question import model_span
@@ -81,8 +80,3 @@ def test_requests_that_only_a_transcript_tells_may_be_told_elsewhere_as_well() -
     found = rows(make_span(told, "crew", ended_at=10**9))
     assert len(found.model_calls) == 2
     assert any("only a transcript tells" in problem.reason for problem in found.problems)
-
-
-def test_an_agent_that_failed_without_a_request_lists_that() -> None:
-    found = rows(replace(agent(error="Refused"), parent_span_id=""))
-    assert any("no request of it to a model is told" in problem.reason for problem in found.problems)

@@ -107,6 +107,15 @@ class Views(CostViews[Frame], FindingViews[Frame], SideViews[Frame]):
         filters = {"run_id": run_id, "trace_id": trace_id, "span_id": span_id}
         return self._list("SELECT * FROM spans", filters, "ORDER BY started_at, span_id", limit)
 
+    def span_arrivals(
+        self, *, trace_id: str | None = None, dialect: str | None = None, limit: int | None = None
+    ) -> Frame:
+        """Return how many spans of each trace arrived when, by the instrumentation that wrote them."""
+        filters = {"trace_id": trace_id, "dialect": dialect}
+        return self._list(
+            "SELECT * FROM span_arrivals", filters, "ORDER BY ingested_at, trace_id, dialect", limit
+        )
+
     def spans_as_sent(
         self, *, trace_id: str | None = None, span_id: str | None = None, limit: int | None = None
     ) -> Frame:

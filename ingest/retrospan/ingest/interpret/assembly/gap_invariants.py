@@ -93,15 +93,10 @@ def agents_without_models(run: AssembledRun) -> Iterator[ParseIssue]:
 
 def requests_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield the span of which it is likely that its requests are told by other traces, which nothing joins to its own: what
-    a transcript tells is all that is known of any act, or an agent failed without any act."""
+    a transcript tells is all that is known of any act."""
     models = run.calls.models
-    if any(span.operation in ("inference", "tool") and not span.is_told for span in run.tree.spans):
+    if not all(call.span.is_told and call.input for call in models) or not models:
         return
-    if models and all(call.span.is_told and call.input for call in models):
+    if not any(span.operation in ("inference", "tool") and not span.is_told for span in run.tree.spans):
         reason = "only a transcript tells of requests and tools: other traces may tell of them as runs of their own"
         yield issue(models[0].span.sent.span_id, "model_calls", str(len(models)), reason)
-    for span in () if models else run.tree.spans:
-        if span.operation == "agent" and span.failed:
-            reason = "an agent failed, and no request of it to a model is told here"
-            yield issue(span.sent.span_id, "model_calls", span.agent_name or "", reason)
-            return
