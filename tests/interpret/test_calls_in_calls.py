@@ -27,7 +27,7 @@ def changed(span: Span, **told: object) -> Span:
 
 
 def tell(name: str, kind: str, begun: float, ended: float, parent: Span | None = None, **told: Any) -> Span:
-    """Return a span with times in seconds; `told` holds its attributes, `__` for a point, JSON where it is no text."""
+    """Return a span with times in seconds; `told` holds its attributes, `__` for a point, JSON where it is not a text."""
     attributes: dict[str, object] = {"openinference.span.kind": kind}
     for key, value in told.items():
         is_plain = isinstance(value, str | int)

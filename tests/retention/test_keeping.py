@@ -9,6 +9,9 @@ from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.receipts.evidence import key_of
 from retrospan.schemas.errors import BadRequest, NotFound
 
+#: Spans by the view, and as they were counted when their trace was read.
+_COUNTED = "SELECT (SELECT count() FROM spans), (SELECT sum(spans) FROM span_arrivals)"
+
 
 def edge(keeper: Keeper, run: str, subject: str, relation: str, thing: str, evidence: str) -> None:
     """Put a stated edge beside those that the interpreter found."""
@@ -192,11 +195,13 @@ def test_spans_that_come_after_the_deletion_are_a_run_of_their_own(keeper: Keepe
     keeper.settle()
     keeper.after(8)
     assert keeper.apply() == [trace_of("late")]
+    assert keeper.rows(_COUNTED) == [[0, 0]], "nothing is counted that was deleted"
     keeper.send([agent_run("late", "incomplete")])
     keeper.settle()
     assert keeper.rows("SELECT run_id, outcome, steps FROM runs") == [[trace_of("late"), "running", 1]]
+    assert keeper.rows(_COUNTED) == [[1, 1]]
     keeper.reload()
-    assert keeper.rows("SELECT count() FROM spans") == [[1]], "what came late, and not what was deleted"
+    assert keeper.rows(_COUNTED) == [[1, 1]], "what came late, and not what was deleted"
 
 
 @pytest.mark.long

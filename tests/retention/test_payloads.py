@@ -93,6 +93,7 @@ def test_payloads_go_at_their_age_and_the_runs_stay(keeper: Keeper) -> None:
         shape,
         spans,
     )
+    assert keeper.rows("SELECT sum(spans) FROM span_arrivals") == spans
     assert where(keeper, "question ok-0") == where(keeper, "answer ok-0") == []
     assert "raw_spans" in where(keeper, "question ok-1"), "what is held keeps what it says"
     assert {"raw_spans", "raw_logs", "canon_values"} <= set(where(keeper, "question error-0"))

@@ -30,8 +30,7 @@ class TraceRow:
     # hash of the history that its first request retells; else of that after its last without ids; '' for none
     goes_on_from: str = ""
     ends_with: str = ""  # hash of the history after its last request, where that asked for tools
-    # (arrival in Unix nanoseconds, dialect, spans, of these in no run), one for each pair of the first two; empty where
-    # a span lies in several rows: those who count choose among the rows themselves
+    # (arrival in Unix nanoseconds, dialect, spans, of these in no run); empty where a span lies in several rows
     arrivals: list[tuple[int, str, int, int]] = field(default_factory=list)
 
 

@@ -12,6 +12,13 @@ from recordings.record.framework import (
     Framework,
 )
 
+#: What a driver for Node takes to make spans and to send them.
+TRACED = (
+    "@opentelemetry/api",
+    "@opentelemetry/exporter-trace-otlp-proto",
+    "@opentelemetry/resources",
+    "@opentelemetry/sdk-trace-node",
+)
 ELSEWHERE: dict[str, Framework] = {
     "agentscope-java": Framework(
         (
@@ -26,10 +33,7 @@ ELSEWHERE: dict[str, Framework] = {
             "@arizeai/openinference-instrumentation-anthropic",
             "@arizeai/openinference-core",
             "@anthropic-ai/sdk",
-            "@opentelemetry/api",
-            "@opentelemetry/exporter-trace-otlp-proto",
-            "@opentelemetry/resources",
-            "@opentelemetry/sdk-trace-node",
+            *TRACED,
         ),
         "anthropic_openinference.mjs",
         request_model="claude-sonnet-4-5",
@@ -51,10 +55,7 @@ ELSEWHERE: dict[str, Framework] = {
     "ax": Framework(
         (
             "@ax-llm/ax",
-            "@opentelemetry/api",
-            "@opentelemetry/exporter-trace-otlp-proto",
-            "@opentelemetry/resources",
-            "@opentelemetry/sdk-trace-node",
+            *TRACED,
         ),
         "ax_agent.mjs",
         settings=NO_MACHINE,
@@ -63,10 +64,7 @@ ELSEWHERE: dict[str, Framework] = {
         (
             "@arizeai/openinference-instrumentation-claude-agent-sdk",
             "@anthropic-ai/claude-agent-sdk",
-            "@opentelemetry/api",
-            "@opentelemetry/exporter-trace-otlp-proto",
-            "@opentelemetry/resources",
-            "@opentelemetry/sdk-trace-node",
+            *TRACED,
             "zod@^4",
         ),
         "claude_openinference.mjs",
@@ -171,10 +169,7 @@ ELSEWHERE: dict[str, Framework] = {
             "@langchain/core@^1",
             "@langchain/openai@^1",
             "@langchain/langgraph@^1",
-            "@opentelemetry/api",
-            "@opentelemetry/exporter-trace-otlp-proto",
-            "@opentelemetry/resources",
-            "@opentelemetry/sdk-trace-node",
+            *TRACED,
         ),
         "langchain_openinference.mjs",
         settings=NO_MACHINE,
@@ -270,10 +265,7 @@ ELSEWHERE: dict[str, Framework] = {
             "@arizeai/openinference-instrumentation-openai",
             "@arizeai/openinference-core",
             "openai@^6",
-            "@opentelemetry/api",
-            "@opentelemetry/exporter-trace-otlp-proto",
-            "@opentelemetry/resources",
-            "@opentelemetry/sdk-trace-node",
+            *TRACED,
         ),
         "openai_openinference.mjs",
         settings=NO_MACHINE,

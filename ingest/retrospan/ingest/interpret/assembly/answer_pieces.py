@@ -17,7 +17,7 @@ Sort = tuple[str, str]
 
 
 def take_out_pieces(tree: Tree) -> None:
-    """Let spans that tell a part of the answer of a request around them be no requests, in place.
+    """Let spans that tell a part of the answer of a request around them not be requests, in place.
 
     All spans of that name have to be such parts: one that tells a prompt or a failure is a request. What came after a tool
     had run is of another answer.

@@ -13,7 +13,7 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 
 
 def held_requests(tree: Tree, models: Sequence[ModelCall]) -> dict[NormalizedSpan, list[ModelCall]]:
-    """Return the outermost spans of a model that are no request, each with the requests inside."""
+    """Return the outermost spans of a model that are not requests, each with the requests inside."""
     own = {call.span for call in models}
     around = {
         span

@@ -4,8 +4,8 @@ Some frameworks have spans for their agents only. Where such a span returns all 
 model call, which was given what stands before it. When it was made is not known: it stands where the run had come to,
 no earlier than the tools whose results it was given.
 
-Where the only agent of a run executed tools or names its model, and returns a text, that text is the last answer of its model. What the model
-was given, and what it said before, is not known.
+Where the only agent of a run executed tools or names its model, and returns a text, that text is the last answer of its
+model. What the model was given, and what it said before, is not known.
 """
 
 from __future__ import annotations
