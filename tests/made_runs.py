@@ -19,7 +19,7 @@ from retrospan.ingest.interpret.spans.span import Event, Span
 
 RUN = "ab" * 16
 SECOND = 10**9
-_NUMBERS = count(2)
+_NUMBERS = count(256)  # below are those that tests give
 
 
 def act(

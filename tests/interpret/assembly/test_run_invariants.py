@@ -192,3 +192,13 @@ def test_a_run_that_ended_well_was_answered() -> None:
     assert doubts(agent(error="Timeout"), first, others[0], untold) == []
     # What is not recorded at all is not doubted.
     assert doubts(agent(), chat(1), chat(3)) == []
+
+
+def test_an_agent_that_a_model_refused_made_a_request() -> None:
+    said = "no request is told: another trace may"
+    for error in ("ContextWindowExceeded", "LLM: Error code: 400 - {'error': {}}", "content_filter"):
+        root = agent(error=error)
+        assert one_doubt(root)[1].endswith(said), error
+        assert doubts(root, chat(1, [ASKED], SNOW)) == []
+    for error in ("Error code: 400", "the context is missing", ""):
+        assert doubts(agent(error=error)) == []

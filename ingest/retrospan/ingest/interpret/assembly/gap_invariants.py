@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
+
+#: What only the API of a model says that refused a request.
+_REFUSED = re.compile(
+    r"context.{0,20}(length|window)|prompt is too long|invalid_request_error|content_?filter|content_policy"
+    r"|Error code: [45]\d\d - ",
+    re.IGNORECASE,
+)
 
 
 def gaps_between_calls(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -100,3 +108,17 @@ def requests_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
     if not any(span.operation in ("inference", "tool") and not span.is_told for span in run.tree.spans):
         reason = "only a transcript tells of requests and tools: other traces may tell of them as runs of their own"
         yield issue(models[0].span.sent.span_id, "model_calls", str(len(models)), reason)
+
+
+def refused_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the agent that failed by what the API of a model said, in a run that tells of no request."""
+    if run.calls.models:
+        return
+    for span in run.tree.spans:
+        said = f"{span.error_type or ''} {span.error_message or ''}" if span.failed else ""
+        if span.operation in ("agent", "workflow") and (found := _REFUSED.search(said)):
+            reason = (
+                "it failed by what a model's API said of a request, and no request is told: another trace may"
+            )
+            yield issue(span.sent.span_id, "model_calls", found[0], reason)
+            return

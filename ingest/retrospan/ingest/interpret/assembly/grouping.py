@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
+from retrospan.ingest.interpret.assembly.retold_elsewhere import agents_of
 from retrospan.ingest.interpret.assembly.turns import earlier_of, histories_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import operation_of
@@ -16,6 +18,7 @@ from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
 #: What begins something of its own, or is about something else.
+_AROUND = ("agent", "workflow")
 _BEGINNING = ("agent", "workflow", "evaluation")
 
 
@@ -37,6 +40,8 @@ class Trace:
     is_inside: bool = False  # another trace, which it goes on from by the id of a response
     is_same: bool = False  # as that trace: the same turn
     executes: bool = False  # what that trace asked for, and nothing else
+    answers: tuple[str, ...] = ()  # hashes of what its requests answered
+    retold: tuple[str, ...] = ()  # of what the requests answered that it retells, and does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
     if not (joins or claims):
         told = histories_of(spans)
         trace.goes_on_from, trace.is_inside, trace.is_same = told.goes_on_from, told.is_inside, told.is_same
-        trace.executes = told.executes
+        trace.executes, trace.answers, trace.retold = told.executes, told.answers, told.retold
         trace.ends_with, trace.ends_in_full = told.ends_with, told.ends_in_full
         trace.started_at = min((span.started_at for span in sent), default=0)
         trace.ended_at = max((span.done_at for span in sent), default=0)
@@ -78,8 +83,8 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
 
 
 def join_turns(traces: Mapping[str, Trace]) -> dict[str, Trace]:
-    """Return the traces, each joined to the one whose history it goes on from."""
-    earlier = earlier_of(traces.values())
+    """Return the traces, each joined to the one whose history it goes on from, or to the one that retells its answer."""
+    earlier = {**agents_of(traces.values()), **earlier_of(traces.values())}
     return {
         trace_id: replace(trace, joins=earlier[trace_id]) if trace_id in earlier else trace
         for trace_id, trace in traces.items()
@@ -155,6 +160,8 @@ def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[NormalizedSpan]]:
             _hang_under_link(trace, there)
             if trace.is_inside and trace.joins in traces:
                 _hang_under_request(trace, traces[trace.joins])
+            elif home in traces and traces[home].retold:
+                _hang_under_agent(trace, traces[home])
         if not trace.claims:
             runs.setdefault(home, []).extend(trace.spans)
             continue
@@ -236,6 +243,28 @@ def _hang_under_request(trace: Trace, around: Trace) -> None:
             ]
         if len(found) == 1:
             span.sent = replace(sent, parent_trace_id=found[0].trace_id, parent_span_id=found[0].span_id)
+
+
+def _hang_under_agent(trace: Trace, around: Trace) -> None:
+    """Let the roots of a trace hang under the innermost agent of one that retells its requests; under the outermost of those
+    that it lies in, where they do not lie in each other.
+    """
+    for span in trace.spans:
+        sent = span.sent
+        if sent.parent_span_id:
+            continue
+        found = [
+            one.sent
+            for one in around.spans
+            if one.operation in _AROUND
+            and one.sent.started_at <= sent.started_at
+            and sent.until <= one.sent.until
+        ]
+        found.sort(key=lambda one: (one.started_at, -one.until))
+        if found:
+            is_nested = all(inner.until <= outer.until for outer, inner in pairwise(found))
+            target = found[-1 if is_nested else 0]
+            span.sent = replace(sent, parent_trace_id=target.trace_id, parent_span_id=target.span_id)
 
 
 def key_of(traces: Mapping[str, Trace]) -> str:

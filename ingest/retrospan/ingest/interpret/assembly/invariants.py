@@ -34,6 +34,7 @@ from retrospan.ingest.interpret.assembly.gap_invariants import (
     calls_without_end,
     echoing_runs,
     gaps_between_calls,
+    refused_elsewhere,
     requests_elsewhere,
 )
 from retrospan.ingest.interpret.assembly.prompt_invariants import (
@@ -108,6 +109,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_SPANLESS, calls_without_end),
     (_FEW_MODELS, agents_without_models),
     (_ANY, requests_elsewhere),
+    (_NO_MODELS, refused_elsewhere),
     (_NO_MODELS, echoing_runs),
     (_NO_ANSWER, calls_at_the_end),
     (_TOOLS, failures_as_results),

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
+from retrospan.ingest.interpret.assembly.retold_elsewhere import answers_of, retold_by
 from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -50,6 +51,7 @@ class Histories:
     """Hashes of the history that a trace goes on from, and of the one it ends with, with and without the ids of its calls;
     '' for none. Where the trace `is_inside` another one, what both have is the id of a response, or it `is_same`: the turn
     that the other one tells whole. One that `executes` does what the other asked for, and says nothing to the model.
+    `answers` are those that its requests gave, `retold` those that it retells of requests that it does not tell.
     """
 
     goes_on_from: str = ""
@@ -58,6 +60,8 @@ class Histories:
     is_inside: bool = False
     is_same: bool = False
     executes: bool = False
+    answers: tuple[str, ...] = ()
+    retold: tuple[str, ...] = ()
 
 
 def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
@@ -66,6 +70,13 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     The spans are in the order in which they began. What has an agent or a workflow of its own is a whole turn.
     """
     calls = [span for span in spans if span.operation == "inference"]
+    told = _told_histories(spans, calls)
+    if not calls:
+        return told if told.executes else replace(told, retold=retold_by(spans))
+    return replace(told, answers=answers_of(spans, calls))
+
+
+def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> Histories:
     conversation = next((span.conversation for span in spans if span.conversation), None)
     if not calls:
         executed = _executed(spans)

@@ -23,6 +23,7 @@ from retrospan.ingest.interpret.normalize.messages import NOTHING, read_message,
 from retrospan.ingest.interpret.normalize.named_results import with_named_results
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.normalize.refused_requests import refused_request
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
 from retrospan.ingest.interpret.normalize.spoken_results import with_spoken_results
 from retrospan.ingest.interpret.normalize.tool_results import UNPRINTED
@@ -101,8 +102,11 @@ def read_content(
         said = list(_listed_events(places))
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
-    if not span.output and span.operation == "inference" and not span.failed:
-        take_answer(places, span)
+    if not span.output and span.operation == "inference":
+        if not span.failed:
+            take_answer(places, span)
+        elif not span.input:
+            span.input = refused_request(sent, span)
     if span.finish_reasons and _says_nothing(span):
         span.output = []
     if span.operation == "inference" and not span.failed and not _tells_call(span.output):

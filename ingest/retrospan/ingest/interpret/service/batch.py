@@ -142,12 +142,14 @@ def _weight(told: _Told) -> int:
 
 
 def _histories(groups: Sequence[TraceGroup]) -> ToldHistories:
-    """Return the histories that traces go on from and end with."""
+    """Return the histories that traces go on from and end with, and the answers that they gave or retell."""
     traces = [trace for group in groups for trace in group.traces.values()]
     begun = {trace.goes_on_from for trace in traces if not trace.is_same}
     inside = {trace.goes_on_from for trace in traces if trace.is_same}
     ended = {history for trace in traces for history in (trace.ends_with, trace.ends_in_full)}
-    return ToldHistories(*(frozenset(filter(None, some)) for some in (begun, inside, ended)))
+    answers = {answer for trace in traces for answer in trace.answers}
+    retold = {answer for trace in traces for answer in trace.retold}
+    return ToldHistories(*(frozenset(filter(None, some)) for some in (begun, inside, ended, answers, retold)))
 
 
 def _is_alone(group: TraceGroup) -> bool:

@@ -23,15 +23,18 @@ class ToldHistories:
     """Hashes of the histories that some traces go on from, and of those they end with.
 
     `inside` are of the first, apart: turns that are told in parts, which nothing ends with but a span that tells them whole.
+    `answers` are what requests gave, `retold` what traces retell of requests that they do not tell.
     """
 
     goes_on_from: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
     ends_with: frozenset[str] = frozenset()
+    answers: frozenset[str] = frozenset()
+    retold: frozenset[str] = frozenset()
 
     @property
     def all(self) -> frozenset[str]:
-        """Those of the three."""
+        """Those of histories."""
         return self.goes_on_from | self.inside | self.ends_with
 
 
@@ -53,13 +56,14 @@ def traces_of_histories(
     # Turns that are told in parts again and again are looked at only where something tells one whole.
     whole = told.inside & {row.ends_with for row in stored}
     stored += _stored(store, tenant, whole - told.ends_with, frozenset(), known)
-    found = related(told, stored)
-    if not found:
+    found = {row.trace_id: row.run_ids for row in related(told, stored)}
+    found |= _retelling(store, tenant, told)
+    if found.keys() <= {*known}:
         return {}
     named: dict[str, str | int | Sequence[str]] = {
         "tenant": tenant,
-        "trace_ids": sorted({row.trace_id for row in found}),
-        "run_ids": sorted({run_id for row in found for run_id in row.run_ids}),
+        "trace_ids": sorted(found),
+        "run_ids": sorted({run_id for run_ids in found.values() for run_id in run_ids}),
     }
     rows = typed_rows(store, tuple[str, list[int]], load("traces_with_runs"), named)
     return {trace_id: tuple(through) for trace_id, through in rows if trace_id not in known}
@@ -83,6 +87,19 @@ def _stored(
     }
     rows = typed_rows(store, StoredHistories, load("traces_with_histories"), asked)
     return [row for row in rows if row.trace_id not in known]
+
+
+def _retelling(store: Store, tenant: str, told: ToldHistories) -> dict[str, list[str]]:
+    """Return the traces that retell some answers, and those that gave what is retold here, with their runs."""
+    if not (told.answers or told.retold):
+        return {}
+    asked: dict[str, str | int | Sequence[str]] = {
+        "tenant": tenant,
+        "answers": sorted(told.answers),
+        "retold": sorted(told.retold),
+        "most": MOST_EQUAL + 1,
+    }
+    return dict(typed_rows(store, tuple[str, list[str]], load("traces_retelling"), asked))
 
 
 def related(told: ToldHistories, stored: Iterable[StoredHistories]) -> list[StoredHistories]:

@@ -28,6 +28,8 @@ def trace_row(
         # Found by either of the two columns, and told apart when it is read.
         goes_on_from=trace.goes_on_from or trace.ends_in_full,
         ends_with=trace.ends_with,
+        answers=list(trace.answers),
+        retold=list(trace.retold),
         generation=generation,
         through_sequence=max(seen, default=0),
         interpreted_by=version,

@@ -1,0 +1,29 @@
+-- title: traces that retell some answers, and those that gave others, the newest of each
+-- params: tenant String, answers Array(String), retold Array(String), most UInt32 (traces of one answer)
+-- returns: trace_id, run_ids
+SELECT
+    trace_id,
+    any(runs) AS run_ids
+FROM
+(
+    SELECT
+        trace_id,
+        run_ids AS runs,
+        arrayJoin(arrayIntersect(retold, {answers:Array(String)})) AS answer
+    FROM canon_traces
+    FINAL
+    WHERE tenant = {tenant:String} AND hasAny(retold, {answers:Array(String)})
+    ORDER BY through_sequence DESC
+    LIMIT {most:UInt32} BY answer
+    UNION ALL
+    SELECT
+        trace_id,
+        run_ids AS runs,
+        arrayJoin(arrayIntersect(answers, {retold:Array(String)})) AS answer
+    FROM canon_traces
+    FINAL
+    WHERE tenant = {tenant:String} AND hasAny(answers, {retold:Array(String)})
+    ORDER BY through_sequence DESC
+    LIMIT {most:UInt32} BY answer
+)
+GROUP BY trace_id
