@@ -196,7 +196,11 @@ def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
 
 
 def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
-    """Fill what the outer span does not say from the inner one, in place."""
+    """Fill what the outer span does not say from the inner one, in place.
+
+    What it returned is not the answer where it tells nothing of a request, and the inner one all: it may be an object's name.
+    """
+    tells_nothing = outer.request_model is outer.response_id is outer.tokens.output is None
     for name in (
         "provider",
         "request_model",
@@ -217,6 +221,8 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
     if agree(outer.output, inner.output):
         outer.input = _fuller(outer.input, inner.input)
         outer.output = _fuller(outer.output, inner.output)
+    elif not outer.input and tells_nothing and inner.input and inner.response_id:
+        outer.input, outer.output = inner.input, inner.output
     if is_version(outer.request_model, inner.request_model) and outer.request_model == outer.response_model:
         outer.request_model = inner.request_model  # the outer one names what answered
     outer.stores_history = outer.stores_history or inner.stores_history

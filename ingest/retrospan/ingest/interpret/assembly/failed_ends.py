@@ -1,8 +1,9 @@
-"""How a run ended whose root says nothing of it: with an agent that failed."""
+"""How a run ended whose root does not say that it failed: with an agent that failed, or with an exception of the root's."""
 
 from __future__ import annotations
 
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 
 #: Operations of spans around the acts of a run.
 _AROUND = ("agent", "workflow")
@@ -25,3 +26,17 @@ def ended_with_failure(tree: Tree) -> bool:
         return False
     begun = (span.sent.started_at for span in tree.spans if span.operation in ("inference", "tool"))
     return outermost[-1].sent.done_at >= max(begun, default=0)
+
+
+def ended_with_exception(tree: Tree) -> bool:
+    """Tell whether a root whose status says nothing tells an exception as its last event, after all that was done in the run.
+
+    Some instrumentations note what was raised, and set no status.
+    """
+    for root in tree.roots():
+        sent = root.sent
+        last = sent.events[-1] if sent.events and sent.status == "unset" else None
+        if last is not None and last.name in EXCEPTIONS and not root.interrupted:
+            inside = (span.sent.done_at for span in tree.spans if span is not root)
+            return last.time_ns >= max(inside, default=0)
+    return False

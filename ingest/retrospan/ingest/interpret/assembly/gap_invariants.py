@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.normalize.message import text_of
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 
@@ -16,6 +17,8 @@ _REFUSED = re.compile(
     r"|Error code: [45]\d\d - ",
     re.IGNORECASE,
 )
+#: How programs have models ask for tools where the API does not: DSPy's fields, and the lines of the ReAct paper.
+_ASKED_IN_TEXT = re.compile(r"^\[\[ ## \w*tool_name\w* ## \]\]|^Action:[ \t]*\S[^\n]*\n+Action Input:", re.MULTILINE)
 
 
 def gaps_between_calls(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -122,3 +125,16 @@ def refused_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
             )
             yield issue(span.sent.span_id, "model_calls", found[0], reason)
             return
+
+
+def calls_in_texts(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first answer that asks for a tool in words that its program agreed on with the model, in a run of which no
+    call of a tool is read: what asks in a text is not known to be run."""
+    if run.calls.tools:
+        return
+    for call in run.calls.models:
+        for message in call.span.output:
+            if found := _ASKED_IN_TEXT.search(text_of(message)):
+                reason = "the text of an answer asks for a tool, and no call of any is read"
+                yield issue(call.span.sent.span_id, "tool_calls", found[0], reason)
+                return

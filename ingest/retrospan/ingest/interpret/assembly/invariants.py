@@ -31,6 +31,7 @@ from retrospan.ingest.interpret.assembly.ending_invariants import (
 )
 from retrospan.ingest.interpret.assembly.gap_invariants import (
     agents_without_models,
+    calls_in_texts,
     calls_without_end,
     echoing_runs,
     gaps_between_calls,
@@ -110,6 +111,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_FEW_MODELS, agents_without_models),
     (_ANY, requests_elsewhere),
     (_NO_MODELS, refused_elsewhere),
+    (_ANY, calls_in_texts),
     (_NO_MODELS, echoing_runs),
     (_NO_ANSWER, calls_at_the_end),
     (_TOOLS, failures_as_results),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.interpret.assembly.calls import Calls
-from retrospan.ingest.interpret.assembly.failed_ends import ended_with_failure
+from retrospan.ingest.interpret.assembly.failed_ends import ended_with_exception, ended_with_failure
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
@@ -78,7 +78,9 @@ def outcome_of(
         return "incomplete", "interrupted"
     if any(top.failed for top in tree.roots()):
         return "error", None
-    if answer is None and ((steps and steps[-1].status == "error") or ended_with_failure(tree)):
+    if answer is None and (
+        (steps and steps[-1].status == "error") or ended_with_failure(tree) or ended_with_exception(tree)
+    ):
         return "error", None
     return "ok", None
 

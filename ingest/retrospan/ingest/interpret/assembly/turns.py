@@ -86,10 +86,11 @@ def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedS
     first, last = calls[0], calls[-1]
     if (
         len(calls) > 1
-        and not (first.input or first.output)
+        and not first.input
+        and (calls[1].input or not first.output)
         and calls[1].sent.parent_span_id == first.sent.span_id
     ):
-        first = calls[1]  # what is around it says nothing of what was said
+        first = calls[1]  # what is around it says nothing of what was asked
     answered = next((span for span in calls if span.response_id), first)
     leaves_apart = first.sent.scope in _LEAVE_APART and answered.response_id is not None
     if any(span.operation in _AROUND for span in spans):
