@@ -22,6 +22,9 @@ FRAMEWORKS: dict[str, Framework] = {
     **ELSEWHERE,
     "agentscope": Framework(("agentscope>=2", *OTEL), "agentscope_agent.py"),
     "agno": Framework(openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
+    "agno-traceloop": Framework(
+        openllmetry("agno", "agno>=2", "openai", "opentelemetry-instrumentation-openai"), "agno_traceloop.py"
+    ),
     "agno-openlit": Framework(("openlit", "agno>=2", "openai", *OTEL), "agno_openlit.py"),
     "anthropic-langsmith": Framework(
         ("langsmith[otel]", "anthropic", *OTEL),
@@ -95,6 +98,7 @@ FRAMEWORKS: dict[str, Framework] = {
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
     "dspy-mlflow": Framework(("mlflow>=3", "dspy>=3", *OTEL), "dspy_mlflow.py", answers_apart=True),
+    "dspy-openlit": Framework(("openlit", "dspy>=3", *OTEL), "dspy_openlit.py", answers_apart=True),
     "dspy-openinference": Framework(openinference("dspy", "dspy>=3"), "dspy_react.py", answers_apart=True),
     "crewai-traceloop": Framework(
         openllmetry("crewai", "crewai>=1", "opentelemetry-instrumentation-openai"),
@@ -155,6 +159,11 @@ FRAMEWORKS: dict[str, Framework] = {
         ("langfuse-haystack", "haystack-ai>=3", *OTEL),
         "haystack_langfuse.py",
         settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true", "HAYSTACK_TELEMETRY_ENABLED": "False"},
+    ),
+    "haystack-traceloop": Framework(
+        # It looks for a module that Haystack 3 moved.
+        openllmetry("haystack", "haystack-ai>=2,<3", "opentelemetry-instrumentation-openai"),
+        "haystack_traceloop.py",
     ),
     "haystack-openinference": Framework(openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
     "instructor-openinference": Framework(
@@ -246,6 +255,9 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "openai-agents-agentops": Framework(
         ("agentops", "openai-agents", *OTEL), "openai_agents_agentops.py", WITH_HANDOFF
+    ),
+    "openai-agents-traceai": Framework(
+        ("traceai-openai-agents", "openai-agents", *OTEL), "openai_agents_traceai.py", WITH_HANDOFF
     ),
     "openai-agents-langsmith": Framework(
         ("langsmith[otel,openai-agents]", "openai-agents", *OTEL),

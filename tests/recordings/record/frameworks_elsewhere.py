@@ -236,6 +236,11 @@ ELSEWHERE: dict[str, Framework] = {
         WITH_BIG,
         settings={"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "otlp"},
     ),
+    "openai-js-laminar": Framework(
+        ("@lmnr-ai/lmnr", "openai@^6"),
+        "openai_laminar.mjs",
+        settings=NO_MACHINE,
+    ),
     "openai-js-langfuse": Framework(
         (
             "@langfuse/openai@^5",
