@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from made_runs import act, agent, asks, chat, rows, said, tool
+from made_runs import SECOND, act, agent, asks, chat, rows, said, tool
 
-from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span import Event, Span
 
 HI = said("user", "Hi")
 A = {"q": "a"}
@@ -34,6 +34,23 @@ def test_an_error_of_the_last_step_is_the_run_s_unless_there_is_an_answer() -> N
 
 def test_an_error_of_the_root_is_the_run_s_whatever_it_answered() -> None:
     assert ended(agent(error="Boom"), chat(1, [HI], "Done.")) == ("error", None)
+
+
+def test_a_root_that_tells_an_exception_last_failed_whatever_its_status_says() -> None:
+    def root(at: float, kind: str = "Boom", status: str = "unset", operation: str = "") -> Span:
+        span = act(operation, 0, takes=100, span_id=f"{1:016x}", parent_span_id="", status=status)
+        time = span.started_at + int(at * SECOND)
+        span.events = [Event(name="exception", time_ns=time, attributes={"exception.type": kind})]
+        return span
+
+    asked = chat(1, [HI], asks("search", A))
+    assert ended(root(90), asked, tool(5)) == ("error", None)
+    assert ended(root(90, operation="invoke_agent"), asked, tool(5)) == ("error", None)
+    # One that it went on after; one that only waits; one that it got over, as it says; one after an answer.
+    assert ended(root(3), asked, tool(5)) == ("ok", None)
+    assert ended(root(90, "GraphInterrupt"), asked, tool(5))[0] != "error"
+    assert ended(root(90, status="ok"), asked, tool(5)) == ("ok", None)
+    assert ended(root(90), chat(1, [HI], "Done.")) == ("ok", None)
 
 
 def test_an_interruption_goes_before_an_error_and_a_gap_before_both() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from made_runs import agent, asks, chat, rows, said, tool
 
 from retrospan.ingest.interpret.spans.span import Span
@@ -44,3 +46,25 @@ def test_a_call_that_nothing_executed_is_not_enough() -> None:
     outer = chat(1, [HI], OVER, takes=20)
     inside = [chat(at, [HI], "Snow.", inside=outer.span_id) for at in (2, 8)]
     assert answered(outer, *inside) == [span.span_id for span in inside]
+
+
+def test_what_returns_no_answer_around_a_request_that_tells_all_is_completed_by_it() -> None:
+    """The name of an object stands for the answer in what is around: the client's own span tells prompt, answer and id."""
+
+    def told(outer: Span, **inner: Any) -> tuple[object, object]:
+        span = chat(2, [HI], "Snow.", inside=outer.span_id, gen_ai__response__id="r1", **inner)
+        (call,) = rows(agent(), outer, span).model_calls
+        run = rows(agent(), outer, span).runs[0]
+        assert call.span_id == outer.span_id
+        return run.input, run.output
+
+    def around(*given: Any, **more: Any) -> Span:
+        outer = chat(1, [*given], "replies", takes=20, **more)
+        outer.attributes = {key: value for key, value in outer.attributes.items() if value != "[]"}
+        return outer
+
+    assert told(around()) == ("How is Oslo?", "Snow.")
+    # What tells of a request itself is not replaced.
+    assert told(around(HI)) == ("How is Oslo?", "replies")
+    assert told(around(gen_ai__request__model="m"))[1] == "replies"
+    assert told(around(gen_ai__usage__output_tokens=3))[1] == "replies"

@@ -16,16 +16,18 @@ from recordings.record.framework import (
     openinference,
     openllmetry,
 )
-from recordings.record.frameworks_elsewhere import ELSEWHERE
+from recordings.record.frameworks_built import BUILT
+from recordings.record.frameworks_in_node import IN_NODE
 
 FRAMEWORKS: dict[str, Framework] = {
-    **ELSEWHERE,
+    **BUILT,
+    **IN_NODE,
     "agentscope": Framework(("agentscope>=2", *OTEL), "agentscope_agent.py"),
     "agno": Framework(openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
+    "agno-openlit": Framework(("openlit", "agno>=2", "openai", *OTEL), "agno_openlit.py"),
     "agno-traceloop": Framework(
         openllmetry("agno", "agno>=2", "openai", "opentelemetry-instrumentation-openai"), "agno_traceloop.py"
     ),
-    "agno-openlit": Framework(("openlit", "agno>=2", "openai", *OTEL), "agno_openlit.py"),
     "anthropic-langsmith": Framework(
         ("langsmith[otel]", "anthropic", *OTEL),
         "anthropic_langsmith.py",
@@ -98,8 +100,8 @@ FRAMEWORKS: dict[str, Framework] = {
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
     "dspy-mlflow": Framework(("mlflow>=3", "dspy>=3", *OTEL), "dspy_mlflow.py", answers_apart=True),
-    "dspy-openlit": Framework(("openlit", "dspy>=3", *OTEL), "dspy_openlit.py", answers_apart=True),
     "dspy-openinference": Framework(openinference("dspy", "dspy>=3"), "dspy_react.py", answers_apart=True),
+    "dspy-openlit": Framework(("openlit", "dspy>=3", *OTEL), "dspy_openlit.py", answers_apart=True),
     "crewai-traceloop": Framework(
         openllmetry("crewai", "crewai>=1", "opentelemetry-instrumentation-openai"),
         "crew_traceloop.py",
@@ -160,12 +162,12 @@ FRAMEWORKS: dict[str, Framework] = {
         "haystack_langfuse.py",
         settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true", "HAYSTACK_TELEMETRY_ENABLED": "False"},
     ),
+    "haystack-openinference": Framework(openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
     "haystack-traceloop": Framework(
         # It looks for a module that Haystack 3 moved.
         openllmetry("haystack", "haystack-ai>=2,<3", "opentelemetry-instrumentation-openai"),
         "haystack_traceloop.py",
     ),
-    "haystack-openinference": Framework(openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
     "instructor-openinference": Framework(
         openinference("instructor", "instructor", "openai", "openinference-instrumentation-openai"),
         "instructor_loop.py",
@@ -256,9 +258,6 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-agentops": Framework(
         ("agentops", "openai-agents", *OTEL), "openai_agents_agentops.py", WITH_HANDOFF
     ),
-    "openai-agents-traceai": Framework(
-        ("traceai-openai-agents", "openai-agents", *OTEL), "openai_agents_traceai.py", WITH_HANDOFF
-    ),
     "openai-agents-langsmith": Framework(
         ("langsmith[otel,openai-agents]", "openai-agents", *OTEL),
         "openai_agents_langsmith.py",
@@ -270,6 +269,9 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *OTEL), "openai_agents_mlflow.py", WITH_HANDOFF
+    ),
+    "openai-agents-traceai": Framework(
+        ("traceai-openai-agents", "openai-agents", *OTEL), "openai_agents_traceai.py", WITH_HANDOFF
     ),
     "openai-azure-projects": Framework(
         ("azure-ai-projects>=2", "openai", "azure-core-tracing-opentelemetry", *OTEL),

@@ -18,7 +18,9 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 #: How programs have models ask for tools where the API does not: DSPy's fields, and the lines of the ReAct paper.
-_ASKED_IN_TEXT = re.compile(r"^\[\[ ## \w*tool_name\w* ## \]\]|^Action:[ \t]*\S[^\n]*\n+Action Input:", re.MULTILINE)
+_ASKED_IN_TEXT = re.compile(
+    r"^\[\[ ## \w*tool_name\w* ## \]\]|^Action:[ \t]*\S[^\n]*\n+Action Input:", re.MULTILINE
+)
 
 
 def gaps_between_calls(run: AssembledRun) -> Iterator[ParseIssue]:

@@ -1,4 +1,4 @@
-"""The frameworks of other languages than Python that are recorded, by name."""
+"""The frameworks of JavaScript that are recorded, by name."""
 
 from __future__ import annotations
 
@@ -19,15 +19,7 @@ TRACED = (
     "@opentelemetry/resources",
     "@opentelemetry/sdk-trace-node",
 )
-ELSEWHERE: dict[str, Framework] = {
-    "agentscope-java": Framework(
-        (
-            "io.agentscope:agentscope-core",
-            "io.opentelemetry:opentelemetry-exporter-otlp",
-        ),
-        "agentscope_java/pom.xml",
-        settings={"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"},
-    ),
+IN_NODE: dict[str, Framework] = {
     "anthropic-js-openinference": Framework(
         (
             "@arizeai/openinference-instrumentation-anthropic",
@@ -106,20 +98,6 @@ ELSEWHERE: dict[str, Framework] = {
         response_model=GEMINI,
         settings=NO_MACHINE,
     ),
-    "genkit-go": Framework(
-        ("github.com/firebase/genkit/go", "go.opentelemetry.io/otel/sdk"),
-        "genkit_go/go.mod",
-        request_model=GEMINI,
-        response_model=GEMINI,
-    ),
-    "google-adk-java": Framework(
-        ("com.google.adk:google-adk", "io.opentelemetry:opentelemetry-exporter-otlp"),
-        "adk_java/pom.xml",
-        EVERY,
-        GEMINI,
-        GEMINI,
-        settings={"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"},
-    ),
     "google-adk-js": Framework(
         # The API at the version that it has itself: two copies know nothing of each other.
         ("@google/adk", "@opentelemetry/api@1.9.0", "@opentelemetry/resources@^2", "zod@^4"),
@@ -128,9 +106,6 @@ ELSEWHERE: dict[str, Framework] = {
         GEMINI,
         GEMINI,
         settings=NO_MACHINE,
-    ),
-    "koog": Framework(
-        ("ai.koog:koog-agents-jvm", "io.opentelemetry:opentelemetry-exporter-otlp"), "koog_agent/pom.xml"
     ),
     "langchain-js-langfuse": Framework(
         (
@@ -230,12 +205,6 @@ ELSEWHERE: dict[str, Framework] = {
         "openai_agents_openinference.mjs",
         EVERY,
     ),
-    "openai-java-otel": Framework(
-        ("com.openai:openai-java", "io.opentelemetry.instrumentation:opentelemetry-openai-java-1.1"),
-        "openai_java_otel/pom.xml",
-        WITH_BIG,
-        settings={"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "otlp"},
-    ),
     "openai-js-laminar": Framework(
         ("@lmnr-ai/lmnr", "openai@^6"),
         "openai_laminar.mjs",
@@ -318,22 +287,6 @@ ELSEWHERE: dict[str, Framework] = {
             "@opentelemetry/exporter-trace-otlp-proto",
         ),
         "openai_traceloop.mjs",
-    ),
-    "quarkus-langchain4j": Framework(
-        ("io.quarkiverse.langchain4j:quarkus-langchain4j-openai", "io.quarkus:quarkus-opentelemetry"),
-        "quarkus_agent/pom.xml",
-        WITH_BIG,
-    ),
-    "rig": Framework(("rig", "opentelemetry-otlp", "tracing-opentelemetry"), "rig_agent/Cargo.toml"),
-    "spring-ai-langfuse": Framework(
-        (
-            "org.springframework.ai:spring-ai-starter-model-openai",
-            "org.springframework.boot:spring-boot-starter-opentelemetry",
-            "io.micrometer:micrometer-tracing-bridge-otel",
-            "io.opentelemetry:opentelemetry-sdk",
-        ),
-        "spring_ai_langfuse/pom.xml",
-        WITH_BIG,
     ),
     "strands-js": Framework(
         (
