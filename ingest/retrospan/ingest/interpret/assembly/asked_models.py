@@ -19,10 +19,11 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
     The span around several requests tells of one of them; another that the same version answered asked for the same name.
     A version that no span calls the model asked for is the one that answered, if the same agent asks for it by its name
-    elsewhere; so is one that is called so, where its span says the name as well and nothing of an answer. A provider
+    elsewhere; one that is called so is, if it is what answered as well, and the agent around knows it by its name; so is one that is called so, where its span says the name as well and nothing of an answer. A provider
     before the name is for a gateway, where the model of that name answered.
     """
     around: Nearest | None = None
+    agents: Nearest | None = None
     naming: Nearest | None = None
     names = {(span.agent_name, span.sent.scope, span.request_model) for span in requests}
     unanswered: list[tuple[NormalizedSpan, NormalizedSpan]] = []
@@ -46,16 +47,30 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             continue
         name = span.request_model[: version.start()]
         is_labelled = span.fields.text(*span.names.request_models) is not None
+        if is_labelled and span.response_model is not None:
+            agents = tree.nearest(_is_agent) if agents is None else agents
+            agent = agents.get(span)
+            if (
+                agent is not None
+                and name in (agent.request_model, agent.response_model)
+                and agent.sent.scope == span.sent.scope
+            ):
+                span.request_model = name  # what answered is written twice
+            continue
         if (span.agent_name, span.sent.scope, name) not in names:
             continue
         if span.response_model is not None:
-            span.request_model = span.request_model if is_labelled else name
+            span.request_model = name
         elif name in span.fields.said(MODELS):
             # The client goes on under the name that answered; what it was set up with stands beside it.
             span.request_model, span.response_model = name, span.request_model
     if unanswered and around is not None:
         _name_unanswered(unanswered, requests, around)
     _remove_gateways(requests)
+
+
+def _is_agent(span: NormalizedSpan) -> bool:
+    return span.operation == "agent"
 
 
 def _asked_around(span: NormalizedSpan, outer: NormalizedSpan) -> str | None:

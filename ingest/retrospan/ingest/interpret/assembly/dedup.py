@@ -200,7 +200,8 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
 
     What it returned is not the answer where it tells nothing of a request, and the inner one all: it may be an object's name.
     """
-    tells_nothing = outer.request_model is outer.response_id is outer.tokens.output is None
+    said = (outer.request_model, outer.response_id, outer.tokens.output)
+    tells_nothing = said == (None, None, None)
     for name in (
         "provider",
         "request_model",

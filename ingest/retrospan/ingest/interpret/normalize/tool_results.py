@@ -21,6 +21,8 @@ _OF_TEXT = {"text", "type", "block_type"}
 _PART = {"type", "content"}
 #: How Python prints an object that may hold nothing but an error.
 _PRINTED_ERROR = ("{'error'", "{'isError'", "{'is_error'")
+#: How it prints blocks of text, and nothing before them.
+_PRINTED_BLOCKS = ("[{'type': 'text', 'text': ", "[{'text': ")
 #: What JavaScript prints for an object of any class: nothing that was in it.
 UNPRINTED = re.compile(r"\[object \w+\]")
 
@@ -50,7 +52,10 @@ def told_error(response: object) -> str | None:
 
 
 def response_of(value: object) -> object:
-    """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON."""
+    """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON. Python may have printed them."""
+    if isinstance(value, str) and value.startswith(_PRINTED_BLOCKS):
+        blocks = read_repr(value)
+        return response_of(blocks) if isinstance(blocks, list) else value
     if isinstance(value, list) and value and all(isinstance(block, dict) for block in value):
         texts = [_text_of(block) for block in value]
         if None not in texts:
