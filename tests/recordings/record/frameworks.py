@@ -66,6 +66,11 @@ FRAMEWORKS: dict[str, Framework] = {
         "autogen_mlflow.py",
         WITH_HANDOFF,
     ),
+    "autogen-openlit": Framework(
+        ("openlit", "autogen-agentchat>=0.7", "autogen-ext[openai]", *OTEL),
+        "autogen_openlit.py",
+        WITH_HANDOFF,
+    ),
     "azure-ai-inference": Framework(
         ("azure-ai-inference", "azure-core-tracing-opentelemetry", *OTEL), "azure_inference.py"
     ),
@@ -80,6 +85,12 @@ FRAMEWORKS: dict[str, Framework] = {
     "claude-agent-sdk-openinference": Framework(
         openinference("claude-agent-sdk", "claude-agent-sdk"),
         "claude.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
+    "claude-agent-sdk-openlit": Framework(
+        ("openlit", "claude-agent-sdk", *OTEL),
+        "claude_openlit.py",
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
     ),
@@ -131,6 +142,12 @@ FRAMEWORKS: dict[str, Framework] = {
     "google-genai-openlit": Framework(
         ("openlit", "google-genai>=1", *OTEL),
         "google_genai_openlit.py",
+        request_model=GEMINI,
+        response_model=GEMINI,
+    ),
+    "google-genai-mlflow": Framework(
+        ("mlflow>=3", "google-genai>=1", *OTEL),
+        "google_genai_mlflow.py",
         request_model=GEMINI,
         response_model=GEMINI,
     ),
@@ -220,6 +237,19 @@ FRAMEWORKS: dict[str, Framework] = {
     "llama-index-mlflow": Framework(
         ("mlflow>=3", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL), "llama_index_mlflow.py"
     ),
+    "llama-index-langtrace": Framework(
+        # It imports two packages that it does not ask for.
+        (
+            "langtrace-python-sdk",
+            "llama-index-core>=0.14",
+            "llama-index-llms-openai",
+            "importlib-metadata",
+            "setuptools<81",
+            *OTEL,
+        ),
+        "llama_index_langtrace.py",
+        settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
+    ),
     "llama-index-openlit": Framework(
         ("openlit", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL), "llama_index_openlit.py"
     ),
@@ -235,6 +265,13 @@ FRAMEWORKS: dict[str, Framework] = {
     "mistralai-openinference": Framework(
         openinference("mistralai", "mistralai"),
         "mistral_loop.py",
+        request_model="mistral-small-latest",
+        response_model="mistral-small-latest",
+    ),
+    "mistralai-traceloop": Framework(
+        # It looks for a module that version 2 of the client moved.
+        openllmetry("mistralai", "mistralai<2"),
+        "mistral_traceloop.py",
         request_model="mistral-small-latest",
         response_model="mistral-small-latest",
     ),
