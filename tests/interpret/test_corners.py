@@ -119,6 +119,9 @@ def test_what_has_more_than_a_text_is_no_text_block() -> None:
     documents = [{"id": "kb-17", "text": "30 days"}, {"id": "kb-18", "text": "none"}]
     assert response_of(documents) == documents
     assert response_of([{"type": "text", "text": "30"}, {"block_type": "text", "text": " days"}]) == "30 days"
+    assert response_of("[{'type': 'text', 'text': '{\"days\": 30}'}]") == {"days": 30}
+    for other in ("[{'type': 'text', 'text': '30'", "[{'type': 'text', 'text': '30'}] days", "['30 days']"):
+        assert response_of(other) == other
     assert response_of([{"type": "image", "text": "30"}]) == [{"type": "image", "text": "30"}]
 
 

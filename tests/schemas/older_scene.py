@@ -36,6 +36,7 @@ _COLUMNS = {
     184: "canon_runs",
     280: "canon_edges",
     320: "canon_traces",
+    321: "canon_traces",
 }
 _ADDED = re.compile(r"ADD COLUMN IF NOT EXISTS (\w+)")
 _ANEW = re.compile(r"^CREATE OR REPLACE TABLE (\w+)", re.MULTILINE)
@@ -93,11 +94,11 @@ def fill(directory: Path) -> None:
 
 def added() -> dict[str, list[str]]:
     """Return the columns that tables have gained, by table."""
-    return {
-        _COLUMNS[number]: _ADDED.findall(statement)
-        for number, _, statement in shipped()
-        if number in _COLUMNS
-    }
+    found: dict[str, list[str]] = {}
+    for number, _, statement in shipped():
+        if number in _COLUMNS:
+            found.setdefault(_COLUMNS[number], []).extend(_ADDED.findall(statement))
+    return found
 
 
 def kept(store: EmbeddedStore) -> dict[str, Any]:

@@ -233,6 +233,9 @@ def test_shards_keep_together_what_merges() -> None:
         "canon_values_local",
         "canon_traces_local",
         "canon_traces",
+        "canon_traces_local",
+        "canon_traces",
+        "canon_traces_local",
     ], "settings and indexes are those of the rows' own table"
 
 

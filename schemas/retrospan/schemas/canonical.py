@@ -30,12 +30,11 @@ class TraceRow:
     # hash of the history that its first request retells; else of that after its last without ids; '' for none
     goes_on_from: str = ""
     ends_with: str = ""  # hash of the history after its last request, where that asked for tools
-    answers: list[str] = field(
-        default_factory=list
-    )  # hashes of what requests without an agent around them gave
-    retold: list[str] = field(default_factory=list)  # of what requests gave that only its transcript tells of
     # (arrival in Unix nanoseconds, dialect, spans, of these in no run); empty where a span lies in several rows
     arrivals: list[tuple[int, str, int, int]] = field(default_factory=list)
+    # hashes of what its requests answered, where no agent is around them; and of answers that only a transcript retells
+    answers: list[str] = field(default_factory=list)
+    retold: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

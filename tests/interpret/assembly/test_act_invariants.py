@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from doubted import ASKED, OSLO, SNOW, doubts, one_doubt, weather
@@ -83,6 +84,12 @@ def test_tokens_of_an_answer_are_of_one_that_is_read() -> None:
     assert run(gen_ai__usage__output_tokens=9, error="Cut", status="error") == []
     # Where no answer is on record, that is a choice.
     assert doubts(agent(), chat(1, [ASKED], gen_ai__usage__output_tokens=9)) == []
+    # Of one that ended for tools it is known why nothing is told, where no answer tells a call.
+    counted: dict[str, Any] = {"gen_ai__usage__output_tokens": 9}
+    ended = {**counted, "gen_ai__completion__0__finish_reason": "tool_calls"}
+    assert run(**ended) == []
+    assert run(**{**ended, "gen_ai__completion__0__finish_reason": "stop"}) != []
+    assert "output_messages" in [field for field, _ in doubts(*weather(), chat(7, [ASKED], **ended))]
 
 
 def test_what_a_model_said_is_the_answer_of_a_call() -> None:

@@ -82,3 +82,17 @@ def test_the_step_around_a_request_that_failed_was_given_the_model(
     inner = chat(2, [HI], CALL, inside=step.span_id, **named(None, answered))
     (call,) = rows(agent(), step, inner).model_calls
     assert call.request_model == expected
+
+
+def test_a_version_that_is_written_twice_was_asked_for_by_the_name_that_the_agent_knows() -> None:
+    def asked(**around: Any) -> list[str | None]:
+        version = {"gen_ai__request__model": "m-2025-01-02", "gen_ai__response__model": "m-2025-01-02"}
+        return [
+            call.request_model
+            for call in rows(agent(**around), chat(1, [HI], "Done.", **version)).model_calls
+        ]
+
+    assert asked(gen_ai__request__model="m") == asked(gen_ai__response__model="m") == ["m"]
+    for other in ("n", "m-2025-01-02", "m-2025"):
+        assert asked(gen_ai__request__model=other) == ["m-2025-01-02"]
+    assert asked() == ["m-2025-01-02"]

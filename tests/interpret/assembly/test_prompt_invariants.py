@@ -160,6 +160,8 @@ def test_a_result_that_looks_like_messages_is_a_result() -> None:
 def test_a_result_told_around_the_calls_names_its_call() -> None:
     told = json.dumps([returned(None, "I will look.")])
     assert one_doubt(*weather(), act("invoke_agent", 4, gen_ai__input__messages=told))[0] == "result"
+    returned_so = json.dumps([returned(None, "snow")])  # what a call returned is its result, named or not
+    assert doubts(*weather(), act("invoke_agent", 4, gen_ai__input__messages=returned_so)) == []
     nameless = chat(1, [ASKED], asks("weather", OSLO))
     around = act("invoke_agent", 4, gen_ai__input__messages=told)
     assert [field for field, _ in doubts(agent(), nameless, around)] == ["output"]

@@ -69,3 +69,17 @@ def test_a_request_without_a_response_is_the_one_around_it_if_that_is_certain() 
     assert len(calls(failed, bare, beside)) == 3, "either may be the one"
     assert len(calls(failed, call(3, 1.5, 3.5, "sdk"))) == 2, "it ends later"
     assert len(calls(failed, call(3, 1.5, 2.5, "sdk", request__model="n"))) == 2, "another model"
+
+
+def test_a_client_s_own_span_inside_one_that_has_the_response_is_one_request() -> None:
+    """Neither tells what was said: the client's instrumentation knows the response, and the client itself its counts."""
+    outer = call(2, 1, 9, "some.sdk", response__id="r1", usage__input_tokens=100)
+    (one,) = calls(outer, call(3, 2, 8, "client", usage__input_tokens=100))
+    assert (one.span_id, one.input_tokens) == (outer.span_id, 100)
+    # One of another model, one with a response of its own, one that ends later: two requests.
+    for inner in (
+        call(3, 2, 8, "client", request__model="n"),
+        call(3, 2, 8, "client", response__id="r2"),
+        call(3, 2, 10, "client"),
+    ):
+        assert len(calls(outer, inner)) == 2

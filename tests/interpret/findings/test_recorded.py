@@ -11,7 +11,13 @@ from spans import rows_of_spans, spans_of_requests
 #: Scenarios in which a run does something wrong that rules may find.
 FAULTY = ("loop", "loop_varied", "tool_error", "llm_error", "crash", "big")
 #: Loops of which the results are not on record.
-SILENT = {"openai-agents-agentops/loop", "agentscope-java/loop", "ax/loop", "dspy-openlit/loop"}
+SILENT = {
+    "openai-agents-agentops/loop",
+    "agentscope-java/loop",
+    "ax/loop",
+    "dspy-openlit/loop",
+    "mistralai-traceloop/loop",
+}
 
 
 @cache

@@ -9,6 +9,7 @@ from functools import lru_cache
 from retrospan.ingest.interpret.assembly.assembled_run import LEAVES, AssembledRun
 from retrospan.ingest.interpret.assembly.cut_requests import cut_requests
 from retrospan.ingest.interpret.assembly.executions_in_one import executions_listed
+from retrospan.ingest.interpret.normalize.message import parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
@@ -47,11 +48,19 @@ def _is_for_calls(reason: str) -> bool:
 
 
 def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield calls whose tokens tell of an answer and that have none, where others of the agent have."""
+    """Yield calls whose tokens tell of an answer and that have none, where others of the agent have.
+
+    Of one that ended for tools it is known why, where the instrumentation tells texts alone: nothing is unread.
+    """
+    tells_calls = any(
+        parts_of(message, "tool_call") for call in run.calls.models for message in call.span.output
+    )
     told = {call.span.agent_name for call in run.calls.models if call.span.output and not call.span.is_unsaid}
     for call in run.calls.models:
         span = call.span
-        if not span.output and not span.failed and span.tokens.output and span.agent_name in told:
+        if span.output or span.failed or not span.tokens.output or span.agent_name not in told:
+            continue
+        if tells_calls or not any(map(_is_for_calls, span.finish_reasons)):
             reason = "tokens of an answer, and none is read; other calls have theirs"
             yield issue(span.sent.span_id, "output_messages", str(span.tokens.output), reason)
 

@@ -70,14 +70,14 @@ def orphaned_results(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def results_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield results told around the model calls that have no id, where all calls have one."""
+    """Yield results told around the model calls that have no id, where all calls have one; but what a call returned."""
     asked = [tool.asked for tool in run.calls.tools if tool.asked is not None]
     if not asked or not all(call.call_id for call in asked):
         return
     for span in run.tree.spans:
         for message in (*span.input, *span.output) if span.operation != "inference" else ():
             for part in parts_of(message, "tool_call_response"):
-                if "id" not in part:
+                if "id" not in part and not any(part["response"] == tool.result for tool in run.calls.tools):
                     reason = "read as a result, and it names no call as all others do"
                     yield issue(span.sent.span_id, "result", write_json(part), reason)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -20,6 +21,7 @@ from retrospan.ingest.interpret.spans.small_shapes import (
 )
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten
+from retrospan.ingest.interpret.spans.vocabulary import Names
 from retrospan.schemas import semconv
 
 #: How a span of a model call is called after its provider and the model.
@@ -56,6 +58,9 @@ def read_request(
     _read_parameters(places, invocation, span)
     _read_definitions(places, span, problems)
     span.finish_reasons = _finish_reasons(places)
+    if not span.finish_reasons and span.operation == "inference":
+        ended = places.text(*_ends_of(names.indexed_answers))
+        span.finish_reasons = [ended] if ended else []
     if span.operation == "inference" and span.finish_reasons and {*span.finish_reasons} <= _FAILED:
         span.failed = True
     span.tokens = TokenUsage(
@@ -224,6 +229,12 @@ def _read_definitions(places: SpanFields, span: NormalizedSpan, problems: ParseI
 
 def _indexed(places: SpanFields, prefix: str) -> list[dict[str, object]]:
     return unflatten(places.all[0], prefix) if prefix in places.indexed else []
+
+
+@cache
+def _ends_of(indexed_answers: Names) -> Names:
+    """Return where the first of some answers with numbers in their names says how it ended."""
+    return tuple(f"{prefix}.0.finish_reason" for prefix in indexed_answers)
 
 
 def _finish_reasons(places: SpanFields) -> list[str]:
