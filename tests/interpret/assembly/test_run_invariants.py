@@ -205,9 +205,8 @@ def test_an_agent_that_a_model_refused_made_a_request() -> None:
 
 
 def test_an_answer_that_asks_for_a_tool_in_its_text_did_not_ask_in_vain_unseen() -> None:
-    fields = "[[ ## next_thought ## ]]\nHm.\n\n[[ ## next_tool_name ## ]]\nweather\n\n[[ ## next_tool_args ## ]]\n{}"
-    for text in (fields, "I look.\nAction: weather\nAction Input: Oslo"):
-        assert one_doubt(agent(), chat(1, [ASKED], text))[0] == "tool_calls"
-    for text in ("Action: none", "[[ ## answer ## ]]\nThe field tool_name is required.", SNOW):
+    asking = "I look.\nAction: weather\nAction Input: Oslo"
+    assert one_doubt(agent(), chat(1, [ASKED], asking))[0] == "tool_calls"
+    for text in ("Action: none", "What is an Action: x?", SNOW):
         assert doubts(agent(), chat(1, [ASKED], text)) == []
-    assert "tool_calls" not in [field for field, _ in doubts(*weather(), chat(7, [ASKED], fields))]
+    assert "tool_calls" not in [field for field, _ in doubts(*weather(), chat(7, [ASKED], asking))]

@@ -18,6 +18,7 @@ from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_con
 from retrospan.ingest.interpret.assembly.cut_requests import fail_cut_requests
 from retrospan.ingest.interpret.assembly.executions_in_one import split_executions
 from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
+from retrospan.ingest.interpret.assembly.fields_in_texts import open_fields
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
 from retrospan.ingest.interpret.assembly.pairing import read_calls
@@ -157,6 +158,7 @@ def interpret(
     restore_ids(tree)
     take_answered_ids(tree)
     open_events(tree)
+    open_fields(tree)
     open_loops(tree)
     synthesize_calls(tree)
     join_thoughts(tree)

@@ -17,10 +17,8 @@ _REFUSED = re.compile(
     r"|Error code: [45]\d\d - ",
     re.IGNORECASE,
 )
-#: How programs have models ask for tools where the API does not: DSPy's fields, and the lines of the ReAct paper.
-_ASKED_IN_TEXT = re.compile(
-    r"^\[\[ ## \w*tool_name\w* ## \]\]|^Action:[ \t]*\S[^\n]*\n+Action Input:", re.MULTILINE
-)
+#: How programs have models ask for tools where the API does not, but for DSPy's fields: the lines of the ReAct paper.
+_ASKED_IN_TEXT = re.compile(r"^Action:[ \t]*(\S[^\n]*)\n+Action Input:", re.MULTILINE)
 
 
 def gaps_between_calls(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -130,13 +128,19 @@ def refused_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def calls_in_texts(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield the first answer that asks for a tool in words that its program agreed on with the model, in a run of which no
+    """Yield the first answer that asks for a tool in the lines that its program agreed on with the model, in a run of which no
     call of a tool is read: what asks in a text is not known to be run."""
-    if run.calls.tools:
-        return
-    for call in run.calls.models:
+    for call in run.calls.models if not run.calls.tools else ():
         for message in call.span.output:
             if found := _ASKED_IN_TEXT.search(text_of(message)):
                 reason = "the text of an answer asks for a tool, and no call of any is read"
-                yield issue(call.span.sent.span_id, "tool_calls", found[0], reason)
+                yield issue(call.span.sent.span_id, "tool_calls", found[1], reason)
                 return
+
+
+def inferred_questions(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the first request of a run where what it was asked is told by the prompt of a later one alone."""
+    first = run.calls.models[0] if run.calls.models else None
+    if first is not None and first.history == "inferred" and first.span.is_unsaid:
+        reason = "the first prompt is told by that of a later request alone"
+        yield issue(first.span.sent.span_id, "input", "", reason)

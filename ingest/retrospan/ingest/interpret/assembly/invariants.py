@@ -35,6 +35,7 @@ from retrospan.ingest.interpret.assembly.gap_invariants import (
     calls_without_end,
     echoing_runs,
     gaps_between_calls,
+    inferred_questions,
     refused_elsewhere,
     requests_elsewhere,
 )
@@ -112,6 +113,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_ANY, requests_elsewhere),
     (_NO_MODELS, refused_elsewhere),
     (_ANY, calls_in_texts),
+    (_ANY, inferred_questions),
     (_NO_MODELS, echoing_runs),
     (_NO_ANSWER, calls_at_the_end),
     (_TOOLS, failures_as_results),

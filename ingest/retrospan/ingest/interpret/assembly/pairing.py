@@ -19,6 +19,7 @@ from retrospan.ingest.interpret.assembly.calls import (
 from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
 from retrospan.ingest.interpret.assembly.enveloped_results import open_envelopes
 from retrospan.ingest.interpret.assembly.executions import find_executions
+from retrospan.ingest.interpret.assembly.fields_in_texts import FINISH, asked_in
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
@@ -29,6 +30,7 @@ from retrospan.ingest.interpret.assembly.one_text_prompts import split_one_texts
 from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
+from retrospan.ingest.interpret.assembly.silent_requests import complete_silent
 from retrospan.ingest.interpret.assembly.speakers import name_speakers
 from retrospan.ingest.interpret.assembly.told_results import results_beside
 from retrospan.ingest.interpret.assembly.tree import Tree
@@ -72,8 +74,10 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     complete_from_transcripts(tree, requests)
     restore_answered_ids(requests)
     complete_unsaid(tree, requests)
+    retold = complete_silent(requests)
     for span in requests:
         whole, how = history.rebuild(span)
+        how = "inferred" if span in retold else how
         calls.models.append(ModelCall(len(calls.models) + 1, span, whole, how))
     complete_prompts(calls.models, tree, history)
     split_joined_results(calls.models, tree)
@@ -90,6 +94,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
         call_id: said for call_id, said in _results_said(calls.models, tree).items() if call_id not in reused
     }
     _note_results(asked, retelling, results)
+    asked = asked or _asked_in_fields(tree, calls.models)
     executed = single_executions(tree)
     pairs = _pair(executed, asked, calls.models, tree)
     known = {*results, *(call.call_id for call in asked), *reused}
@@ -114,6 +119,18 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     calls.tools.sort(key=lambda tool: _order(tool, calls.models))
     infer_prompts(tree, calls)
     return calls
+
+
+def _asked_in_fields(tree: Tree, models: list[ModelCall]) -> list[RequestedCall]:
+    """Return the calls that answers in fields ask for, where no execution has a span of its own: such spans tell them."""
+    if any(span.operation == "tool" and not span.is_told for span in tree.spans):
+        return []
+    found = [(call.ordinal, asked_in(call.span.output)) for call in models if call.span.output]
+    return [
+        RequestedCall(ordinal, None, asked.tool, read_value(asked.arguments))
+        for ordinal, asked in found
+        if asked is not None and asked.tool != FINISH
+    ]
 
 
 def _reused_ids(asked: list[RequestedCall], models: list[ModelCall]) -> set[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
+from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in, episode_of
 from retrospan.ingest.interpret.assembly.retold_elsewhere import answers_of, retold_by
 from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
@@ -99,6 +100,10 @@ def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedS
         return Histories(inside, ends_with, is_inside=bool(inside), is_same=bool(inside))
     if answered.response_id and _are_left_apart(spans, calls):
         return Histories(_answered(answered), is_inside=True)
+    if (episode := episode_of(first.input)) is not None:
+        asked, latest = asked_in(last.output), episode_of(last.input)
+        told = latest.after(asked) if asked is not None and latest is not None else []
+        return Histories(_hash(first, episode.before(), conversation), _hash(last, told, conversation))
     goes_on = bool(first.input) and first.input[-1]["role"] == "tool"
     ends = any(part["type"] == "tool_call" for message in last.output for part in message["parts"])
     after = [*last.input, *last.output] if ends else []
