@@ -15,7 +15,6 @@ SILENT = {
     "openai-agents-agentops/loop",
     "agentscope-java/loop",
     "ax/loop",
-    "dspy-openlit/loop",
     "mistralai-traceloop/loop",
 }
 

@@ -77,7 +77,9 @@ def results_without_call(run: AssembledRun) -> Iterator[ParseIssue]:
     for span in run.tree.spans:
         for message in (*span.input, *span.output) if span.operation != "inference" else ():
             for part in parts_of(message, "tool_call_response"):
-                if "id" not in part and not any(part["response"] == tool.result for tool in run.calls.tools):
+                if "id" not in part and not any(
+                    part.get("response") == tool.result for tool in run.calls.tools
+                ):
                     reason = "read as a result, and it names no call as all others do"
                     yield issue(span.sent.span_id, "result", write_json(part), reason)
 
