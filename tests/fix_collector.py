@@ -41,6 +41,7 @@ class Served:
         environ = {
             key: value for key, value in os.environ.items() if not key.startswith(("RETROSPAN_", "OTEL_"))
         }
+        environ["PYTHONFAULTHANDLER"] = "1"  # one that does not end says where it is when it is aborted
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -74,9 +75,19 @@ class Served:
         self._close()
 
     def stop(self) -> int:
-        """SIGTERM; return the exit code."""
+        """SIGTERM; return the exit code.
+
+        Raises:
+            AssertionError: it does not end; the message has the stacks of its threads.
+        """
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=180)  # it drains, and ends what it is at
+        try:
+            code = self.process.wait(timeout=180)  # it drains, and ends what it is at
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait(timeout=30)
+            self._close()
+            raise AssertionError(f"the collector did not end: {self.stderr()[-20_000:]}") from None
         self._close()
         return code
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,4 +54,15 @@ def test_no_port_accepts_while_a_request_in_flight_is_waited_for(apart: Served) 
         # Had one port waited for the other's requests, it would have taken all of the grace, and this one were cut off.
         slow.sendall(b"\x00\x00\x00\x00")
         assert slow.recv(100).startswith(b"HTTP/1.1 ")  # answered all the same
+    assert apart.process.wait(120) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="which thread gets a signal is told by Linux's own call")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_another_thread_gets_ends_it_as_well(apart: Served, number: signal.Signals) -> None:
+    """The kernel gives a signal to any thread that does not block it: the main thread waits, and is not woken up by that."""
+    pid = apart.process.pid
+    others = [int(name) for name in os.listdir(f"/proc/{pid}/task") if int(name) != pid]
+    send = ctypes.CDLL(None, use_errno=True).tgkill
+    assert send(pid, others[-1], int(number)) == 0, os.strerror(ctypes.get_errno())
     assert apart.process.wait(120) == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from retrospan.ingest.logs import install, log_event
 from retrospan.schemas.errors import RetrospanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from retrospan.ingest.collector import Collector
     from retrospan.ingest.interpreter_process import InterpretingProcess
@@ -35,23 +37,41 @@ def serve(config: Config) -> int:
             process.hurry()
         stopping.set()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        ready = process.start()
+    with _signals(stop) as wait:
         try:
+            ready = process.start()
+            try:
+                if not stopping.is_set():
+                    print(f"ready {ready}", flush=True)
+                while not stopping.is_set():
+                    wait()
+            finally:
+                process.stop()
+        except RetrospanError:
+            # A signal during the start ends it as asked, whatever was half open.
             if not stopping.is_set():
-                print(f"ready {ready}", flush=True)
-            stopping.wait()
-        finally:
-            process.stop()
-    except RetrospanError:
-        # A signal during the start ends it as asked, whatever was half open.
-        if not stopping.is_set():
-            raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+                raise
     return 0
+
+
+@contextmanager
+def _signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[Callable[[], object]]:
+    """Have `handler` called for SIGTERM and SIGINT; gives what waits for the next of them, or one that came since the last.
+
+    The kernel may give a signal to any thread. Python's handlers run in the main thread, which does not wake up from the
+    wait for a lock where another thread got the signal, but does from reading what the signal writes into a socket.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(False)
+        written_to = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+        before = {number: signal.signal(number, handler) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield lambda: ours.recv(64)
+        finally:
+            for number, handled in before.items():
+                signal.signal(number, handled)
+            signal.set_wakeup_fd(written_to)
 
 
 def _process_of(config: Config, is_ended: Callable[[], bool]) -> Collector | InterpretingProcess:
