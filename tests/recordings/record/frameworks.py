@@ -28,6 +28,14 @@ FRAMEWORKS: dict[str, Framework] = {
     "agno-traceloop": Framework(
         openllmetry("agno", "agno>=2", "openai", "opentelemetry-instrumentation-openai"), "agno_traceloop.py"
     ),
+    "anthropic-langtrace": Framework(
+        # It imports two packages that it does not ask for.
+        ("langtrace-python-sdk", "anthropic", "importlib-metadata", "setuptools<81", *OTEL),
+        "anthropic_langtrace.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+        settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
+    ),
     "anthropic-langsmith": Framework(
         ("langsmith[otel]", "anthropic", *OTEL),
         "anthropic_langsmith.py",
@@ -49,6 +57,12 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "autogen-agentchat": Framework(
         ("autogen-agentchat>=0.7", "autogen-ext[openai]", *OTEL), "autogen.py", WITH_HANDOFF
+    ),
+    "anthropic-openlit": Framework(
+        ("openlit", "anthropic", *OTEL),
+        "anthropic_openlit.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
     ),
     "anthropic-traceloop": Framework(
         openllmetry("anthropic", "anthropic"),
@@ -217,6 +231,10 @@ FRAMEWORKS: dict[str, Framework] = {
     "langgraph-mlflow": Framework(
         ("mlflow>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL), "mlflow_langgraph.py"
     ),
+    "langgraph-traceai": Framework(
+        ("traceai-langchain", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL),
+        "langgraph_traceai.py",
+    ),
     "litellm-langfuse": Framework(("litellm>=1.70", "mcp", *OTEL), "litellm_langfuse.py"),
     "litellm-openinference": Framework(
         openinference("litellm", "litellm>=1.70", "mcp"), "litellm_openinference.py"
@@ -355,6 +373,7 @@ FRAMEWORKS: dict[str, Framework] = {
         settings={"SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE": "true"},
     ),
     "smolagents": Framework(openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
+    "smolagents-openlit": Framework(("openlit", "smolagents[openai]", *OTEL), "smol_openlit.py"),
     "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *OTEL), "smol_mlflow.py"),
     "strands": Framework(("strands-agents[openai,otel]>=1", *OTEL), "strands_agent.py", protocol="grpc"),
     "strands-openinference": Framework(

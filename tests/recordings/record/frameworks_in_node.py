@@ -107,6 +107,17 @@ IN_NODE: dict[str, Framework] = {
         GEMINI,
         settings=NO_MACHINE,
     ),
+    "langchain-js-laminar": Framework(
+        (
+            "@lmnr-ai/lmnr",
+            "langchain@^1",
+            "@langchain/core@^1",
+            "@langchain/openai@^1",
+            "@langchain/langgraph@^1",
+        ),
+        "langchain_laminar.mjs",
+        settings=NO_MACHINE,
+    ),
     "langchain-js-langfuse": Framework(
         (
             "@langfuse/langchain@^5",

@@ -1,0 +1,47 @@
+"""Anthropic's client with Langtrace, in a plain loop below Langtrace's root span; no spans for tools."""
+
+from langtrace_python_sdk import langtrace, with_langtrace_root_span
+
+langtrace.init(api_key="none")
+
+from anthropic import Anthropic
+from opentelemetry import trace
+from shop import CHAT_TOOLS, INSTRUCTIONS, MODEL, MODEL_URL, TURNS, run_tool
+
+client = Anthropic(api_key="none", base_url=MODEL_URL, max_retries=0)
+tools = [
+    {
+        "name": tool["function"]["name"],
+        "description": tool["function"]["description"],
+        "input_schema": tool["function"]["parameters"],
+    }
+    for tool in CHAT_TOOLS
+]
+messages = []
+
+
+def run(call):
+    result = run_tool(call.name, call.input)
+    failed = result.startswith("Error")
+    return {"type": "tool_result", "tool_use_id": call.id, "content": result, "is_error": failed}
+
+
+@with_langtrace_root_span("orla")
+def answer(question):
+    messages.append({"role": "user", "content": question})
+    while True:
+        reply = client.messages.create(
+            model=MODEL, max_tokens=1024, system=INSTRUCTIONS, messages=messages, tools=tools
+        )
+        messages.append({"role": "assistant", "content": reply.content})
+        calls = [part for part in reply.content if part.type == "tool_use"]
+        if not calls:
+            return reply.content[-1].text
+        messages.append({"role": "user", "content": [run(call) for call in calls]})
+
+
+try:
+    for turn in TURNS:
+        print(answer(turn))
+finally:
+    trace.get_tracer_provider().shutdown()
