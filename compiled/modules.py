@@ -50,6 +50,7 @@ LEFT_OUT = {
     "retrospan.schemas.sequences": "a few lines, called once for a trace",
     "retrospan.schemas.stated": "classes of rows",
     "retrospan.schemas.store": "a protocol",
+    "retrospan.schemas.traces": "classes of rows",
     "retrospan.schemas.typed_rows": "generic over the types of columns",
     "retrospan.schemas.wire": "a generator for each message: none is quicker compiled",
 }

@@ -7,14 +7,14 @@ from dataclasses import fields
 import pytest
 
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas import canonical, costs, findings, raw, stated
+from retrospan.schemas import canonical, costs, findings, raw, stated, traces
 
 PAIRS: list[tuple[type, str]] = [
     (raw.RawSpan, "raw_spans"),
     (raw.RawLog, "raw_logs"),
-    (canonical.TraceRow, "canon_traces"),
-    (canonical.SpanRow, "canon_spans"),
-    (canonical.LogTextRow, "canon_log_texts"),
+    (traces.TraceRow, "canon_traces"),
+    (traces.SpanRow, "canon_spans"),
+    (traces.LogTextRow, "canon_log_texts"),
     (canonical.ValueRow, "canon_values"),
     (canonical.ModelCallRow, "canon_model_calls"),
     (canonical.ToolCallRow, "canon_tool_calls"),
@@ -51,6 +51,6 @@ def test_fields_are_the_columns_in_order(store: EmbeddedStore, row: type, table:
 
 
 def test_every_canonical_class_has_its_table() -> None:
-    for module in (canonical, stated):
+    for module in (canonical, stated, traces):
         classes = {name for name in vars(module) if name.endswith("Row")}
         assert classes == {row.__name__ for row, _ in PAIRS if row.__module__ == module.__name__}

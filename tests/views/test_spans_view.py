@@ -10,7 +10,7 @@ from story import SECOND, START, Ask
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.schemas import canonical
+from retrospan.schemas import traces
 
 _DAY = 86_400 * SECOND
 _ATTRIBUTES = [
@@ -104,7 +104,7 @@ def test_attributes_are_text_of_their_kind_and_the_last_of_equal_keys_wins(
     views: EmbeddedStore, ask: Ask
 ) -> None:
     _put(views, _span(attributes=_ATTRIBUTES, resource_attributes=[["service.name", "string", "orla"]]))
-    trace = canonical.TraceRow(
+    trace = traces.TraceRow(
         tenant="default",
         trace_id="t" * 32,
         run_ids=["r"],
@@ -115,7 +115,7 @@ def test_attributes_are_text_of_their_kind_and_the_last_of_equal_keys_wins(
     write_rows(views, Rows(traces=[trace]))
     views.command("SYSTEM STOP MERGES canon_spans")
     for generation, run_id in ((1, "old"), (2, "r"), (3, "not yet pointed to")):
-        span = canonical.SpanRow(
+        span = traces.SpanRow(
             tenant="default",
             trace_id="t" * 32,
             span_id="a" * 16,

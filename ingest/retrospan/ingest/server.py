@@ -56,10 +56,10 @@ def serve(config: Config) -> int:
 
 @contextmanager
 def _signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[Callable[[], object]]:
-    """Have `handler` called for SIGTERM and SIGINT; gives what waits for the next of them, or one that came since the last.
+    """Have `handler` called for SIGTERM and SIGINT; gives what waits for one of them, or for one that came before.
 
-    The kernel may give a signal to any thread. Python's handlers run in the main thread, which does not wake up from the
-    wait for a lock where another thread got the signal, but does from reading what the signal writes into a socket.
+    The kernel may give a signal to any thread. Python's handlers run in the main thread, which does not wake up from
+    the wait for a lock where another thread got the signal, but does from reading what the signal writes into a socket.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -1,9 +1,9 @@
 """The canonical rows of one interpreted run: each class mirrors one `canon_*` table, column for column.
 
 A test compares fields and order with the tables. Every row names its run and the run's `generation`; the
-row of `canon_runs` is written last and is the pointer: views show only the rows of its generation. What agents
-state themselves about entities, effects and decisions is in `retrospan.schemas.stated`, what model calls cost in
-`retrospan.schemas.costs`.
+row of `canon_runs` is written last and is the pointer: views show only the rows of its generation. What is known of
+traces is in `retrospan.schemas.traces`, what agents state themselves about entities, effects and decisions in
+`retrospan.schemas.stated`, what model calls cost in `retrospan.schemas.costs`.
 
 Unknown is None (NULL), never 0 or ''. Times are Unix nanoseconds here and DateTime64(9, 'UTC') in the table.
 Numbers that point into `canon_values` count from 1 within the run; 0 means there is none.
@@ -12,57 +12,6 @@ Numbers that point into `canon_values` count from 1 within the run; 0 means ther
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-
-@dataclass(slots=True, kw_only=True)
-class TraceRow:
-    """Which runs a trace belongs to; also written for traces that hold no run."""
-
-    tenant: str
-    trace_id: str
-    run_ids: list[str]
-    joins: str = ""  # the trace that this one goes on, '' for none
-    claims: list[str] = field(default_factory=list)  # run ids that its spans name
-    generation: int
-    through_sequence: int
-    interpreted_by: str
-    through: list[int] = field(default_factory=list)  # the newest sequence of each log that was read
-    # hash of the history that its first request retells; else of that after its last without ids; '' for none
-    goes_on_from: str = ""
-    ends_with: str = ""  # hash of the history after its last request, where that asked for tools
-    # (arrival in Unix nanoseconds, dialect, spans, of these in no run); empty where a span lies in several rows
-    arrivals: list[tuple[int, str, int, int]] = field(default_factory=list)
-    # hashes of what its requests answered, where no agent is around them; and of answers that only a transcript retells
-    answers: list[str] = field(default_factory=list)
-    retold: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True, kw_only=True)
-class SpanRow:
-    """What interpretation adds to a raw span. `rendered` holds the JSON of attributes nested deeper than SQL reads."""
-
-    tenant: str
-    trace_id: str
-    span_id: str
-    generation: int
-    run_id: str
-    operation: str
-    dialect: str
-    rendered: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True, kw_only=True)
-class LogTextRow:
-    """The JSON of what a run's log record holds nested deeper than SQL reads; `record` is its content hash, decimal."""
-
-    tenant: str
-    run_id: str
-    generation: int
-    trace_id: str
-    span_id: str
-    record: str
-    body: str  # '': SQL reads it
-    attributes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)

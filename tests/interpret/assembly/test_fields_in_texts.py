@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
 import pytest
-from interpret.assembly.test_turns import request, runs
+from interpret.assembly import test_turns as turns
+from interpret.assembly.test_turns import runs
 from made_runs import asks, said
 from spans import read_runs
 
-from retrospan.ingest.interpret.assembly.fields_in_texts import fields_of, only_field
+from retrospan.ingest.interpret.assembly.fields_in_texts import fields_of
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.span import Span
 
 SNOW = '{"city": "Oslo", "temp_c": -3}'
 TRIED = "Execution error in weather: no such city"
+
+
+FORM = said("system", "Answer so:\n\n[[ ## answer ## ]]\n{answer}\n\n[[ ## completed ## ]]")
+
+
+def request(trace: str, at: float, given: Sequence[object], *answer: Any, **more: Any) -> Span:
+    """Return a request whose instructions tell the form of the answer."""
+    return turns.request(trace, at, [FORM, *given], *answer, **more)
 
 
 def fields(**said: str) -> str:
@@ -128,10 +138,24 @@ def test_fields_begin_with_their_names(text: str, found: dict[str, str]) -> None
     assert fields_of(text) == found
 
 
-def test_of_several_fields_none_is_the_answer() -> None:
-    assert only_field("[[ ## a ## ]]\n1\n\n[[ ## b ## ]]\n2") is None
-    assert only_field("[[ ## reasoning ## ]]\n1\n\n[[ ## b ## ]]\n2\n\n[[ ## completed ## ]]") == "2"
-    assert only_field("plain") is None
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("[[ ## reasoning ## ]]\n1\n\n[[ ## b ## ]]\n2\n\n[[ ## completed ## ]]", "2"),
+        ("[[ ## a ## ]]\n1\n\n[[ ## b ## ]]\n2", "[[ ## a ## ]]\n1\n\n[[ ## b ## ]]\n2"),
+        ("plain", "plain"),
+    ],
+)
+def test_of_several_fields_none_is_the_answer(answer: str, told: str) -> None:
+    (run,) = read_runs([request("a", 0, [prompt()], answer)])
+    assert run.output == told
+
+
+def test_without_instructions_for_fields_they_are_what_somebody_pasted() -> None:
+    pasted = prompt(SNOW)
+    text = pasted["parts"][0]["content"]  # type: ignore[index]
+    (run,) = read_runs([turns.request("a", 0, [pasted], wants(1))])
+    assert (run.input, run.output, tools(run)) == (text, wants(1), [])
 
 
 def test_what_people_paste_is_what_they_say() -> None:

@@ -195,7 +195,7 @@ def test_a_run_that_ended_well_was_answered() -> None:
 
 
 def test_an_agent_that_a_model_refused_made_a_request() -> None:
-    said = "no request is told: another trace may"
+    said = "no request is told here"
     for error in ("ContextWindowExceeded", "LLM: Error code: 400 - {'error': {}}", "content_filter"):
         root = agent(error=error)
         assert one_doubt(root)[1].endswith(said), error
@@ -206,7 +206,9 @@ def test_an_agent_that_a_model_refused_made_a_request() -> None:
 
 def test_an_answer_that_asks_for_a_tool_in_its_text_did_not_ask_in_vain_unseen() -> None:
     asking = "I look.\nAction: weather\nAction Input: Oslo"
-    assert one_doubt(agent(), chat(1, [ASKED], asking))[0] == "tool_calls"
+    fields = "[[ ## next_tool_name ## ]]\nweather\n\n[[ ## next_tool_args ## ]]\n{}"  # without instructions for them
+    for text in (asking, fields):
+        assert one_doubt(agent(), chat(1, [ASKED], text))[0] == "tool_calls"
     for text in ("Action: none", "What is an Action: x?", SNOW):
         assert doubts(agent(), chat(1, [ASKED], text)) == []
     assert "tool_calls" not in [field for field, _ in doubts(*weather(), chat(7, [ASKED], asking))]

@@ -52,17 +52,18 @@ def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
 
     Of one that ended for tools it is known why, where the instrumentation tells texts alone: nothing is unread.
     """
-    tells_calls = any(
-        parts_of(message, "tool_call") for call in run.calls.models for message in call.span.output
-    )
     told = {call.span.agent_name for call in run.calls.models if call.span.output and not call.span.is_unsaid}
     for call in run.calls.models:
         span = call.span
         if span.output or span.failed or not span.tokens.output or span.agent_name not in told:
             continue
-        if tells_calls or not any(map(_is_for_calls, span.finish_reasons)):
+        if not any(map(_is_for_calls, span.finish_reasons)) or _tells_calls(run):
             reason = "tokens of an answer, and none is read; other calls have theirs"
             yield issue(span.sent.span_id, "output_messages", str(span.tokens.output), reason)
+
+
+def _tells_calls(run: AssembledRun) -> bool:
+    return any(parts_of(message, "tool_call") for call in run.calls.models for message in call.span.output)
 
 
 def answers_without_call(run: AssembledRun) -> Iterator[ParseIssue]:

@@ -19,8 +19,10 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
 
     The span around several requests tells of one of them; another that the same version answered asked for the same name.
     A version that no span calls the model asked for is the one that answered, if the same agent asks for it by its name
-    elsewhere; one that is called so is, if it is what answered as well, and the agent around knows it by its name; so is one that is called so, where its span says the name as well and nothing of an answer. A provider
-    before the name is for a gateway, where the model of that name answered.
+    elsewhere; so is one that is called so, where its span says the name as well and nothing of an answer. One that is
+    called both was not asked for either, where the agent around has the two names the wrong way round: none answers by
+    a name less exact than the one it was asked for by. A provider before the name is for a gateway, where the model of
+    that name answered.
     """
     around: Nearest | None = None
     agents: Nearest | None = None
@@ -52,10 +54,10 @@ def complete_asked(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
             agent = agents.get(span)
             if (
                 agent is not None
-                and name in (agent.request_model, agent.response_model)
+                and (agent.request_model, agent.response_model) == (span.request_model, name)
                 and agent.sent.scope == span.sent.scope
             ):
-                span.request_model = name  # what answered is written twice
+                span.request_model = name
             continue
         if (span.agent_name, span.sent.scope, name) not in names:
             continue

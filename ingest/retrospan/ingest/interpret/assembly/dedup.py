@@ -198,7 +198,8 @@ def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
 def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
     """Fill what the outer span does not say from the inner one, in place.
 
-    What it returned is not the answer where it tells nothing of a request, and the inner one all: it may be an object's name.
+    What it returned is not the answer where it tells nothing of a request, and the inner one all: it may be the name of
+    an object.
     """
     said = (outer.request_model, outer.response_id, outer.tokens.output)
     tells_nothing = said == (None, None, None)

@@ -1,4 +1,4 @@
-"""How a run ended whose root does not say that it failed: with an agent that failed, or with an exception of the root's."""
+"""How a run ended whose root does not say that it failed: with an agent that failed, or an exception of the root's."""
 
 from __future__ import annotations
 
@@ -29,14 +29,20 @@ def ended_with_failure(tree: Tree) -> bool:
 
 
 def ended_with_exception(tree: Tree) -> bool:
-    """Tell whether a root whose status says nothing tells an exception as its last event, after all that was done in the run.
+    """Tell whether a root whose status says nothing tells an exception last, after all that was done in the run.
 
     Some instrumentations note what was raised, and set no status.
     """
-    for root in tree.roots():
-        sent = root.sent
-        last = sent.events[-1] if sent.events and sent.status == "unset" else None
-        if last is not None and last.name in EXCEPTIONS and not root.interrupted:
-            inside = (span.sent.done_at for span in tree.spans if span is not root)
-            return last.time_ns >= max(inside, default=0)
-    return False
+    raising = [
+        root
+        for root in tree.roots()
+        if root.sent.status == "unset"
+        and root.sent.events
+        and root.sent.events[-1].name in EXCEPTIONS
+        and not root.interrupted
+    ]
+    return any(
+        root.sent.events[-1].time_ns
+        >= max((span.sent.done_at for span in tree.spans if span is not root), default=0)
+        for root in raising
+    )

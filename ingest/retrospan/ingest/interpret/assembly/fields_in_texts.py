@@ -1,8 +1,9 @@
-"""Requests of DSPy, whose prompts and answers are fields in a text: what was asked, which tools it ran, what they returned.
+"""Requests of DSPy, whose prompts and answers are fields in a text: what was asked, which tools ran, what they returned.
 
-A field begins with a line `[[ ## name ## ]]`. An agent (ReAct) asks for a tool in the fields `next_tool_name` and
-`next_tool_args`; the next prompt tells it with what came of it, under `trajectory`, in fields with numbers. The texts stay
-what was said; the executions are told by them, where no span tells of any. Source: DSPy's `ChatAdapter` and `ReAct`.
+A field begins with a line `[[ ## name ## ]]`, as the instructions say. An agent (ReAct) asks for a tool in the fields
+`next_tool_name` and `next_tool_args`; the next prompt tells it with what came of it, under `trajectory`, in fields with
+numbers. The texts stay what was said; the executions are told by them, where no span tells of any. Without such
+instructions a text of this form is what somebody pasted. Source: DSPy's `ChatAdapter` and `ReAct`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from retrospan.ingest.interpret.assembly.calls import ModelCall, RequestedCall
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -20,10 +23,12 @@ from retrospan.schemas.hashing import hash_of
 
 _FIELD = re.compile(r"^\[\[ ## (\w+) ## \]\][ \t]*\n?", re.MULTILINE)
 _MARK = "[[ ## "
+#: How the instructions end the form of an answer.
+_FORM = "[[ ## completed ## ]]"
 #: What follows the last field of a prompt.
 _ORDER = "\n\nRespond with the corresponding output fields"
 #: A tool that ends the loop, and returns nothing.
-FINISH = "finish"
+_FINISH = "finish"
 #: How what a tool raised is told.
 _RAISED = re.compile(r"Execution error in \w+: ")
 #: A member of a list, and how Python prints one that is an object.
@@ -74,51 +79,60 @@ def fields_of(text: str) -> dict[str, str]:
     return {one[1]: told[one.end() : end].strip() for one, end in zip(begins, ends, strict=True)}
 
 
-def episode_of(prompt: Sequence[Message]) -> Episode | None:
+def episode_of(span: NormalizedSpan) -> Episode | None:
     """Return what the last message of a prompt tells in fields; None where it is another one."""
-    text = text_of(prompt[-1]) if prompt and prompt[-1]["role"] == "user" else ""
-    fields = fields_of(text) if text.startswith(_MARK) else {}
+    fields = _fields_told(span, span.input) if span.input and span.input[-1]["role"] == "user" else {}
     if "trajectory" not in fields:
         return None
-    given: list[tuple[str, str]] = []
-    for name, said in fields.items():
-        if name == "trajectory":
-            break
-        given.append((name, said))
+    given = tuple(takewhile(lambda field: field[0] != "trajectory", fields.items()))
     asked: list[Asked] = []
     returned: list[str] = []
     while (tool := fields.get(f"tool_name_{len(asked)}")) is not None:
         number = len(asked)
         asked.append(Asked(fields.get(f"thought_{number}", ""), tool, fields.get(f"tool_args_{number}", "")))
         returned.append(fields.get(f"observation_{number}", ""))
-    return Episode(tuple(given), tuple(asked), tuple(returned))
+    return Episode(given, tuple(asked), tuple(returned))
 
 
-def asked_in(answer: Sequence[Message]) -> Asked | None:
+def asked_in(span: NormalizedSpan) -> Asked | None:
     """Return the tool that an answer asks for in its fields."""
-    fields = fields_of(text_of(answer[-1])) if answer else {}
+    fields = _fields_told(span, span.output)
     name = fields.get("next_tool_name")
     if not name:
         return None
     return Asked(fields.get("next_thought", ""), name, fields.get("next_tool_args", ""))
 
 
-def only_field(text: str) -> str | None:
-    """Return the one field of an answer that was asked for; None where there are several, or it asks for a tool."""
-    said = [value for name, value in fields_of(text).items() if name not in _BESIDE]
-    return said[0] if len(said) == 1 else None
+def answer_in(span: NormalizedSpan, text: str) -> str | None:
+    """Return the one field of an answer that was asked for, the text itself where it is of another form; None where it asks
+    for a tool."""
+    fields = _fields_told(span, span.output)
+    if fields.get("next_tool_name"):
+        return None
+    said = [value for name, value in fields.items() if name not in _BESIDE]
+    return said[0] if len(said) == 1 else text
 
 
-def question_in(text: str) -> str:
-    """Return what a prompt in fields is about, where that is one field; another text as it is."""
-    episode = episode_of([{"role": "user", "parts": [{"type": "text", "content": text}]}])
+def question_in(span: NormalizedSpan, text: str) -> str:
+    """Return what a prompt in fields is about, where that is one field and the text is this prompt; else the text itself."""
+    episode = episode_of(span) if text.startswith(_MARK) else None
     asked = [said for name, said in episode.given if name != "history"] if episode is not None else []
-    return asked[0] if len(asked) == 1 else text
+    return asked[0] if len(asked) == 1 and text == text_of(span.input[-1]) else text
+
+
+def _fields_told(span: NormalizedSpan, messages: Sequence[Message]) -> dict[str, str]:
+    """Return the fields of the last message, where the instructions of a request say that there are any."""
+    parts = messages[-1]["parts"] if messages else []
+    first = parts[0].get("content") if parts else None
+    if not isinstance(first, str) or not first.startswith(_MARK):
+        return {}
+    said = (part.get("content") for part in span.system)
+    return fields_of(text_of(messages[-1])) if any(isinstance(t, str) and _FORM in t for t in said) else {}
 
 
 def open_fields(tree: Tree) -> None:
     """Add the executions that the prompts of a run tell, in place, where no span and no call tells of any."""
-    requests = [span for span in tree.spans if span.operation == "inference" and asked_in(span.output)]
+    requests = [span for span in tree.spans if span.operation == "inference" and asked_in(span)]
     if not requests or any(span.operation == "tool" for span in tree.spans):
         return
     if any(parts_of(message, "tool_call") for span in requests for message in span.output):
@@ -146,12 +160,12 @@ def _executions(
     """Yield what each answer asked for, after its request, with what it returned: where a prompt of the run tells that."""
     returned: dict[str, str] = {}
     for span in tree.spans:
-        episode = episode_of(span.input) if span.operation == "inference" else None
+        episode = episode_of(span) if span.operation == "inference" else None
         if episode is not None and episode.asked:
             returned.setdefault(hash_of(episode.before()), episode.returned[-1])
     for span in requests:
-        asked, episode = asked_in(span.output), episode_of(span.input)
-        if asked is None or episode is None or asked.tool == FINISH:
+        asked, episode = asked_in(span), episode_of(span)
+        if asked is None or episode is None or asked.tool == _FINISH:
             continue
         told = returned.get(hash_of(episode.after(asked)))
         if told is None:
@@ -186,3 +200,15 @@ def _executions(
                 is_told=True,
             ),
         )
+
+
+def asked_in_fields(tree: Tree, models: Sequence[ModelCall]) -> list[RequestedCall]:
+    """Return the calls that answers in fields ask for, where no execution has a span of its own: such spans tell them."""
+    if any(span.operation == "tool" and not span.is_told for span in tree.spans):
+        return []
+    found = ((call.ordinal, asked_in(call.span)) for call in models)
+    return [
+        RequestedCall(ordinal, None, asked.tool, read_value(asked.arguments))
+        for ordinal, asked in found
+        if asked is not None and asked.tool != _FINISH
+    ]

@@ -17,8 +17,12 @@ _REFUSED = re.compile(
     r"|Error code: [45]\d\d - ",
     re.IGNORECASE,
 )
-#: How programs have models ask for tools where the API does not, but for DSPy's fields: the lines of the ReAct paper.
-_ASKED_IN_TEXT = re.compile(r"^Action:[ \t]*(\S[^\n]*)\n+Action Input:", re.MULTILINE)
+#: How programs have models ask for tools where the API does not: DSPy's fields, where they are not read, and the lines of
+#: the ReAct paper.
+_ASKED_IN_TEXT = re.compile(
+    r"^(?:\[\[ ## next_tool_name ## \]\]\s*|Action:[ \t]*(?=\S[^\n]*\n+Action Input:))(\S[^\n]*)",
+    re.MULTILINE,
+)
 
 
 def gaps_between_calls(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -120,16 +124,14 @@ def refused_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
     for span in run.tree.spans:
         said = f"{span.error_type or ''} {span.error_message or ''}" if span.failed else ""
         if span.operation in ("agent", "workflow") and (found := _REFUSED.search(said)):
-            reason = (
-                "it failed by what a model's API said of a request, and no request is told: another trace may"
-            )
+            reason = "it failed by what a model's API said of a request, and no request is told here"
             yield issue(span.sent.span_id, "model_calls", found[0], reason)
             return
 
 
 def calls_in_texts(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield the first answer that asks for a tool in the lines that its program agreed on with the model, in a run of which no
-    call of a tool is read: what asks in a text is not known to be run."""
+    """Yield the first answer that asks for a tool in lines that its program agreed on with the model, in a run of which
+    no call of a tool is read: what asks in a text is not known to be run."""
     for call in run.calls.models if not run.calls.tools else ():
         for message in call.span.output:
             if found := _ASKED_IN_TEXT.search(text_of(message)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from retrospan.ingest.interpret.assembly.retold_elsewhere import agents_of
 from retrospan.ingest.interpret.assembly.turns import earlier_of, histories_of
@@ -17,9 +16,10 @@ from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY, Vocabular
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
-#: What begins something of its own, or is about something else.
+#: Operations of spans around the acts of a run.
 _AROUND = ("agent", "workflow")
-_BEGINNING = ("agent", "workflow", "evaluation")
+#: What begins something of its own, or is about something else.
+_BEGINNING = (*_AROUND, "evaluation")
 
 
 @dataclass(slots=True)
@@ -246,25 +246,35 @@ def _hang_under_request(trace: Trace, around: Trace) -> None:
 
 
 def _hang_under_agent(trace: Trace, around: Trace) -> None:
-    """Let the roots of a trace hang under the innermost agent of one that retells its requests; under the outermost of those
-    that it lies in, where they do not lie in each other.
+    """Let the roots of a trace hang under the innermost agent around it, in the trace that retells its requests.
+
+    Where agents were at work side by side, that is the one that they all are in; where there is none, the roots stay.
     """
+    by_span = {span.sent.span_id: span for span in around.spans}
     for span in trace.spans:
         sent = span.sent
         if sent.parent_span_id:
             continue
-        found = [
-            one.sent
+        lines = [
+            _line(one, by_span)
             for one in around.spans
             if one.operation in _AROUND
             and one.sent.started_at <= sent.started_at
             and sent.until <= one.sent.until
         ]
-        found.sort(key=lambda one: (one.started_at, -one.until))
-        if found:
-            is_nested = all(inner.until <= outer.until for outer, inner in pairwise(found))
-            target = found[-1 if is_nested else 0]
+        ends = [line for line in lines if sum(line[-1] in other for other in lines) == 1]
+        shared = [one for one, *others in zip(*ends, strict=False) if all(each is one for each in others)]
+        target = next((one.sent for one in reversed(shared) if one.operation in _AROUND), None)
+        if target is not None:
             span.sent = replace(sent, parent_trace_id=target.trace_id, parent_span_id=target.span_id)
+
+
+def _line(span: NormalizedSpan, by_span: Mapping[str, NormalizedSpan]) -> list[NormalizedSpan]:
+    """Return the spans from the root down to one."""
+    line = [span]
+    while (above := by_span.get(line[-1].sent.parent_span_id)) is not None and above not in line:
+        line.append(above)
+    return line[::-1]
 
 
 def key_of(traces: Mapping[str, Trace]) -> str:

@@ -19,7 +19,7 @@ from retrospan.ingest.interpret.assembly.calls import (
 from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
 from retrospan.ingest.interpret.assembly.enveloped_results import open_envelopes
 from retrospan.ingest.interpret.assembly.executions import find_executions
-from retrospan.ingest.interpret.assembly.fields_in_texts import FINISH, asked_in
+from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in_fields
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
@@ -94,7 +94,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
         call_id: said for call_id, said in _results_said(calls.models, tree).items() if call_id not in reused
     }
     _note_results(asked, retelling, results)
-    asked = asked or _asked_in_fields(tree, calls.models)
+    asked = asked or asked_in_fields(tree, calls.models)
     executed = single_executions(tree)
     pairs = _pair(executed, asked, calls.models, tree)
     known = {*results, *(call.call_id for call in asked), *reused}
@@ -119,18 +119,6 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     calls.tools.sort(key=lambda tool: _order(tool, calls.models))
     infer_prompts(tree, calls)
     return calls
-
-
-def _asked_in_fields(tree: Tree, models: list[ModelCall]) -> list[RequestedCall]:
-    """Return the calls that answers in fields ask for, where no execution has a span of its own: such spans tell them."""
-    if any(span.operation == "tool" and not span.is_told for span in tree.spans):
-        return []
-    found = [(call.ordinal, asked_in(call.span.output)) for call in models if call.span.output]
-    return [
-        RequestedCall(ordinal, None, asked.tool, read_value(asked.arguments))
-        for ordinal, asked in found
-        if asked is not None and asked.tool != FINISH
-    ]
 
 
 def _reused_ids(asked: list[RequestedCall], models: list[ModelCall]) -> set[str]:

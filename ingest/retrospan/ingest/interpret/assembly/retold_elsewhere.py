@@ -1,19 +1,19 @@
 """Requests in traces of their own, which the trace of their agent retells: its spans tell no request, but a transcript.
 
-Where the client is instrumented apart from the agent, nothing names the one in the other. What the transcript retells of an
-answer says which request gave it: the ids of its calls, if no others have them; of an answer without calls, what was asked
-and what was answered. The request lies in the time of the agent, and both are of one service. Short texts say too little: others say the same.
+Where the client is instrumented apart from the agent, nothing names the one in the other. The ids of the calls that the
+transcript retells of an answer say which request gave it, if no others have them. The request lies in the time of the
+agent, and both are of one service. An answer in words says too little: others are answered the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Protocol
 
 from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.assembly.kept_transcripts import kept_lists
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import given_id, is_unique
@@ -21,8 +21,6 @@ from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
 _AROUND = ("agent", "workflow")
-#: Question and answer together have so many characters at least, where they stand for an answer.
-_LONG = 100
 #: Of a transcript so many answers are looked for at most: requests that go on from them are found by what they retell.
 _MOST_ANSWERS = 64
 
@@ -41,7 +39,7 @@ def answers_of(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan])
     """Return hashes of the answers that the requests of a trace gave, which has nothing around them."""
     if any(span.operation in _AROUND for span in spans):
         return ()
-    found = {_hash(span, span.input, span.output) for span in calls if span.output and not span.failed}
+    found = {_hash(span, span.output) for span in calls if not span.failed}
     return tuple(sorted(filter(None, found)))
 
 
@@ -52,29 +50,17 @@ def retold_by(spans: Sequence[NormalizedSpan]) -> tuple[str, ...]:
         if span.operation in _AROUND:
             for listed in kept_lists(span):
                 said = [message for kept in listed for message in read_messages(kept)]
-                found.update(dict.fromkeys(islice(_retold(span, said), _MOST_ANSWERS)))
+                found.update((_hash(span, [each]), None) for each in said if each["role"] == "assistant")
+    found.pop("", None)
     return tuple(islice(found, _MOST_ANSWERS))
 
 
-def _retold(span: NormalizedSpan, said: Sequence[Message]) -> Iterator[str]:
-    for at, message in enumerate(said):
-        if message["role"] == "assistant" and (found := _hash(span, said[:at], [message])):
-            yield found
-
-
-def _hash(span: NormalizedSpan, asked: Sequence[Message], answer: Sequence[Message]) -> str:
-    """Return what stands for an answer, '' where others may have the same."""
-    service = span.sent.resource.get(semconv.SERVICE_NAME)
+def _hash(span: NormalizedSpan, answer: Sequence[Message]) -> str:
+    """Return what stands for the calls of an answer, '' where it has none or others may have the same."""
     calls = [part for message in answer for part in parts_of(message, "tool_call")]
-    if calls:
-        ids = {given_id(part.get("id") or "", part.get("name")) for part in calls}
-        return hash_of(["calls", service, sorted(ids)]) if all(map(is_unique, ids)) else ""
-    # What follows the results of tools is found by what its request retells.
-    if not asked or asked[-1]["role"] != "user":
-        return ""
-    question, text = text_of(asked[-1]).strip(), "".join(map(text_of, answer)).strip()
-    is_long = question and text and len(question) + len(text) >= _LONG
-    return hash_of(["texts", service, question, text]) if is_long else ""
+    ids = {given_id(part.get("id") or "", part.get("name")) for part in calls}
+    told_by = span.sent.resource.get(semconv.SERVICE_NAME)
+    return hash_of([told_by, sorted(ids)]) if ids and all(map(is_unique, ids)) else ""
 
 
 def agents_of(traces: Iterable[Telling]) -> dict[str, str]:

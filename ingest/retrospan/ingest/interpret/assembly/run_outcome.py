@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from retrospan.ingest.interpret.assembly.calls import Calls
 from retrospan.ingest.interpret.assembly.failed_ends import ended_with_exception, ended_with_failure
-from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in, only_field, question_in
+from retrospan.ingest.interpret.assembly.fields_in_texts import answer_in, question_in
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
@@ -102,15 +102,11 @@ def find_answer(tree: Tree, calls: Calls) -> Answer | None:
             answer = _text_in([message for message in said if message["role"] == "assistant"], last.ordinal)
             if answer is not None:
                 break
-    return _in_field(_taken_out(answer, tree)) if answer is not None else None
-
-
-def _in_field(answer: Answer) -> Answer | None:
-    """Return an answer in fields with what was asked for alone; None where it asks for a tool."""
-    if asked_in([answer.message]) is not None:
+    if answer is None:
         return None
-    text = only_field(answer.text)
-    return answer if text is None else replace(answer, text=text)
+    answer = _taken_out(answer, tree)
+    text = answer_in(last.span, answer.text)
+    return replace(answer, text=text) if text is not None else None
 
 
 def _taken_out(answer: Answer, tree: Tree) -> Answer:
@@ -148,7 +144,8 @@ def find_input(tree: Tree, calls: Calls) -> str | None:
             text = _own_words(message) if message["role"] == "user" else ""
             if text:
                 own = (span.asked for span in tree.spans if span.asked and span.asked in text)
-                return next(own, None) or question_in(_as_asked(text, first))
+                plain = _as_asked(text, first)
+                return next(own, None) or (question_in(calls.models[0].span, plain) if first else plain)
     return next((span.asked for span in tree.spans if span.asked), None)
 
 

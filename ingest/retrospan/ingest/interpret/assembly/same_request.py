@@ -19,8 +19,9 @@ def without_doubles(
     """Return the requests without those that another tells of, which is completed by them.
 
     Two are one if they have the id of one response and ran at the same time: an answer that comes again from a cache has
-    its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of the response, is the one of
-    another scope that lies around it and says one of these, beside it in the tree, with the same model: if there is just one, and just this one
+    its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of
+    the response, is the one of another scope that lies around it and says one of these, beside it in the tree, with
+    the same model: if there is just one, and just this one
     lies in that. One there that tells the same answer to the same prompt, or the same prompt and no answer, is it as well.
     """
     told: set[NormalizedSpan] = set()
@@ -56,7 +57,9 @@ def _without_content(
     telling = [span for span in requests if span.input or span.output or span.response_id] if bare else []
     around = {
         span: [
-            each for each in telling if each not in bare or not span.response_id if _lies_in(tree, span, each)
+            each
+            for each in telling
+            if (each not in bare or not span.response_id) and _lies_in(tree, span, each)
         ]
         for span in bare
     }

@@ -1,8 +1,8 @@
-"""Requests of which nothing is told, and a later one of the same turn whose prompt is: it retells what they were given and
-answered.
+"""Requests of which nothing is told, and a later one of the same turn whose prompt is: it retells what they were given
+and answered.
 
-A program that tells no contents may tell one prompt, as where its request was refused. Where as many requests came before it,
-one after the other, as there are answers in the prompt since a person spoke, each of these is one of theirs.
+A program that tells no contents may tell one prompt, as where its request was refused. Where as many requests came before
+it, one after the other, as there are answers in the prompt since a person spoke, each of these is one of theirs.
 """
 
 from __future__ import annotations

@@ -100,8 +100,8 @@ def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedS
         return Histories(inside, ends_with, is_inside=bool(inside), is_same=bool(inside))
     if answered.response_id and _are_left_apart(spans, calls):
         return Histories(_answered(answered), is_inside=True)
-    if (episode := episode_of(first.input)) is not None:
-        asked, latest = asked_in(last.output), episode_of(last.input)
+    if (episode := episode_of(first)) is not None:
+        asked, latest = asked_in(last), episode_of(last)
         told = latest.after(asked) if asked is not None and latest is not None else []
         return Histories(_hash(first, episode.before(), conversation), _hash(last, told, conversation))
     goes_on = bool(first.input) and first.input[-1]["role"] == "tool"

@@ -80,9 +80,7 @@ class NormalizedSpan:
     framework_output: object = None
     is_part: bool = False  # tells of the same request as a span above it
     is_thought: bool = False  # tells what a model said before the calls of the answer that is told next
-    is_unsaid: bool = (
-        False  # its answer is not told by itself: by what ran inside its step, or by a later prompt
-    )
+    is_unsaid: bool = False  # its answer is told by others: by what ran inside its step, or a later prompt
     holds_requests: bool = False  # seemed one model call, and is told as several
     is_told: bool = False  # an act without a span of its own: another span tells of it
     state_before: dict[str, object] | None = None

@@ -52,7 +52,7 @@ def told_error(response: object) -> str | None:
 
 
 def response_of(value: object) -> object:
-    """Return what a tool said: the text of text blocks joined, and JSON where the text is JSON. Python may have printed them."""
+    """Return what a tool said: the text of text blocks joined, which Python may have printed, and JSON where it is JSON."""
     if isinstance(value, str) and value.startswith(_PRINTED_BLOCKS):
         blocks = read_repr(value)
         return response_of(blocks) if isinstance(blocks, list) else value

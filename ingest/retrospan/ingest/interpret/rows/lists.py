@@ -8,6 +8,7 @@ from retrospan.schemas import canonical as rows
 from retrospan.schemas import stated
 from retrospan.schemas.costs import CostRow
 from retrospan.schemas.findings import FindingRow
+from retrospan.schemas.traces import LogTextRow, SpanRow, TraceRow
 
 
 @dataclass(slots=True)
@@ -36,10 +37,10 @@ class Rows:
     approvals: list[stated.ApprovalRow] = field(default_factory=list)
     compactions: list[stated.CompactionRow] = field(default_factory=list)
     evaluations: list[stated.EvaluationRow] = field(default_factory=list)
-    log_texts: list[rows.LogTextRow] = field(default_factory=list)
+    log_texts: list[LogTextRow] = field(default_factory=list)
     problems: list[rows.ProblemRow] = field(default_factory=list)
-    spans: list[rows.SpanRow] = field(default_factory=list)
-    traces: list[rows.TraceRow] = field(default_factory=list)
+    spans: list[SpanRow] = field(default_factory=list)
+    traces: list[TraceRow] = field(default_factory=list)
     runs: list[rows.RunRow] = field(default_factory=list)
 
 

@@ -10,6 +10,7 @@ from retrospan.ingest.interpret.version import VERSION, version_with
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import canonical
 from retrospan.schemas.sequences import Newest
+from retrospan.schemas.traces import TraceRow
 
 
 def broken_run(tenant: str, run_id: str, generation: int, spans: Sequence[Span], trace: str) -> Rows:
@@ -74,7 +75,7 @@ def broken_trace(
     ((trace_id, through),) = newest.items()
     rows = broken_run(tenant, trace_id, generation, [], trace)
     rows.traces = [
-        canonical.TraceRow(
+        TraceRow(
             tenant=tenant,
             trace_id=trace_id,
             run_ids=[trace_id],

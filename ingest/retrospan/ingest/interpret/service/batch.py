@@ -30,8 +30,8 @@ from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.json_text import TOO_DEEP
 from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
-from retrospan.schemas import canonical
 from retrospan.schemas.sequences import Newest
+from retrospan.schemas.traces import LogTextRow, SpanRow
 
 #: Arrival in Unix nanoseconds, dialect, spans, of these in no run.
 Arrival = tuple[int, str, int, int]
@@ -260,7 +260,7 @@ def _add_log_texts(
         run_id = homes.get(log.span_id) or only
         if run_id:
             batch.rows.log_texts.append(
-                canonical.LogTextRow(
+                LogTextRow(
                     tenant=tenant,
                     run_id=run_id,
                     generation=generation,
@@ -295,7 +295,7 @@ def _add_spans(
         if run_id or span.span_id in rendered:
             dialect = found.dialect if found else ""
             batch.rows.spans.append(
-                canonical.SpanRow(
+                SpanRow(
                     tenant=tenant,
                     trace_id=span.trace_id,
                     span_id=span.span_id,

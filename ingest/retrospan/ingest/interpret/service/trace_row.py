@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.interpret.assembly.grouping import Trace
-from retrospan.schemas import canonical
 from retrospan.schemas.sequences import newest_of
+from retrospan.schemas.traces import TraceRow
 
 
 def trace_row(
@@ -17,9 +17,9 @@ def trace_row(
     generation: int,
     seen: Sequence[int],
     version: str,
-) -> canonical.TraceRow:
+) -> TraceRow:
     """Return the row of a trace whose spans belong to `runs` (span id → run id), read up to the records `seen`."""
-    return canonical.TraceRow(
+    return TraceRow(
         tenant=tenant,
         trace_id=trace_id,
         run_ids=sorted({run_id for run_id in runs.values() if run_id}),
