@@ -9,7 +9,6 @@ from recordings.record.framework import (
     LANGSMITH,
     NOWHERE_ELSE,
     OTEL,
-    STREAM,
     WITH_BIG,
     WITH_HANDOFF,
     Framework,
@@ -18,9 +17,11 @@ from recordings.record.framework import (
 )
 from recordings.record.frameworks_built import BUILT
 from recordings.record.frameworks_in_node import IN_NODE
+from recordings.record.frameworks_of_clients import CLIENTS
 
 FRAMEWORKS: dict[str, Framework] = {
     **BUILT,
+    **CLIENTS,
     **IN_NODE,
     "agentscope": Framework(("agentscope>=2", *OTEL), "agentscope_agent.py"),
     "agno": Framework(openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
@@ -28,47 +29,8 @@ FRAMEWORKS: dict[str, Framework] = {
     "agno-traceloop": Framework(
         openllmetry("agno", "agno>=2", "openai", "opentelemetry-instrumentation-openai"), "agno_traceloop.py"
     ),
-    "anthropic-langtrace": Framework(
-        # It imports two packages that it does not ask for.
-        ("langtrace-python-sdk", "anthropic", "importlib-metadata", "setuptools<81", *OTEL),
-        "anthropic_langtrace.py",
-        request_model="claude-sonnet-4-5",
-        response_model="claude-sonnet-4-5-20250929",
-        settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
-    ),
-    "anthropic-langsmith": Framework(
-        ("langsmith[otel]", "anthropic", *OTEL),
-        "anthropic_langsmith.py",
-        request_model="claude-sonnet-4-5",
-        response_model="claude-sonnet-4-5-20250929",
-        settings=LANGSMITH,
-    ),
-    "anthropic-logfire": Framework(
-        ("logfire", "anthropic", *OTEL),
-        "anthropic_logfire.py",
-        request_model="claude-sonnet-4-5",
-        response_model="claude-sonnet-4-5-20250929",
-    ),
-    "anthropic-mlflow": Framework(
-        ("mlflow>=3", "anthropic", *OTEL),
-        "anthropic_mlflow.py",
-        request_model="claude-sonnet-4-5",
-        response_model="claude-sonnet-4-5-20250929",
-    ),
     "autogen-agentchat": Framework(
         ("autogen-agentchat>=0.7", "autogen-ext[openai]", *OTEL), "autogen.py", WITH_HANDOFF
-    ),
-    "anthropic-openlit": Framework(
-        ("openlit", "anthropic", *OTEL),
-        "anthropic_openlit.py",
-        request_model="claude-sonnet-4-5",
-        response_model="claude-sonnet-4-5-20250929",
-    ),
-    "anthropic-traceloop": Framework(
-        openllmetry("anthropic", "anthropic"),
-        "anthropic_traceloop.py",
-        request_model="claude-sonnet-4-5",
-        response_model="claude-sonnet-4-5-20250929",
     ),
     "autogen-openinference": Framework(
         openinference("autogen-agentchat", "autogen-agentchat>=0.7", "autogen-ext[openai]"),
@@ -84,9 +46,6 @@ FRAMEWORKS: dict[str, Framework] = {
         ("openlit", "autogen-agentchat>=0.7", "autogen-ext[openai]", *OTEL),
         "autogen_openlit.py",
         WITH_HANDOFF,
-    ),
-    "azure-ai-inference": Framework(
-        ("azure-ai-inference", "azure-core-tracing-opentelemetry", *OTEL), "azure_inference.py"
     ),
     "beeai-openinference": Framework(openinference("beeai", "beeai-framework", "mcp"), "beeai.py"),
     "claude-agent-sdk": Framework(
@@ -119,6 +78,11 @@ FRAMEWORKS: dict[str, Framework] = {
         protocol="grpc",
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
+    "crewai-mlflow": Framework(
+        ("mlflow>=3", "crewai>=1", *OTEL),
+        "crew_mlflow.py",
+        settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
+    ),
     "crewai-openlit": Framework(
         ("openlit", "crewai>=1", *OTEL),
         "crew_openlit.py",
@@ -147,41 +111,8 @@ FRAMEWORKS: dict[str, Framework] = {
         GEMINI,
         GEMINI,
     ),
-    "google-genai-openinference": Framework(
-        openinference("google-genai", "google-genai>=1"),
-        "google_genai.py",
-        request_model=GEMINI,
-        response_model=GEMINI,
-    ),
-    "google-genai-openlit": Framework(
-        ("openlit", "google-genai>=1", *OTEL),
-        "google_genai_openlit.py",
-        request_model=GEMINI,
-        response_model=GEMINI,
-    ),
-    "google-genai-mlflow": Framework(
-        ("mlflow>=3", "google-genai>=1", *OTEL),
-        "google_genai_mlflow.py",
-        request_model=GEMINI,
-        response_model=GEMINI,
-    ),
-    "google-genai-traceloop": Framework(
-        openllmetry("google-generativeai", "google-genai>=1"),
-        "google_genai_traceloop.py",
-        request_model=GEMINI,
-        response_model=GEMINI,
-    ),
-    "groq-openinference": Framework(
-        openinference("groq", "groq"),
-        "groq_loop.py",
-        request_model="llama-3.3-70b-versatile",
-        response_model="llama-3.3-70b-versatile",
-    ),
-    "groq-traceloop": Framework(
-        openllmetry("groq", "groq"),
-        "groq_traceloop.py",
-        request_model="llama-3.3-70b-versatile",
-        response_model="llama-3.3-70b-versatile",
+    "google-adk-openlit": Framework(
+        ("openlit", "google-adk>=2", *OTEL), "adk_openlit.py", WITH_HANDOFF, GEMINI, GEMINI
     ),
     "haystack": Framework(
         ("haystack-ai>=3", "opentelemetry-haystack", *OTEL),
@@ -199,22 +130,12 @@ FRAMEWORKS: dict[str, Framework] = {
         openllmetry("haystack", "haystack-ai>=2,<3", "opentelemetry-instrumentation-openai"),
         "haystack_traceloop.py",
     ),
-    "instructor-openinference": Framework(
-        openinference("instructor", "instructor", "openai", "openinference-instrumentation-openai"),
-        "instructor_loop.py",
-    ),
     "langchain-genai": Framework(
         ("langchain>=1", "langchain-openai", "opentelemetry-instrumentation-genai-langchain", *OTEL),
         "langchain_genai.py",
         settings=GENAI,
     ),
     "langroid-langfuse": Framework(("langroid", "langfuse>=3", "litellm"), "langroid_langfuse.py"),
-    "langtrace": Framework(
-        # It imports two packages that it does not ask for.
-        ("langtrace-python-sdk", "openai", "importlib-metadata", "setuptools<81", *OTEL),
-        "openai_langtrace.py",
-        settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
-    ),
     "langgraph-openinference": Framework(
         openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
         "langgraph_agent.py",
@@ -235,15 +156,8 @@ FRAMEWORKS: dict[str, Framework] = {
         ("traceai-langchain", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL),
         "langgraph_traceai.py",
     ),
-    "litellm-langfuse": Framework(("litellm>=1.70", "mcp", *OTEL), "litellm_langfuse.py"),
-    "litellm-openinference": Framework(
-        openinference("litellm", "litellm>=1.70", "mcp"), "litellm_openinference.py"
-    ),
-    "litellm-otel": Framework(("litellm>=1.70", "mcp", *OTEL), "litellm_loop.py"),
-    "litellm-otel.request-span": Framework(
-        ("litellm>=1.70", "mcp", *OTEL),
-        "litellm_loop.py",
-        settings={"USE_OTEL_LITELLM_REQUEST_SPAN": "true"},
+    "llama-index-traceai": Framework(
+        ("traceai-llamaindex", "llama-index-core", "llama-index-llms-openai", *OTEL), "llama_index_traceai.py"
     ),
     "livekit-agents": Framework(
         ("livekit-agents>=1", "livekit-plugins-openai>=1", *OTEL), "livekit_agent.py"
@@ -279,31 +193,10 @@ FRAMEWORKS: dict[str, Framework] = {
         openllmetry("llamaindex", "llama-index-core>=0.14", "llama-index-llms-openai"),
         "llama_index_traceloop.py",
     ),
-    "mirascope": Framework(("mirascope[openai,anthropic,google,ops]>=2", *OTEL), "mirascope_loop.py"),
-    "mistralai-openinference": Framework(
-        openinference("mistralai", "mistralai"),
-        "mistral_loop.py",
-        request_model="mistral-small-latest",
-        response_model="mistral-small-latest",
-    ),
-    "mistralai-traceloop": Framework(
-        # It looks for a module that version 2 of the client moved.
-        openllmetry("mistralai", "mistralai<2"),
-        "mistral_traceloop.py",
-        request_model="mistral-small-latest",
-        response_model="mistral-small-latest",
-    ),
     "monocle-langgraph": Framework(
         ("monocle-apptrace", "langgraph", "langchain>=1", "langchain-openai", *OTEL),
         "monocle_langgraph.py",
     ),
-    "ollama-traceloop": Framework(
-        ("ollama", "traceloop-sdk", "opentelemetry-instrumentation-ollama", *OTEL),
-        "ollama_traceloop.py",
-        request_model="llama3.2",
-        response_model="llama3.2",
-    ),
-    "openai-agentops": Framework(("agentops", "openai", *OTEL), "openai_agentops.py"),
     "openai-agents": Framework(
         openinference("openai-agents", "openai-agents"),
         "openai_agents.py",
@@ -328,27 +221,6 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-traceai": Framework(
         ("traceai-openai-agents", "openai-agents", *OTEL), "openai_agents_traceai.py", WITH_HANDOFF
     ),
-    "openai-azure-projects": Framework(
-        ("azure-ai-projects>=2", "openai", "azure-core-tracing-opentelemetry", *OTEL),
-        "openai_azure_projects.py",
-        settings={
-            "AZURE_EXPERIMENTAL_ENABLE_GENAI_TRACING": "true",
-            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
-        },
-    ),
-    "openai-chat-openinference": Framework(openinference("openai", "openai"), "openai_chat.py"),
-    "openai-chat-openinference.stream": Framework(
-        openinference("openai", "openai"), "openai_chat.py", settings=STREAM
-    ),
-    "openai-responses-openinference": Framework(openinference("openai", "openai"), "openai_responses.py"),
-    "openai-responses-openinference.stream": Framework(
-        openinference("openai", "openai"), "openai_responses.py", settings=STREAM
-    ),
-    "openai-responses-traceloop": Framework(
-        # Its SDK imports httpx, for which it does not ask.
-        ("openai", "traceloop-sdk", "opentelemetry-instrumentation-openai", "httpx", *OTEL),
-        "openai_responses_traceloop.py",
-    ),
     "openhands": Framework(
         ("openhands-sdk>=1",),
         "openhands_agent.py",
@@ -356,13 +228,15 @@ FRAMEWORKS: dict[str, Framework] = {
         python="3.12",
     ),
     "pipecat": Framework(("pipecat-ai[openai,tracing]>=1", *OTEL), "pipecat_voice.py"),
-    "plain-http": Framework(OTEL, "plain_http.py"),
     "pydantic-ai": Framework(("pydantic-ai-slim[openai]>=2", *OTEL), "pydantic_ai_agent.py"),
     "pydantic-ai-laminar": Framework(
         ("lmnr", "pydantic-ai-slim[openai]>=2"), "pydantic_ai_laminar.py", protocol="grpc"
     ),
     "pydantic-ai-mlflow": Framework(
         ("mlflow>=3", "pydantic-ai-slim[openai]>=2", *OTEL), "pydantic_ai_mlflow.py"
+    ),
+    "pydantic-ai-openlit": Framework(
+        ("openlit", "pydantic-ai-slim[openai]>=2", *OTEL), "pydantic_ai_openlit.py"
     ),
     "pydantic-ai-openinference": Framework(
         openinference("pydantic-ai", "pydantic-ai-slim[openai]>=2"), "pydantic_ai_openinference.py"
@@ -389,9 +263,5 @@ FRAMEWORKS: dict[str, Framework] = {
             *OTEL,
         ),
         "trulens_langgraph.py",
-    ),
-    "together-traceloop": Framework(
-        ("together>=1", "traceloop-sdk", "opentelemetry-instrumentation-together", *OTEL),
-        "together_traceloop.py",
     ),
 }

@@ -122,8 +122,9 @@ def _completed(
                 return None
             results.append(_result(part, tool.error_message if tool.failed else tool.result))
         elif tool is not None and tool.has_result and tool.result in _EMPTY and said != tool.result:
-            results.append(_result(part, tool.result))  # an empty text is not a message
-            continue
+            results.append(_result(part, tool.result))
+            if said != "":
+                continue  # an empty text is not a message, unless it stands there
         elif said in (_NOTHING, "") or mark is not None or _contradicts(tool, said):
             return None
         elif not is_doubtful or _confirms(tool, said):

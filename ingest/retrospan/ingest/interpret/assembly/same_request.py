@@ -103,12 +103,21 @@ def _lies_in(tree: Tree, bare: NormalizedSpan, around: NormalizedSpan) -> bool:
     return (
         outer.started_at <= inner.started_at <= inner.until <= outer.until
         and inner.scope != outer.scope
-        and bare.request_model is not None
-        and bare.request_model == around.request_model
+        and _is_of_one_model(bare, around)
         and tree.parent(bare) is tree.parent(around)
         and (inner.trace_id, inner.parent_span_id) == (outer.trace_id, outer.parent_span_id)
         and (not bare.response_id or not around.response_id or bare.response_id == around.response_id)
     )
+
+
+def _is_of_one_model(bare: NormalizedSpan, around: NormalizedSpan) -> bool:
+    """Tell whether both asked for one model; what tells of the response alone names the one that answered, and none where
+    both failed."""
+    if bare.request_model is not None:
+        return bare.request_model == around.request_model
+    if bare.response_model is not None:
+        return bare.response_model == around.response_model
+    return bare.failed and around.failed
 
 
 def _overlap(one: NormalizedSpan, other: NormalizedSpan) -> bool:

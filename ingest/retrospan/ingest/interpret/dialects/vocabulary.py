@@ -72,11 +72,11 @@ EVERY_FAMILY = Vocabulary(
     functions=("ai.operationId",),
     announcements=(("logfire.span_type", "pending_span"),),
     markers=(
-        *OPENTELEMETRY.markers[:-1],
+        *OPENTELEMETRY.markers[:-2],
         ("tool.name", "tool"),
         ("spring.ai.tool.definition.name", "tool"),
         ("haystack.tool.name", "tool"),
-        *OPENTELEMETRY.markers[-1:],
+        *OPENTELEMETRY.markers[-2:],
         (semconv.LLM_MODEL_NAME, "inference"),
     ),
     error_levels=(("langfuse.observation.level", "ERROR"),),

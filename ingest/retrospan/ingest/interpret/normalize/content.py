@@ -15,7 +15,11 @@ from retrospan.ingest.interpret.normalize.completion import (
     lacks_results,
     may_tell_failures,
 )
-from retrospan.ingest.interpret.normalize.indexed_messages import indexed_messages, read_indexed
+from retrospan.ingest.interpret.normalize.indexed_messages import (
+    IndexedMessages,
+    indexed_messages,
+    read_indexed,
+)
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.message_parts import read_part
@@ -80,22 +84,24 @@ def read_content(
     if system is not None:
         span.system = _system(system, places, span, problems)
     span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
-    is_whole = True
+    numbered = IndexedMessages(span.input, is_whole=True, answered=[])
     if not span.input:
-        span.input, is_whole = indexed_messages(
-            sent, places, names.indexed_prompts, "user", problems, growing
-        )
+        numbered = indexed_messages(sent, places, names.indexed_prompts, "user", problems, growing)
+        span.input = numbered.said
     span.output = _messages(places, semconv.OUTPUT_MESSAGES, "assistant", span, problems, growing)
     if not span.output:
-        span.output, _ = indexed_messages(sent, places, names.indexed_answers, "assistant", problems, growing)
+        answers = indexed_messages(sent, places, names.indexed_answers, "assistant", problems, growing)
+        span.output = answers.said
     if not span.input and not span.output:
         may_tell = bool(sent.logs or sent.events) and places.exchange is None
         said = list(_event_messages(sent, names)) if may_tell else []
         span.input = [message for is_answer, message in said if not is_answer]
         span.output = [message for is_answer, message in said if is_answer]
     if not span.input and not span.output and span.operation == "inference":
-        is_whole = _read_by_shape(sent, places, span, growing)
-    _complete(sent, places, span, is_whole=is_whole)
+        numbered = _read_by_shape(sent, places, span, growing)
+    _complete(sent, places, span, is_whole=numbered.is_whole)
+    if not numbered.is_whole and len(span.input) == len(numbered.said):
+        span.input = numbered.answered  # nothing says more
     if span.operation == "inference" and len(span.input) < 2:
         take_history(places, span)
     if not span.input and not span.output and span.operation == "inference" and _EVENTS in places.listed:
@@ -204,26 +210,25 @@ def _system(system: object, places: SpanFields, span: NormalizedSpan, problems: 
     return [read_part(part) for part in (value if isinstance(value, list) else [value])]
 
 
-def _read_by_shape(sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache) -> bool:
-    """Read messages that stand under numbers, whatever these are called, in place.
-
-    Return whether none of them was there but for its content.
-    """
-    is_whole = True
+def _read_by_shape(
+    sent: Span, places: SpanFields, span: NormalizedSpan, growing: PrefixCache
+) -> IndexedMessages:
+    """Read messages that stand under numbers, whatever these are called, in place, and return those of the prompt."""
+    prompt = IndexedMessages([], is_whole=True, answered=[])
     for prefix in sorted(places.indexed):
         elements = [*leaves_of(sent.attributes, prefix).values()]
         told = [{path.rpartition(".")[2] for path, _ in leaves} for leaves in elements]
         if not all("role" in names for names in told) or not any(map(_INDEXED_CONTENTS.intersection, told)):
             continue
-        said, all_said = read_indexed(elements, "user", growing)
-        if said and all(message["role"] == "assistant" for message in said):
-            span.output = span.output or said
-        else:
-            span.input = span.input or said
-            is_whole = is_whole and all_said
+        found = read_indexed(elements, "user", growing)
+        if found.said and all(message["role"] == "assistant" for message in found.said):
+            span.output = span.output or found.said
+        elif not prompt.said:
+            prompt = found
+            span.input = prompt.said
     if not span.output:
         span.output = flattened_answer(sent, places)
-    return is_whole
+    return prompt
 
 
 def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole: bool) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.normalize.roles import role_named
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
@@ -21,6 +23,15 @@ _WRAPPERS = ("message", "prompt", "completion")
 _OWN_ID = re.compile(r"(?:(?:message|prompt|completion)\.)?tool_call_id")
 
 
+class IndexedMessages(NamedTuple):
+    """What stands under numbers: the messages that say something, and whether all do. Where not, `answered` are these with
+    the results of tools of which nothing is there but that they were given."""
+
+    said: list[Message]
+    is_whole: bool
+    answered: list[Message]
+
+
 def indexed_messages(
     sent: Span,
     places: SpanFields,
@@ -28,8 +39,8 @@ def indexed_messages(
     role: str,
     problems: ParseIssues,
     growing: PrefixCache,
-) -> tuple[list[Message], bool]:
-    """Return the messages under the first prefix that has some, and whether none of them was there but for its content."""
+) -> IndexedMessages:
+    """Return the messages under the first prefix that has some."""
     for prefix in filter(places.indexed.__contains__, prefixes):
         elements = leaves_of(sent.attributes, prefix)
         missing = missing_indexes(elements)
@@ -37,15 +48,16 @@ def indexed_messages(
             problems.add(
                 sent.span_id, prefix, f"missing: {missing}", "indexes have gaps: these never arrived"
             )
-        said, is_whole = read_indexed(elements.values(), role, growing)
-        if said:
-            return said, is_whole
-    return [], True
+        found = read_indexed(elements.values(), role, growing)
+        if found.said:
+            return found
+    return IndexedMessages([], is_whole=True, answered=[])
 
 
-def read_indexed(elements: Iterable[Leaves], role: str, growing: PrefixCache) -> tuple[list[Message], bool]:
-    """Return the messages of some elements in order, and whether none of them was there but for its content."""
+def read_indexed(elements: Iterable[Leaves], role: str, growing: PrefixCache) -> IndexedMessages:
+    """Return the messages of some elements in order."""
     said: list[Message] = []
+    answered: list[Message] = []
     asked: set[str | None] = set()
     is_whole = True
     for leaves in elements:
@@ -54,10 +66,20 @@ def read_indexed(elements: Iterable[Leaves], role: str, growing: PrefixCache) ->
             message = growing.indexed(leaves, "tool", _answering)
         if message is None:
             is_whole = False
+            if _says_that_a_tool_answered(leaves):
+                answered.append({"role": "tool", "parts": [{"type": "tool_call_response", "response": ""}]})
             continue
         said.append(message)
+        answered.append(message)
         asked.update(call_id for part in parts_of(message, "tool_call") if (call_id := part.get("id")))
-    return said, is_whole
+    return IndexedMessages(said, is_whole, answered)
+
+
+def _says_that_a_tool_answered(leaves: Leaves) -> bool:
+    return any(
+        path.rpartition(".")[2] == "role" and isinstance(role, str) and role_named(role) == "tool"
+        for path, role in leaves
+    )
 
 
 def _answered_id(leaves: Leaves) -> str | None:

@@ -86,6 +86,7 @@ class Vocabulary:
         (semconv.TOOL_NAME, "tool"),
         (semconv.TOOL_CALL_ID, "tool"),
         (semconv.REQUEST_MODEL, "inference"),
+        (semconv.RESPONSE_ID, "inference"),
     )
     error_levels: tuple[tuple[str, str], ...] = ()  # (name, value) of what failed
 

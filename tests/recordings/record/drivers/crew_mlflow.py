@@ -1,0 +1,27 @@
+"""A crew of one with MLflow's tracing, exported over OTLP."""
+
+import os
+
+import mlflow
+from crewai import LLM, Agent, Crew, Task
+from crewai.tools import tool
+from shop import MODEL, MODEL_URL, TOOLS, TURNS
+
+os.environ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
+mlflow.crewai.autolog()
+llm = LLM(model=f"openai/{MODEL}", base_url=f"{MODEL_URL}/v1", api_key="none", max_retries=0)
+orla = Agent(
+    role="orla",
+    goal="Answer the customer in one or two sentences.",
+    backstory="The support agent of Fjordkraft Outdoors. Uses the tools; never guesses.",
+    llm=llm,
+    tools=[tool(t.__name__)(t) for t in TOOLS],
+    max_retry_limit=0,
+    cache=False,
+)
+try:
+    for turn in TURNS:
+        task = Task(description=turn, expected_output="An answer for the customer.", agent=orla)
+        print(Crew(agents=[orla], tasks=[task], cache=False).kickoff())
+finally:
+    mlflow.flush_trace_async_logging(terminate=True)
