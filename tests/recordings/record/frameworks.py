@@ -206,6 +206,13 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-agentops": Framework(
         ("agentops", "openai-agents", *OTEL), "openai_agents_agentops.py", WITH_HANDOFF
     ),
+    "openai-agents-langtrace": Framework(
+        # It imports two packages that it does not ask for.
+        ("langtrace-python-sdk", "openai-agents", "importlib-metadata", "setuptools<81", *OTEL),
+        "openai_agents_langtrace.py",
+        WITH_HANDOFF,
+        settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
+    ),
     "openai-agents-langsmith": Framework(
         ("langsmith[otel,openai-agents]", "openai-agents", *OTEL),
         "openai_agents_langsmith.py",

@@ -113,6 +113,7 @@ CLIENTS: dict[str, Framework] = {
     "litellm-openinference": Framework(
         openinference("litellm", "litellm>=1.70", "mcp"), "litellm_openinference.py"
     ),
+    "litellm-mlflow": Framework(("mlflow>=3", "litellm>=1.70", *OTEL), "litellm_mlflow.py"),
     "litellm-otel": Framework(("litellm>=1.70", "mcp", *OTEL), "litellm_loop.py"),
     "litellm-otel.request-span": Framework(
         ("litellm>=1.70", "mcp", *OTEL),
