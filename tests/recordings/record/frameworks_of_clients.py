@@ -132,6 +132,7 @@ CLIENTS: dict[str, Framework] = {
         "mistral_sdk.py",
         request_model="mistral-small-latest",
         response_model="mistral-small-latest",
+        settings={"MISTRAL_SDK_TELEMETRY": "global"},
     ),
     "mistralai-traceloop": Framework(
         # It looks for a module that version 2 of the client moved.
