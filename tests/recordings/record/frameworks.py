@@ -61,6 +61,13 @@ FRAMEWORKS: dict[str, Framework] = {
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
     ),
+    "claude-agent-sdk-langsmith": Framework(
+        ("langsmith[claude-agent-sdk,otel]", "claude-agent-sdk", *OTEL),
+        "claude_langsmith.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+        settings=LANGSMITH,
+    ),
     "claude-agent-sdk-openlit": Framework(
         ("openlit", "claude-agent-sdk", *OTEL),
         "claude_openlit.py",
@@ -110,6 +117,14 @@ FRAMEWORKS: dict[str, Framework] = {
         WITH_HANDOFF,
         GEMINI,
         GEMINI,
+    ),
+    "google-adk-langsmith": Framework(
+        ("langsmith[google-adk,otel]", "google-adk>=2", *OTEL),
+        "adk_langsmith.py",
+        WITH_HANDOFF,
+        GEMINI,
+        GEMINI,
+        settings=LANGSMITH,
     ),
     "google-adk-openlit": Framework(
         ("openlit", "google-adk>=2", *OTEL), "adk_openlit.py", WITH_HANDOFF, GEMINI, GEMINI
@@ -253,6 +268,7 @@ FRAMEWORKS: dict[str, Framework] = {
         "semantic.py",
         settings={"SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE": "true"},
     ),
+    "semantic-kernel-mlflow": Framework(("mlflow>=3", "semantic-kernel>=1.30", *OTEL), "semantic_mlflow.py"),
     "smolagents": Framework(openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
     "smolagents-openlit": Framework(("openlit", "smolagents[openai]", *OTEL), "smol_openlit.py"),
     "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *OTEL), "smol_mlflow.py"),

@@ -87,6 +87,12 @@ CLIENTS: dict[str, Framework] = {
         request_model=GEMINI,
         response_model=GEMINI,
     ),
+    "groq-mlflow": Framework(
+        ("mlflow>=3", "groq", *OTEL),
+        "groq_mlflow.py",
+        request_model="llama-3.3-70b-versatile",
+        response_model="llama-3.3-70b-versatile",
+    ),
     "groq-openinference": Framework(
         openinference("groq", "groq"),
         "groq_loop.py",
@@ -159,6 +165,9 @@ CLIENTS: dict[str, Framework] = {
     "openai-chat-openinference": Framework(openinference("openai", "openai"), "openai_chat.py"),
     "openai-chat-openinference.stream": Framework(
         openinference("openai", "openai"), "openai_chat.py", settings=STREAM
+    ),
+    "openai-langsmith": Framework(
+        ("langsmith[otel]", "openai", *OTEL), "openai_langsmith.py", settings=LANGSMITH
     ),
     "openai-responses-openinference": Framework(openinference("openai", "openai"), "openai_responses.py"),
     "openai-responses-openinference.stream": Framework(
