@@ -133,6 +133,9 @@ def test_a_result_in_the_quotes_of_a_text_is_what_is_in_them() -> None:
     assert returned_as('"{not JSON"') == '"{not JSON"'
     assert told_error(json.dumps("Error: locked")) == "Error: locked"
     assert told_error('"All is well: no Error: at all"') is None
+    locked = "The record is locked.\n\nFix the errors and try again."
+    assert told_error(locked) == locked
+    assert told_error("Fix the errors and try again, says the manual.") is None
     again = chat(5, [ASKED, said("assistant", CALL), returned("c1", quoted)], "Snow.")
     assert calls(chat(1, [ASKED], CALL), again) == [("c1", SNOW, "ok")]
 

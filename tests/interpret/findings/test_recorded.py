@@ -14,6 +14,7 @@ FAULTY = ("loop", "loop_varied", "tool_error", "llm_error", "crash", "big")
 SILENT = {
     "openai-agents-agentops/loop",
     "agentscope-java/loop",
+    "anthropic-langtrace/loop",
     "ax/loop",
     "mistralai-traceloop/loop",
 }

@@ -176,7 +176,9 @@ def _of_tool_calls(
     asked = all(map(known.name_called, names))
     # What a model asked for may be listed though it never ran, if the list does not say that it ran.
     wished = Counter(
-        name for call in calls for _, name, _ in (said.answered(call["response"]) or ("", []))[1]
+        plain_name(name, names)
+        for call in calls
+        for _, name, _ in (said.answered(call["response"]) or ("", []))[1]
     )
     spare = {name: max(0, wished[name] - ran[name]) for name in names}
     counted = all(ran[name] <= got[name] <= ran[name] + spare[name] for name in names)

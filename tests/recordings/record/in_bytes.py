@@ -73,7 +73,11 @@ class Bytes:
             return True
         if value in ([], {}):
             empty = json.dumps(value)
-            return any(_OF_VALUES.search(key) and empty in _plain(said) for key, said in self._pairs)
+            # A prompt of no messages says of no tool what it returned.
+            return any(
+                _OF_VALUES.search(key) and empty in _plain(said) and not (said == empty and "prompt" in key)
+                for key, said in self._pairs
+            )
         if isinstance(value, str):
             return all(_plain(line) in self._text for line in value.split("\n"))
         if isinstance(value, dict):

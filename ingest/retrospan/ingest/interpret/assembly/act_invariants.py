@@ -24,6 +24,11 @@ _FOR_CALLS = re.compile(r"(?i)(?:tool|function)[_-]?(?:calls?|use)")
 #: Where spans name the answer of a model.
 _ANSWER_ID = re.compile(r"gen_ai\.response\.id|llm\.\w+\.id")
 
+#: Where an answer stands in which nothing may be read, and how the events are called that tell one.
+_OF_ANSWERS = frozenset((semconv.OUTPUT_MESSAGES, semconv.COMPLETION))
+_ANSWER_EVENTS = frozenset((semconv.CHOICE, "gen_ai.content.completion"))
+_EMPTY_TEXT = re.compile(r'"(?:content|text)"\s*:\s*""')
+
 
 def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield answers that ended for tool calls and hold none."""
@@ -48,18 +53,34 @@ def _is_for_calls(reason: str) -> bool:
 
 
 def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield calls whose tokens tell of an answer and that have none, where others of the agent have.
+    """Yield calls whose tokens tell of an answer and that have none, where others of the agent have, or where it is told as empty.
 
     Of one that ended for tools it is known why, where the instrumentation tells texts alone: nothing is unread.
     """
     told = {call.span.agent_name for call in run.calls.models if call.span.output and not call.span.is_unsaid}
     for call in run.calls.models:
         span = call.span
-        if span.output or span.failed or not span.tokens.output or span.agent_name not in told:
+        if span.output or span.failed or not span.tokens.output:
+            continue
+        others_have = span.agent_name in told
+        if not others_have and not _tells_an_empty_answer(span):
             continue
         if not any(map(_is_for_calls, span.finish_reasons)) or _tells_calls(run):
-            reason = "tokens of an answer, and none is read; other calls have theirs"
+            reason = "tokens of an answer, and none is read; "
+            reason += "other calls have theirs" if others_have else "it is told as empty"
             yield issue(span.sent.span_id, "output_messages", str(span.tokens.output), reason)
+
+
+def _tells_an_empty_answer(span: NormalizedSpan) -> bool:
+    """Tell whether the text of an answer is there, and empty: where there is none, that is a choice."""
+    told = [value for name, value in span.sent.attributes.items() if name in _OF_ANSWERS]
+    told += [
+        value
+        for event in span.sent.events
+        if event.name in _ANSWER_EVENTS
+        for value in event.attributes.values()
+    ]
+    return any(isinstance(value, str) and _EMPTY_TEXT.search(value) for value in told)
 
 
 def _tells_calls(run: AssembledRun) -> bool:

@@ -213,7 +213,8 @@ def _told(messages: Sequence[Message]) -> Iterator[tuple[int, object, str]]:
 def _bare(part: Part) -> object:
     """Return what a part of a tool's message says, where it does not say which call it answers."""
     if part["type"] == "tool_call_response":
-        return None if "id" in part else part.get("response")
+        said = part.get("response")
+        return None if "id" in part else "" if said is None else said
     said = part.get("content") if part["type"] == "text" else None
     return said if isinstance(said, str) else None
 

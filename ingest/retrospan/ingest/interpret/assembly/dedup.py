@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Set as AbstractSet
 
 from retrospan.ingest.interpret.assembly.same_request import without_doubles
@@ -148,7 +149,30 @@ def _told_apart(executed: list[NormalizedSpan]) -> dict[NormalizedSpan, Normaliz
         for outer, inner in (spans, spans[::-1]) if len(spans) == 2 else ():
             if not found.keys() & {outer, inner} and _lies_in(inner, outer) and _is_one(outer, inner):
                 found[inner] = outer
+    named = [span for span in executed if span.tool_call_id and span not in found]
+    if named and any(span.sent.trace_id != named[0].sent.trace_id for span in executed):
+        found |= _without_id(named, [span for span in executed if not span.tool_call_id])
     return found
+
+
+def _without_id(
+    named: list[NormalizedSpan], unnamed: list[NormalizedSpan]
+) -> dict[NormalizedSpan, NormalizedSpan]:
+    """Return the executions without a call id that another trace of the run tells as well: those of the same tool that lie in
+    just one with an id, or around it; the inner one of each two, with the other."""
+    fitting = {
+        span: [
+            each
+            for each in named
+            if each.sent.trace_id != span.sent.trace_id
+            and (_lies_in(span, each) or _lies_in(each, span))
+            and _is_one(each, span)
+        ]
+        for span in unnamed
+    }
+    times = Counter(each for found in fitting.values() for each in found)
+    pairs = [(span, found[0]) for span, found in fitting.items() if len(found) == 1 and times[found[0]] == 1]
+    return dict(pair if _lies_in(*pair) else pair[::-1] for pair in pairs)
 
 
 def _lies_in(inner: NormalizedSpan, outer: NormalizedSpan) -> bool:

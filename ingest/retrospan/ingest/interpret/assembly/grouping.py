@@ -160,7 +160,7 @@ def runs_of(traces: Mapping[str, Trace]) -> dict[str, list[NormalizedSpan]]:
             _hang_under_link(trace, there)
             if trace.is_inside and trace.joins in traces:
                 _hang_under_request(trace, traces[trace.joins])
-            elif home in traces and traces[home].retold:
+            elif home in traces and (traces[home].retold or trace.retold):
                 _hang_under_agent(trace, traces[home])
         if not trace.claims:
             runs.setdefault(home, []).extend(trace.spans)

@@ -3,11 +3,16 @@
 Where the client is instrumented apart from the agent, nothing names the one in the other. The ids of the calls that the
 transcript retells of an answer say which request gave it, if no others have them. The request lies in the time of the
 agent, and both are of one service. An answer in words says too little: others are answered the same.
+
+So it is where a framework tells its own spans, and another instrumentation of the same program tells all of it again in a
+trace of its own: requests without a word are those of the only trace around them that asked for the calls which they say
+were executed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -23,6 +28,8 @@ from retrospan.schemas.hashing import hash_of
 _AROUND = ("agent", "workflow")
 #: Of a transcript so many answers are looked for at most: requests that go on from them are found by what they retell.
 _MOST_ANSWERS = 64
+#: So many calls say of two traces that one executed what the other asked for.
+_MOST_CALLS = 8
 
 
 class Telling(Protocol):
@@ -35,10 +42,8 @@ class Telling(Protocol):
     retold: tuple[str, ...]
 
 
-def answers_of(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
+def answers_of(calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
     """Return hashes of the answers that the requests of a trace gave, which has nothing around them."""
-    if any(span.operation in _AROUND for span in spans):
-        return ()
     found = {_hash(span, span.output) for span in calls if not span.failed}
     return tuple(sorted(filter(None, found)))
 
@@ -55,6 +60,25 @@ def retold_by(spans: Sequence[NormalizedSpan]) -> tuple[str, ...]:
     return tuple(islice(found, _MOST_ANSWERS))
 
 
+def calls_asked_in(calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
+    """Return what stands for the first calls that the requests of a trace asked for, with ids that no others have."""
+    parts = (part for span in calls for message in span.output for part in parts_of(message, "tool_call"))
+    ids = (given_id(part.get("id") or "", part.get("name")) for part in parts)
+    return tuple(_of_call(calls[0], call_id) for call_id in islice(filter(is_unique, ids), _MOST_CALLS))
+
+
+def executed_in(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
+    """Return what stands for the calls that a trace says were executed, whose own requests tell not a word."""
+    if any(span.input or span.output for span in calls):
+        return ()
+    ids = (span.tool_call_id or "" for span in spans if span.operation == "tool")
+    return tuple(_of_call(calls[0], call_id) for call_id in islice(filter(is_unique, ids), _MOST_CALLS))
+
+
+def _of_call(span: NormalizedSpan, call_id: str) -> str:
+    return hash_of([span.sent.resource.get(semconv.SERVICE_NAME), "call", call_id])
+
+
 def _hash(span: NormalizedSpan, answer: Sequence[Message]) -> str:
     """Return what stands for the calls of an answer, '' where it has none or others may have the same."""
     calls = [part for message in answer for part in parts_of(message, "tool_call")]
@@ -66,7 +90,8 @@ def _hash(span: NormalizedSpan, answer: Sequence[Message]) -> str:
 def agents_of(traces: Iterable[Telling]) -> dict[str, str]:
     """Return in which trace the answer of each is retold, among traces that are read together.
 
-    It is the only one around it in time; of several requests with one answer the first belongs to it.
+    It is the only one around it in time; of several requests with one answer the first belongs to it. What executed calls
+    without a word lies in the time of what asked for them, or around it.
     """
     retelling: dict[str, list[Telling]] = {}
     giving: dict[str, list[Telling]] = {}
@@ -81,14 +106,28 @@ def agents_of(traces: Iterable[Telling]) -> dict[str, str]:
         if max(len(retelling[answer]), len(giving[answer])) > MOST_EQUAL:
             continue
         for trace in sorted(giving[answer], key=lambda trace: (trace.started_at, trace.trace_id)):
-            around = {
-                one.trace_id
-                for one in retelling[answer]
-                if one.started_at <= trace.started_at and trace.ended_at <= one.ended_at
-            }
+            around = {one.trace_id for one in retelling[answer] if _lies_in(trace, one)}
             if len(around) == 1 and trace.trace_id not in found:
                 (agent,) = around
                 if (agent, answer) not in taken:
                     found[trace.trace_id] = agent
                     taken.add((agent, answer))
+        found.update(
+            (executing.trace_id, asking.trace_id)
+            for executing, asking in _only_pairs(retelling[answer], giving[answer])
+            if executing.trace_id not in found
+        )
     return found
+
+
+def _only_pairs(inner: Sequence[Telling], outer: Sequence[Telling]) -> Iterator[tuple[Telling, Telling]]:
+    """Yield the traces that lie in the time of just one other, in which no other of them lies."""
+    around = [[each for each in outer if _lies_in(one, each)] for one in inner]
+    times = Counter(each.trace_id for found in around for each in found)
+    for one, found in zip(inner, around, strict=True):
+        if len(found) == 1 and times[found[0].trace_id] == 1:
+            yield one, found[0]
+
+
+def _lies_in(inner: Telling, outer: Telling) -> bool:
+    return outer.started_at <= inner.started_at and inner.ended_at <= outer.ended_at

@@ -21,8 +21,8 @@ def without_doubles(
     Two are one if they have the id of one response and ran at the same time: an answer that comes again from a cache has
     its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of
     the response, is the one of another scope that lies around it and says one of these, beside it in the tree, with
-    the same model: if there is just one, and just this one
-    lies in that. One there that tells the same answer to the same prompt, or the same prompt and no answer, is it as well.
+    the same model: if there is just one, and just this one lies in that. So are all the requests of another trace, if
+    there is such a one around each. One there that tells the same answer to the same prompt, or the same prompt and no answer, is it as well.
     """
     told: set[NormalizedSpan] = set()
     for one, other in [
@@ -54,7 +54,7 @@ def _without_content(
     tree: Tree, requests: Sequence[NormalizedSpan]
 ) -> list[tuple[NormalizedSpan, NormalizedSpan]]:
     bare = [span for span in requests if not (span.input or span.output or span.is_told)]
-    telling = [span for span in requests if span.input or span.output or span.response_id] if bare else []
+    telling = [span for span in requests if _tells_something(span)] if bare else []
     around = {
         span: [
             each
@@ -67,7 +67,19 @@ def _without_content(
     for found in around.values():
         for each in found:
             holding[each] = holding.get(each, 0) + 1
-    return [(found[0], span) for span, found in around.items() if len(found) == 1 and holding[found[0]] == 1]
+    pairs = {span: found[0] for span, found in around.items() if len(found) == 1 and holding[found[0]] == 1}
+    # Another trace tells all of a run again, or it is something else.
+    apart = {span.sent.trace_id for span in bare if span not in pairs}
+    return [
+        (outer, span)
+        for span, outer in pairs.items()
+        if span.sent.trace_id == outer.sent.trace_id or span.sent.trace_id not in apart
+    ]
+
+
+def _tells_something(span: NormalizedSpan) -> bool:
+    """Tell whether it says something of the request or the answer; of one that failed, which model was asked."""
+    return bool(span.input or span.output or span.response_id or (span.failed and span.request_model))
 
 
 def _told_alike(
@@ -104,10 +116,13 @@ def _lies_in(tree: Tree, bare: NormalizedSpan, around: NormalizedSpan) -> bool:
         outer.started_at <= inner.started_at <= inner.until <= outer.until
         and inner.scope != outer.scope
         and _is_of_one_model(bare, around)
-        and tree.parent(bare) is tree.parent(around)
-        and (inner.trace_id, inner.parent_span_id) == (outer.trace_id, outer.parent_span_id)
+        and (inner.trace_id != outer.trace_id or _are_beside(tree, bare, around))
         and (not bare.response_id or not around.response_id or bare.response_id == around.response_id)
     )
+
+
+def _are_beside(tree: Tree, one: NormalizedSpan, other: NormalizedSpan) -> bool:
+    return tree.parent(one) is tree.parent(other) and one.sent.parent_span_id == other.sent.parent_span_id
 
 
 def _is_of_one_model(bare: NormalizedSpan, around: NormalizedSpan) -> bool:

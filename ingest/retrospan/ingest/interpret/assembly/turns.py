@@ -15,7 +15,12 @@ from typing import Protocol
 
 from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in, episode_of
-from retrospan.ingest.interpret.assembly.retold_elsewhere import answers_of, retold_by
+from retrospan.ingest.interpret.assembly.retold_elsewhere import (
+    answers_of,
+    calls_asked_in,
+    executed_in,
+    retold_by,
+)
 from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -74,7 +79,11 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     told = _told_histories(spans, calls)
     if not calls:
         return told if told.executes else replace(told, retold=retold_by(spans))
-    return replace(told, answers=answers_of(spans, calls))
+    if any(span.operation in _AROUND for span in spans):
+        # Of two instrumentations of one program, one asks for what the other says was executed.
+        asked = calls_asked_in(calls) if calls[0].sent.scope in _LEAVE_APART else ()
+        return replace(told, answers=asked, retold=executed_in(spans, calls))
+    return replace(told, answers=answers_of(calls))
 
 
 def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> Histories:

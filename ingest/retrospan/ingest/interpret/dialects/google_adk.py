@@ -1,7 +1,7 @@
 """Google's Agent Development Kit, telemetry schema 1 and 2.
 
 Of its own: a tool that returns no object has its result under the one key `result`; in JavaScript a list is under
-`results`.
+`results`. A span of a tool that puts together what several returned is not an execution.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ def _speaks(span: Span) -> bool:
     return span.scope == "gcp.vertex.agent"
 
 
+#: What it calls the span in which it puts together what several tools returned.
+_MERGED = "(merged tools)"
+
+
 def _refine(span: NormalizedSpan) -> None:
+    if span.operation == "tool" and span.tool_name == _MERGED:
+        span.operation = "other"
+        return
     if span.operation != "tool" or not isinstance(span.result, dict) or len(span.result) != 1:
         return
     ((key, returned),) = span.result.items()

@@ -67,7 +67,7 @@ def read_indexed(elements: Iterable[Leaves], role: str, growing: PrefixCache) ->
         if message is None:
             is_whole = False
             if _says_that_a_tool_answered(leaves):
-                answered.append({"role": "tool", "parts": [{"type": "tool_call_response", "response": ""}]})
+                answered.append({"role": "tool", "parts": [{"type": "tool_call_response", "response": None}]})
             continue
         said.append(message)
         answered.append(message)

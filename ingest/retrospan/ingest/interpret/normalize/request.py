@@ -28,6 +28,8 @@ from retrospan.schemas import semconv
 _MODEL_OF = re.compile(r"[A-Za-z]\w*/[\w.:-]+")
 #: Finish reasons of an answer that never came.
 _FAILED = {"error", "failed"}
+#: How parameters and attributes are called that hold the name of a model and nothing else.
+_MODEL_FIELDS = ("model", "model_name", "model_id")
 #: What the fields of a response have, and the parameters of a request have not.
 _OF_RESPONSE = {"id", "created_at"}
 _NO_PARAMETERS = {
@@ -122,7 +124,7 @@ def _read_models(
         span.request_model = model if isinstance(model, str) and model else named
         if span.request_model is None and span.operation == "inference":
             asked_with = parameters_by_shape(span.sent.attributes, places.read) or {}
-            told = (asked_with.get(key) for key in ("model", "model_name", "model_id"))
+            told = (asked_with.get(key) for key in _MODEL_FIELDS)
             span.request_model = next((name for name in told if isinstance(name, str) and name), None)
     elif span.response_model is None and span.operation == "inference" and VERSION.search(span.request_model):
         _read_told_models(places, span)
@@ -140,7 +142,15 @@ def _read_models(
 
 def _read_told_models(places: SpanFields, span: NormalizedSpan) -> None:
     """Tell by an object of parameters which model it is that is called the one asked for, and has a date: that which
-    answered, where the parameters name it without; or where they are those of the response, with its id and its time."""
+    answered, where the parameters name it without; or where they are those of the response, with its id and its time. An
+    attribute of the model's name alone tells it as they do."""
+    beside = (
+        _text(value) for name, value in places.named(MODELS) if name.rpartition(".")[2] in _MODEL_FIELDS
+    )
+    asked = next((model for model in beside if is_version(span.request_model, model)), None)
+    if asked is not None and not span.failed:
+        span.request_model, span.response_model = asked, span.request_model
+        return
     for value in places.all[0].values():
         said = (
             places.read(value) if isinstance(value, str) and value[:1] == "{" and '"model"' in value else None

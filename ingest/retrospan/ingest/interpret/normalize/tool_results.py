@@ -13,6 +13,8 @@ _RAISED = re.compile(
     r"|Encountered error|Tool (?:execution|call) failed|Traceback \(most recent call last\)):\s"
     r"|An error occurred while running the tool\b|Failed to (?:invoke|call|execute|run) (?:[Tt]ool|[Ff]unction)\b"
 )
+#: How Pydantic AI ends what it tells a model that is to try again.
+_TRY_AGAIN = "\n\nFix the errors and try again."
 #: How the JSON of a text begins that is itself the JSON of an object or a list.
 _QUOTED = ('"{', '"[')
 _TEXT_KINDS = ("text", "output_text", "input_text", None)
@@ -42,10 +44,10 @@ def error_of(response: object) -> str | None:
 
 def told_error(response: object) -> str | None:
     """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
-    of `error_of`, or a text that begins as frameworks write what a tool has raised."""
+    of `error_of`, or a text that begins, or ends, as frameworks write what a tool has raised."""
     if isinstance(response, str):
         plain = _without_quotes(response)
-        if _RAISED.match(plain):
+        if _RAISED.match(plain) or plain.endswith(_TRY_AGAIN):
             return plain
         return error_of(read_repr(response)) if response.startswith(_PRINTED_ERROR) else None
     return error_of(response)
