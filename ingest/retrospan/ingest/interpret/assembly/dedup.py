@@ -172,7 +172,7 @@ def _without_id(
     }
     times = Counter(each for found in fitting.values() for each in found)
     pairs = [(span, found[0]) for span, found in fitting.items() if len(found) == 1 and times[found[0]] == 1]
-    return dict(pair if _lies_in(*pair) else pair[::-1] for pair in pairs)
+    return dict((one, other) if _lies_in(one, other) else (other, one) for one, other in pairs)
 
 
 def _lies_in(inner: NormalizedSpan, outer: NormalizedSpan) -> bool:
