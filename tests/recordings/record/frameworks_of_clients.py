@@ -69,6 +69,13 @@ CLIENTS: dict[str, Framework] = {
         request_model=GEMINI,
         response_model=GEMINI,
     ),
+    "google-genai-langsmith": Framework(
+        ("langsmith[otel]", "google-genai>=1", *OTEL),
+        "google_genai_langsmith.py",
+        request_model=GEMINI,
+        response_model=GEMINI,
+        settings=LANGSMITH,
+    ),
     "google-genai-openlit": Framework(
         ("openlit", "google-genai>=1", *OTEL),
         "google_genai_openlit.py",
@@ -93,6 +100,12 @@ CLIENTS: dict[str, Framework] = {
         request_model="llama-3.3-70b-versatile",
         response_model="llama-3.3-70b-versatile",
     ),
+    "groq-openlit": Framework(
+        ("openlit", "groq", *OTEL),
+        "groq_openlit.py",
+        request_model="llama-3.3-70b-versatile",
+        response_model="llama-3.3-70b-versatile",
+    ),
     "groq-openinference": Framework(
         openinference("groq", "groq"),
         "groq_loop.py",
@@ -109,6 +122,7 @@ CLIENTS: dict[str, Framework] = {
         openinference("instructor", "instructor", "openai", "openinference-instrumentation-openai"),
         "instructor_loop.py",
     ),
+    "instructor-openlit": Framework(("openlit", "instructor", "openai", *OTEL), "instructor_openlit.py"),
     "langtrace": Framework(
         # It imports two packages that it does not ask for.
         ("langtrace-python-sdk", "openai", "importlib-metadata", "setuptools<81", *OTEL),
@@ -146,6 +160,12 @@ CLIENTS: dict[str, Framework] = {
         "mistral_traceloop.py",
         request_model="mistral-small-latest",
         response_model="mistral-small-latest",
+    ),
+    "ollama-openlit": Framework(
+        ("openlit", "ollama", *OTEL),
+        "ollama_openlit.py",
+        request_model="llama3.2",
+        response_model="llama3.2",
     ),
     "ollama-traceloop": Framework(
         ("ollama", "traceloop-sdk", "opentelemetry-instrumentation-ollama", *OTEL),
