@@ -23,7 +23,6 @@ FRAMEWORKS: dict[str, Framework] = {
     **BUILT,
     **CLIENTS,
     **IN_NODE,
-    "ag2-mlflow": Framework(("mlflow>=3", "ag2[openai]", *OTEL), "ag2_mlflow.py"),
     "agentscope": Framework(("agentscope>=2", *OTEL), "agentscope_agent.py"),
     "agno": Framework(openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
     "agno-openlit": Framework(("openlit", "agno>=2", "openai", *OTEL), "agno_openlit.py"),

@@ -199,6 +199,7 @@ CLIENTS: dict[str, Framework] = {
         "openai_responses_traceloop.py",
     ),
     "plain-http": Framework(OTEL, "plain_http.py"),
+    "together-openlit": Framework(("openlit", "together>=1", *OTEL), "together_openlit.py"),
     "together-traceloop": Framework(
         ("together>=1", "traceloop-sdk", "opentelemetry-instrumentation-together", *OTEL),
         "together_traceloop.py",
