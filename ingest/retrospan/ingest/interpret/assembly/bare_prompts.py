@@ -121,7 +121,7 @@ def _completed(
             if tool is None or not (tool.has_result or tool.failed):
                 return None
             results.append(_result(part, tool.error_message if tool.failed else tool.result))
-        elif tool is not None and tool.has_result and tool.result in _EMPTY and said != tool.result:
+        elif tool is not None and _returned_nothing(tool) and said != tool.result:
             results.append(_result(part, tool.result))
             if said != "":
                 continue  # an empty text is not a message, unless it stands there
@@ -134,6 +134,11 @@ def _completed(
         used += 1
     ended = told[used - 1][0] if used else 0
     return [*answer, *results, *after[ended:]] if used == len(told) else None
+
+
+def _returned_nothing(tool: NormalizedSpan) -> bool:
+    """Tell whether an execution returned an empty value; of one that failed a model is told why."""
+    return tool.has_result and tool.result in _EMPTY and not tool.failed
 
 
 def _stand_in_order(asked: Sequence[Part], results: Sequence[object]) -> bool:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.normalize.tool_results import told_error
+from retrospan.ingest.interpret.spans.facts import last_exception, raised_in_instrumentation
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
+from retrospan.schemas.semconv import EXCEPTION_TYPE
 
 #: How clients of MCP say that what a tool returned has not the form that they expect: the protocol's own names.
 _REFUSED = re.compile(r"(?i)structured ?content|output validation error|has an output ?schema but")
@@ -39,6 +41,16 @@ def unanswered_ends(run: AssembledRun) -> Iterator[ParseIssue]:
     if not says_something and (is_bare or any(message["role"] == "assistant" for message in last.input)):
         reason = "nothing tells what the last request was answered, or that it failed, and the run ended well"
         yield issue(span.sent.span_id, "output_messages", "", reason)
+
+
+def failed_instrumentations(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield spans whose status is an error that their instrumentation made itself."""
+    for span in run.tree.spans:
+        if span.sent.status == "error" and not span.failed:
+            exception = last_exception(span.sent)
+            if raised_in_instrumentation(exception):
+                reason = "raised in the instrumentation itself: what it would have told is missing"
+                yield issue(span.sent.span_id, "status", str(exception.get(EXCEPTION_TYPE)), reason)
 
 
 def refused_results(run: AssembledRun) -> Iterator[ParseIssue]:

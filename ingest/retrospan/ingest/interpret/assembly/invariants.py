@@ -24,6 +24,7 @@ from retrospan.ingest.interpret.assembly.around_requests import told_around
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.ending_invariants import (
     calls_at_the_end,
+    failed_instrumentations,
     failures_as_results,
     forgotten_calls,
     refused_results,
@@ -89,6 +90,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_TOOLS, answers_from_elsewhere),
     (_ANY, printed_objects),
     (_ANY, unread_answers),
+    (_ANY, failed_instrumentations),
     (_NO_MODELS, answers_without_call),
     (_UNASKED, unasked_executions),
     (_TOOLS, ids_of_executions),

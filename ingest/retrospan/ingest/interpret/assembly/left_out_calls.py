@@ -86,8 +86,8 @@ def _results(before: ModelCall, call: ModelCall, ran: Sequence[NormalizedSpan]) 
     results: list[Message] = []
     for part in asked:
         fitting = [span for span in between if _executes(span, part)]
-        # One that failed may have returned what the model was told of it.
-        if len(fitting) != 1 or not fitting[0].has_result:
+        # One that failed may have returned what the model was told of it, but it was told something.
+        if len(fitting) != 1 or not fitting[0].has_result or (fitting[0].failed and not fitting[0].result):
             return []
         results.append({"role": "tool", "parts": [result_of(part, fitting[0].result)]})
     return results

@@ -154,10 +154,11 @@ def _with_text(answer: list[Message], retold: Sequence[Message]) -> list[Message
 
 
 def _may_lack(span: NormalizedSpan) -> bool:
-    """Tell whether an answer may lack something: it ended for calls that it does not hold, or holds calls alone."""
-    if not span.output or _calls(span.output):
-        return not span.output or has_gaps(span.output) or not _texts(span.output)
-    return not span.finish_reasons or any(_FOR_TOOLS.search(reason) for reason in span.finish_reasons)
+    """Tell whether an answer may lack something: it holds no calls, however it ended, or calls alone.
+
+    For some APIs an answer that asks for tools is at its `stop` as well.
+    """
+    return not span.output or not _calls(span.output) or has_gaps(span.output) or not _texts(span.output)
 
 
 def _told(after: Sequence[Message]) -> tuple[list[Message], list[Part]]:

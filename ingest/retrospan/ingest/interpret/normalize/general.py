@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.copied_responses import complete_from_copy
 from retrospan.ingest.interpret.normalize.documents import read_query
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
+from retrospan.ingest.interpret.normalize.messages import NOTHING
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import read_request
@@ -23,7 +24,13 @@ from retrospan.ingest.interpret.normalize.toolspan import (
     read_tool,
     unquoted,
 )
-from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, EXCEPTIONS, last_exception, names_any
+from retrospan.ingest.interpret.spans.facts import (
+    EVALUATION_RESULT,
+    EXCEPTIONS,
+    last_exception,
+    names_any,
+    raised_in_instrumentation,
+)
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
 from retrospan.ingest.interpret.spans.name_words import AGENT, ASKED, ENDED, ERROR
@@ -129,6 +136,7 @@ def read_span(
         _read_input_and_output(places, span)
     if sent.events and not (span.failed or span.interrupted) and _raised_instead(span):
         _fail(span, last_exception(sent))
+        span.output = [] if span.operation == "inference" else span.output
     for key, name in ((STATE_BEFORE, "state_before"), (STATE_AFTER, "state_after")):
         if key in sent.attributes:
             setattr(span, name, _object(sent, key, problems))
@@ -272,8 +280,8 @@ def _read_error(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
     if kind or message or said or sent.status_message:
         span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
     failed = (
-        sent.status == "error"
-        or (isinstance(said, str) and said not in ("", "_OK"))
+        (sent.status == "error" and not raised_in_instrumentation(last))
+        or (isinstance(said, str) and said not in ("", "_OK") and not raised_in_instrumentation(last))
         or _has_error_level(sent.attributes, places.names)
         or (sent.status == "unset" and places.has_words("fate") and _tells_failure(places))
     )
@@ -292,13 +300,19 @@ def _fail(span: NormalizedSpan, exception: Attributes) -> None:
     span.error_message = message if isinstance(message, str) and message else None
 
 
+def _prints_nothing(span: NormalizedSpan) -> bool:
+    """Tell whether an answer of no tokens is only what a language prints for nothing."""
+    texts = [part.get("content") for message in span.output for part in message["parts"]]
+    return len(texts) == 1 and texts[0] in NOTHING and not span.tokens.output
+
+
 def _raised_instead(span: NormalizedSpan) -> bool:
     """Tell whether a span ended with an exception and nothing else, whatever its status says: what it was given is there,
     and nothing that it returned."""
     if not any(event.name in EXCEPTIONS for event in span.sent.events):
         return False
     if span.operation == "inference":
-        return bool(span.input) and not span.output
+        return bool(span.input) and (not span.output or _prints_nothing(span))
     if span.operation == "tool":
         # Where contents are not told at all, that the exception is the last thing said of an execution tells as much.
         is_last = span.has_arguments or span.sent.events[-1].name in EXCEPTIONS

@@ -5,18 +5,22 @@ OpenTelemetry moves events from spans to log records, and an instrumentation may
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from retrospan.ingest.interpret.spans.span import Attributes, Event, LogRecord, Span
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.attributes import EVENT_ID, RUN_ID
-from retrospan.schemas.semconv import EVENT_NAME, EXCEPTION_MESSAGE, EXCEPTION_TYPE
+from retrospan.schemas.semconv import EVENT_NAME, EXCEPTION_MESSAGE, EXCEPTION_STACKTRACE, EXCEPTION_TYPE
 
 #: The exceptions that end an operation, under the general name and under that of the GenAI conventions.
 EXCEPTIONS = ("exception", "gen_ai.client.operation.exception")
 _OF_EXCEPTIONS = (EXCEPTION_TYPE, EXCEPTION_MESSAGE)
 #: What says nothing of the fact: only one form of it may have that.
 _OF_THE_RECORD = frozenset((EVENT_ID, RUN_ID, EVENT_NAME))
+#: A frame of a stack trace in Python, of which the last is where it was raised; whose code that is.
+_FRAME = re.compile(r'File "([^"\n]+)", line \d+')
+_OF_INSTRUMENTATIONS = re.compile(r"[/\\](?:\w+_)?instrumentation[/\\]")
 EVALUATION_RESULT = "gen_ai.evaluation.result"
 
 
@@ -52,6 +56,16 @@ def last_exception(span: Span) -> Attributes:
         if not said or any(known):
             said = {**event.attributes, **said}
     return said
+
+
+def raised_in_instrumentation(exception: Attributes) -> bool:
+    """Tell whether the last frame of an exception's stack trace is in an instrumentation: it is not the request's, or the
+    tool's, but one of what tells of it."""
+    trace = exception.get(EXCEPTION_STACKTRACE)
+    if not isinstance(trace, str) or "instrumentation" not in trace:
+        return False
+    frames = _FRAME.findall(trace)
+    return bool(frames) and _OF_INSTRUMENTATIONS.search(frames[-1]) is not None
 
 
 def names_any(span: Span, names: Collection[str]) -> bool:
