@@ -86,6 +86,9 @@ class Retelling:
         if not answer:
             # Of several messages each may be an answer of its own, unless what they ask for is answered together.
             return retold if len(retold) < 2 or have_results else []
+        ended = self._calls[place].span.finish_reasons
+        if any(part.get("id") for part in asked) and ended and not any(map(_FOR_TOOLS.search, ended)):
+            return answer  # it did not end for them; APIs whose calls have no ids may have one reason for every end
         if asked and have_results and _texts(answer) == _texts(retold):
             return [*answer[:-1], {**answer[-1], "parts": [*answer[-1]["parts"], *asked]}]
         return answer
@@ -154,10 +157,7 @@ def _with_text(answer: list[Message], retold: Sequence[Message]) -> list[Message
 
 
 def _may_lack(span: NormalizedSpan) -> bool:
-    """Tell whether an answer may lack something: it holds no calls, however it ended, or calls alone.
-
-    For some APIs an answer that asks for tools is at its `stop` as well.
-    """
+    """Tell whether an answer may lack something: it holds no calls, or calls alone."""
     return not span.output or not _calls(span.output) or has_gaps(span.output) or not _texts(span.output)
 
 
