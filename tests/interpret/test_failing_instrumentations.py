@@ -11,7 +11,7 @@ from made_spans import event
 
 ASKED = said("user", "Which warranty?")
 CLIENT = 'File "/app/groq/resources/chat.py", line 9, in create'
-WRAPPER = 'File "/app/openlit/instrumentation/groq/utils.py", line 44, in format_content'
+WRAPPER = 'File "/lib/site-packages/openlit/instrumentation/groq/utils.py", line 44, in format_content'
 
 
 def raising(*frames: str, **more: Any) -> list[tuple[str, str | None]]:
@@ -38,10 +38,11 @@ def test_what_an_instrumentation_raises_itself_is_not_the_failure_of_the_request
         (WRAPPER, CLIENT),
         (CLIENT,),
         (),
-        ('File "/app/instrumentation_of_mine.py", line 1, in run',),
+        ('File "/lib/site-packages/instrumentation_of_mine.py", line 1, in run',),
+        ('File "/app/instrumentation/tools.py", line 1, in run',),
         (WRAPPER, WRAPPER.replace("File", "Quoted")[:-1] + '"', CLIENT),
     ],
-    ids=["through it", "the client", "nothing", "a name like it", "quoted before"],
+    ids=["through it", "the client", "nothing", "a name like it", "the program's own", "quoted before"],
 )
 def test_what_is_raised_elsewhere_is(frames: tuple[str, ...]) -> None:
     assert raising(*frames) == [("error", None)]

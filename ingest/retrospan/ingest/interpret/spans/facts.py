@@ -20,7 +20,7 @@ _OF_EXCEPTIONS = (EXCEPTION_TYPE, EXCEPTION_MESSAGE)
 _OF_THE_RECORD = frozenset((EVENT_ID, RUN_ID, EVENT_NAME))
 #: A frame of a stack trace in Python, of which the last is where it was raised; whose code that is.
 _FRAME = re.compile(r'File "([^"\n]+)", line \d+')
-_OF_INSTRUMENTATIONS = re.compile(r"[/\\](?:\w+_)?instrumentation[/\\]")
+_OF_INSTRUMENTATIONS = re.compile(r"-packages[/\\](?:.*[/\\])?(?:\w+_)?instrumentation[/\\]")
 EVALUATION_RESULT = "gen_ai.evaluation.result"
 
 
@@ -59,8 +59,8 @@ def last_exception(span: Span) -> Attributes:
 
 
 def raised_in_instrumentation(exception: Attributes) -> bool:
-    """Tell whether the last frame of an exception's stack trace is in an instrumentation: it is not the request's, or the
-    tool's, but one of what tells of it."""
+    """Tell whether the last frame of an exception's stack trace is in an instrumentation that was installed: it is not the
+    request's, or the tool's, but one of what tells of it."""
     trace = exception.get(EXCEPTION_STACKTRACE)
     if not isinstance(trace, str) or "instrumentation" not in trace:
         return False
