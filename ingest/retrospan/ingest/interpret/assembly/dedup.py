@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Set as AbstractSet
 
+from retrospan.ingest.interpret.assembly.by_time import ByTime
 from retrospan.ingest.interpret.assembly.same_request import without_doubles
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
@@ -160,10 +161,11 @@ def _without_id(
 ) -> dict[NormalizedSpan, NormalizedSpan]:
     """Return the executions without a call id that another trace of the run tells as well: those of the same tool that lie in
     just one with an id, or around it; the inner one of each two, with the other."""
+    by_time = ByTime(named)
     fitting = {
         span: [
             each
-            for each in named
+            for each in by_time.near(span)
             if each.sent.trace_id != span.sent.trace_id
             and (_lies_in(span, each) or _lies_in(each, span))
             and _is_one(each, span)

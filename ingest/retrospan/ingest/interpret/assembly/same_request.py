@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from retrospan.ingest.interpret.assembly.by_time import ByTime
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -53,13 +54,13 @@ def _of_one_response(requests: Sequence[NormalizedSpan]) -> list[tuple[Normalize
 def _without_content(
     tree: Tree, requests: Sequence[NormalizedSpan]
 ) -> list[tuple[NormalizedSpan, NormalizedSpan]]:
-    bare = [span for span in requests if not (span.input or span.output or span.is_told)]
-    telling = [span for span in requests if _tells_something(span)] if bare else []
+    bare = dict.fromkeys(span for span in requests if not (span.input or span.output or span.is_told))
+    telling = ByTime(span for span in requests if bare and _tells_something(span))
     around = {
         span: [
             each
-            for each in telling
-            if (each not in bare or not span.response_id) and _lies_in(tree, span, each)
+            for each in telling.near(span)
+            if not (span.response_id and each in bare) and _lies_in(tree, span, each)
         ]
         for span in bare
     }
