@@ -28,8 +28,8 @@ from retrospan.schemas.hashing import hash_of
 _AROUND = ("agent", "workflow")
 #: Of a transcript so many answers are looked for at most: requests that go on from them are found by what they retell.
 _MOST_ANSWERS = 64
-#: So many calls say of two traces that one executed what the other asked for.
-_MOST_CALLS = 8
+#: So many calls say of two traces that one executed what the other asked for; what stands before the hash of one.
+_MOST_CALLS, _CALL = 8, "call "
 
 
 class Telling(Protocol):
@@ -76,7 +76,7 @@ def executed_in(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]
 
 
 def _of_call(span: NormalizedSpan, call_id: str) -> str:
-    return hash_of([span.sent.resource.get(semconv.SERVICE_NAME), "call", call_id])
+    return _CALL + hash_of([span.sent.resource.get(semconv.SERVICE_NAME), call_id])
 
 
 def _hash(span: NormalizedSpan, answer: Sequence[Message]) -> str:
@@ -91,7 +91,7 @@ def agents_of(traces: Iterable[Telling]) -> dict[str, str]:
     """Return in which trace the answer of each is retold, among traces that are read together.
 
     It is the only one around it in time; of several requests with one answer the first belongs to it. What executed calls
-    without a word lies in the time of what asked for them, or around it.
+    without a word lies in the time of what asked for them: around it, its requests would not be known as the same.
     """
     retelling: dict[str, list[Telling]] = {}
     giving: dict[str, list[Telling]] = {}
@@ -105,6 +105,10 @@ def agents_of(traces: Iterable[Telling]) -> dict[str, str]:
     for answer in sorted(retelling.keys() & giving.keys()):
         if max(len(retelling[answer]), len(giving[answer])) > MOST_EQUAL:
             continue
+        if answer.startswith(_CALL):
+            for executing, asking in _only_pairs(retelling[answer], giving[answer]):
+                found.setdefault(executing.trace_id, asking.trace_id)
+            continue
         for trace in sorted(giving[answer], key=lambda trace: (trace.started_at, trace.trace_id)):
             around = {one.trace_id for one in retelling[answer] if _lies_in(trace, one)}
             if len(around) == 1 and trace.trace_id not in found:
@@ -112,11 +116,6 @@ def agents_of(traces: Iterable[Telling]) -> dict[str, str]:
                 if (agent, answer) not in taken:
                     found[trace.trace_id] = agent
                     taken.add((agent, answer))
-        found.update(
-            (executing.trace_id, asking.trace_id)
-            for executing, asking in _only_pairs(retelling[answer], giving[answer])
-            if executing.trace_id not in found
-        )
     return found
 
 

@@ -23,7 +23,8 @@ def without_doubles(
     its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of
     the response, is the one of another scope that lies around it and says one of these, beside it in the tree, with
     the same model: if there is just one, and just this one lies in that. So are all the requests of another trace, if
-    there is such a one around each. One there that tells the same answer to the same prompt, or the same prompt and no answer, is it as well.
+    there is such a one around each. One there, or in another trace, that tells the same answer to the same prompt, or
+    the same prompt and no answer, is it as well.
     """
     told: set[NormalizedSpan] = set()
     for one, other in [
@@ -86,8 +87,8 @@ def _tells_something(span: NormalizedSpan) -> bool:
 def _told_alike(
     tree: Tree, requests: Sequence[NormalizedSpan]
 ) -> list[tuple[NormalizedSpan, NormalizedSpan]]:
-    """Return the requests that lie in just one of another scope beside them which tells the same answer to the same
-    prompt, each after that one."""
+    """Return the requests that lie in just one of another scope beside them, or in another trace, which tells the same
+    answer to the same prompt, each after that one."""
     scopes = {span.sent.scope for span in requests if span.input or span.output}
     pairs: list[tuple[NormalizedSpan, NormalizedSpan]] = []
     for place, outer in enumerate(requests if len(scopes) > 1 else ()):
