@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from json.scanner import make_scanner
 
-from retrospan.schemas.json_encoding import json_encoder
+from retrospan.schemas.json_encoding import json_encoder, quoted
 
 #: Deeper values are left as text: they cannot be meant as messages, arguments or state.
 MAX_DEPTH = 200
@@ -82,7 +82,7 @@ def write_json(value: object) -> str:
     Text that holds half a surrogate pair cannot be stored as itself and is escaped.
     """
     try:
-        text = _ENCODE(value)
+        text = quoted(value) if type(value) is str else _ENCODE(value)
     except ValueError:
         text = _ENCODE(_finite(value))
     if text.isascii():

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 
-from retrospan.schemas.json_encoding import json_encoder
+from retrospan.schemas.json_encoding import json_encoder, quoted
 
 _ENCODE = json_encoder(sort_keys=True)
 
@@ -26,6 +26,8 @@ def canonical_json(value: object) -> bytes:
 
 def canonical_text(value: object) -> str:
     """Return the same as text, in which halves of surrogate pairs are still what they were."""
+    if type(value) is str:
+        return quoted(value)
     return _ENCODE(value) if _is_plain(value) else _spell(value)
 
 

@@ -70,7 +70,8 @@ def telling_values(said: object, most: int = MOST_CHARACTERS) -> tuple[list[Tell
     """Return the values in a JSON value or a text, each once, in their order; and how many characters were read."""
     found: dict[TellingValue, None] = {}
     left = most = min(most, MOST_CHARACTERS)
-    for leaf in _leaves(said):
+    is_text = isinstance(said, str) and said[:1] not in ("{", "[")
+    for leaf in (said,) if is_text else _leaves(said):
         text = leaf if isinstance(leaf, str) else str(leaf)
         for value in _in_text(text[:left]):
             found[value] = None

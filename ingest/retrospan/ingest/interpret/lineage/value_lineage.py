@@ -212,8 +212,11 @@ class _Borrowing:
 
     def retrieve(self, step: RunStep) -> None:
         """Take in the documents that a retrieval returned."""
+        found = documents_of(step.span)
+        if not found:
+            return
         given = step.span.query if step.tool is None else step.tool.arguments
-        for document in documents_of(step.span):
+        for document in found:
             reference = document_ref(*document.name)
             evidence = "matched" if document.named else "inferred"
             self._add(step, step_ref(self.run_id, step.number), "used", reference, "document", evidence)

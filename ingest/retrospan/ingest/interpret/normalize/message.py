@@ -48,4 +48,7 @@ def repeated(before: Sequence[Message], messages: Sequence[Message]) -> int:
 
 def parts_of(message: Message, kind: str) -> list[Part]:
     """Return the parts of one type."""
-    return [part for part in message["parts"] if part["type"] == kind]
+    parts = message["parts"]
+    if len(parts) == 1:  # as most have
+        return [*parts] if parts[0]["type"] == kind else []
+    return [part for part in parts if part["type"] == kind]
