@@ -68,6 +68,13 @@ FRAMEWORKS: dict[str, Framework] = {
         response_model="claude-sonnet-4-5-20250929",
         settings=LANGSMITH,
     ),
+    "claude-agent-sdk-laminar": Framework(
+        ("lmnr", "claude-agent-sdk"),
+        "claude_laminar.py",
+        protocol="grpc",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
     "claude-agent-sdk-openlit": Framework(
         ("openlit", "claude-agent-sdk", *OTEL),
         "claude_openlit.py",
@@ -97,6 +104,8 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "dspy-mlflow": Framework(("mlflow>=3", "dspy>=3", *OTEL), "dspy_mlflow.py", answers_apart=True),
     "dspy-openinference": Framework(openinference("dspy", "dspy>=3"), "dspy_react.py", answers_apart=True),
+    "dspy-langwatch": Framework(("langwatch>=1", "dspy>=3", *OTEL), "dspy_langwatch.py", answers_apart=True),
+    "dspy-traceai": Framework(("traceai-dspy", "dspy>=3", *OTEL), "dspy_traceai.py", answers_apart=True),
     "dspy-openlit": Framework(("openlit", "dspy>=3", *OTEL), "dspy_openlit.py", answers_apart=True),
     "crewai-traceloop": Framework(
         openllmetry("crewai", "crewai>=1", "opentelemetry-instrumentation-openai"),
@@ -125,6 +134,9 @@ FRAMEWORKS: dict[str, Framework] = {
         GEMINI,
         GEMINI,
         settings=LANGSMITH,
+    ),
+    "google-adk-monocle": Framework(
+        ("monocle-apptrace", "google-adk>=2", *OTEL), "adk_monocle.py", WITH_HANDOFF, GEMINI, GEMINI
     ),
     "google-adk-openlit": Framework(
         ("openlit", "google-adk>=2", *OTEL), "adk_openlit.py", WITH_HANDOFF, GEMINI, GEMINI

@@ -154,6 +154,12 @@ CLIENTS: dict[str, Framework] = {
         response_model="mistral-small-latest",
         settings={"MISTRAL_SDK_TELEMETRY": "global"},
     ),
+    "mistralai-traceai": Framework(
+        ("traceai-mistralai", "mistralai", *OTEL),
+        "mistral_traceai.py",
+        request_model="mistral-small-latest",
+        response_model="mistral-small-latest",
+    ),
     "mistralai-traceloop": Framework(
         # It looks for a module that version 2 of the client moved.
         openllmetry("mistralai", "mistralai<2"),
@@ -186,6 +192,7 @@ CLIENTS: dict[str, Framework] = {
     "openai-chat-openinference.stream": Framework(
         openinference("openai", "openai"), "openai_chat.py", settings=STREAM
     ),
+    "openai-langwatch": Framework(("langwatch>=1", "openai", *OTEL), "openai_langwatch.py"),
     "openai-langsmith": Framework(
         ("langsmith[otel]", "openai", *OTEL), "openai_langsmith.py", settings=LANGSMITH
     ),
