@@ -512,3 +512,33 @@ def test_an_answer_is_completed_by_one_of_the_next_prompts(between: int, call_id
     others = [chat(2 + number, [said("user", f"Other {number}")], "Yes.") for number in range(between)]
     retold = chat(50, [said("user", "Hi"), said("assistant", call), returned("c1", "x")], "Done.")
     assert rows(agent(), first, *others, retold).tool_calls[0].tool_call_id == call_id
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"model": "Snow in Oslo."}, [{"type": "text", "content": "Snow in Oslo."}]),
+        (
+            {"ai": "\"model\": get_weather, \"args\": {'city': 'Oslo'}"},
+            [{"type": "tool_call", "name": "get_weather", "arguments": {"city": "Oslo"}}],
+        ),
+        (
+            {"ai": '"model": get_weather, and so on'},
+            [{"type": "text", "content": '"model": get_weather, and so on'}],
+        ),
+    ],
+)
+def test_an_answer_under_the_name_of_who_speaks(answer: object, expected: list[dict[str, object]]) -> None:
+    asked = json.dumps([{"role": "user", "content": "Weather?"}])
+    span = make_span(
+        {"gen_ai.operation.name": "chat", "some.input": asked, "some.response": json.dumps(answer)}, "chat"
+    )
+    (call,) = read_run("r", [span]).calls.models
+    (message,) = call.span.output
+    assert message["parts"] == expected
+
+
+def test_the_name_of_a_model_is_no_answer() -> None:
+    span = make_span({"gen_ai.operation.name": "chat", "some.response": '{"model": "m-1"}'}, "chat")
+    (call,) = read_run("r", [span]).calls.models
+    assert call.span.output == []

@@ -130,6 +130,52 @@ def test_turns_of_one_program_stay_apart() -> None:
     assert [call["tool_call_id"] for call in views.tool_calls] == [CALL_ID, "call_999999999999"]
 
 
+TURN = "e-ffe026ad-5d3b-4661"
+
+
+def named(spans: list[Span], attribute: str, value: object = TURN) -> list[Span]:
+    """Return spans that all have one attribute more."""
+    return [replace(span, attributes={**span.attributes, attribute: value}) for span in spans]
+
+
+def around(spans: list[Span]) -> list[Span]:
+    """Return the silent spans with requests that lie around those that tell contents."""
+    return [
+        at(span, span.started_at / SECOND - 0.2, span.ended_at / SECOND + 0.2)
+        if span.name == "chat m-1"
+        else span
+        for span in spans
+    ]
+
+
+def untold(spans: list[Span]) -> list[Span]:
+    """Return the spans that tell contents as those of an instrumentation that nothing is known of, with other ids of calls."""
+    return [replace(called_otherwise(span), scope="some.instrumentation") for span in spans]
+
+
+def test_two_that_name_the_same_turn_are_one_run() -> None:
+    telling_it = named(untold(telling()), "scope.agentic.turn")
+    for silent_ones in (silent(), around(silent())):
+        views = views_of_spans([*telling_it, *named(silent_ones, "some.framework.invocation_id")])
+        (run,) = views.runs
+        assert (run["input_tokens"], len(views.model_calls), len(views.tool_calls)) == (30, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("some.framework.session_id", TURN),
+        ("some.framework.invocation_id", "turn-1"),
+        ("some.framework.invocation_id", "e-000026ad-5d3b-0000"),
+        ("some.framework.invocation_id", 12345678901234),
+    ],
+    ids=["of a session", "an id that others have", "another turn", "a number"],
+)
+def test_two_that_do_not_are_two(attribute: str, value: object) -> None:
+    telling_it = named(untold(telling()), "scope.agentic.turn")
+    assert len(views_of_spans([*telling_it, *named(silent(), attribute, value)]).runs) == 2
+
+
 @pytest.mark.parametrize(
     "others",
     [

@@ -71,7 +71,6 @@ FRAMEWORKS: dict[str, Framework] = {
     "claude-agent-sdk-laminar": Framework(
         ("lmnr", "claude-agent-sdk"),
         "claude_laminar.py",
-        protocol="grpc",
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
     ),

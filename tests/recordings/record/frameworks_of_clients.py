@@ -155,7 +155,8 @@ CLIENTS: dict[str, Framework] = {
         settings={"MISTRAL_SDK_TELEMETRY": "global"},
     ),
     "mistralai-traceai": Framework(
-        ("traceai-mistralai", "mistralai", *OTEL),
+        # It looks for a module that version 2 of the client moved.
+        ("traceai-mistralai", "mistralai<2", *OTEL),
         "mistral_traceai.py",
         request_model="mistral-small-latest",
         response_model="mistral-small-latest",

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from lmnr import Laminar
 
 at = urlsplit(os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"])
+# What stands between the program and the model tells of the requests itself, by HTTP alone.
 Laminar.initialize(
-    project_api_key="none", base_url=f"http://{at.hostname}", http_port=at.port, grpc_port=at.port
+    project_api_key="none", base_url=f"http://{at.hostname}:{at.port}", http_port=at.port, force_http=True
 )
 
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, create_sdk_mcp_server, tool

@@ -2,7 +2,7 @@
 
 import json
 
-from mistralai.client import Mistral
+from mistralai import Mistral
 from shop import CHAT_TOOLS, INSTRUCTIONS, MODEL, MODEL_URL, TURNS, provider, run_tool
 from traceai_mistralai import MistralAIInstrumentor
 

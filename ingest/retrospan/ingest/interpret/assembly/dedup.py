@@ -14,6 +14,8 @@ from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import named_operation
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.schemas import semconv
 
 
 def single_requests(tree: Tree) -> list[NormalizedSpan]:
@@ -150,25 +152,39 @@ def _told_apart(executed: list[NormalizedSpan]) -> dict[NormalizedSpan, Normaliz
         for outer, inner in (spans, spans[::-1]) if len(spans) == 2 else ():
             if not found.keys() & {outer, inner} and _lies_in(inner, outer) and _is_one(outer, inner):
                 found[inner] = outer
-    named = [span for span in executed if span.tool_call_id and span not in found]
-    if named and any(span.sent.trace_id != named[0].sent.trace_id for span in executed):
-        found |= _without_id(named, [span for span in executed if not span.tool_call_id])
+    rest = [span for span in executed if span not in found]
+    unnamed = [span for span in rest if not span.tool_call_id]
+    if unnamed and (len(unnamed) < len(rest) or len({*map(_is_of_mcp, unnamed)}) > 1):
+        found |= _without_id(rest, unnamed)
     return found
 
 
+def _is_of_mcp(span: NormalizedSpan) -> bool:
+    return semconv.MCP_METHOD_NAME in span.sent.attributes
+
+
+def _may_be_told_by(span: NormalizedSpan, other: NormalizedSpan) -> bool:
+    """Tell whether a span without a call id may tell again what another tells: that is one with an id in another trace, or
+    not of MCP, of which the span is the client or the server."""
+    if _is_of_mcp(span) > _is_of_mcp(other):
+        return True
+    return bool(other.tool_call_id) and span.sent.trace_id != other.sent.trace_id
+
+
 def _without_id(
-    named: list[NormalizedSpan], unnamed: list[NormalizedSpan]
+    executed: list[NormalizedSpan], unnamed: list[NormalizedSpan]
 ) -> dict[NormalizedSpan, NormalizedSpan]:
-    """Return the executions without a call id that another trace of the run tells as well: those of the same tool that lie in
-    just one with an id, or around it; the inner one of each two, with the other."""
-    by_time = ByTime(named)
+    """Return the executions without a call id that another trace of the run tells as well, or that are MCP's of one: those of
+    the same tool that lie in just one with an id, or around it; the inner one of each two, with the other."""
+    by_time = ByTime(executed)
     fitting = {
         span: [
             each
             for each in by_time.near(span)
-            if each.sent.trace_id != span.sent.trace_id
+            if each is not span
+            and _may_be_told_by(span, each)
             and (_lies_in(span, each) or _lies_in(each, span))
-            and _is_one(each, span)
+            and (_is_one(each, span) or _is_one(span, each))
         ]
         for span in unnamed
     }
@@ -219,6 +235,18 @@ def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
         outer.arguments, outer.has_arguments = inner.arguments, True
     if inner.has_result and not outer.has_result:
         outer.result, outer.has_result = inner.result, True
+    elif outer.has_result and _is_of_mcp(inner) and isinstance(outer.result, str):
+        blocks = _blocks_of(inner.result)
+        text = "".join(str(block.get("text", "")) for block in blocks)
+        if text and len(text) < len(outer.result) and outer.result.startswith(text):
+            outer.result = response_of(blocks)  # what the tool returned: the model was told more
+
+
+def _blocks_of(result: object) -> list[dict[str, object]]:
+    """Return the blocks of text that a tool returned by MCP, none of a result that holds anything else."""
+    held = result.get("content") if isinstance(result, dict) and result.get("isError") is not True else None
+    blocks = [block for block in held if isinstance(block, dict)] if isinstance(held, list) else []
+    return blocks if all(block.get("type") == "text" for block in blocks) else []
 
 
 def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:

@@ -37,7 +37,7 @@ def infer_left_out(
     told = own[first.span.agent_name]
     if not _takes_turns([call for call, _ in told]) or any(map(_tells_acts, calls)):
         return
-    ran = [span for span in tree.spans if span.operation == "tool"]
+    ran = [span for span in tree.spans if span.operation == "tool" and not span.is_part]
     for (before, given), (call, said) in pairwise(told):
         if said[: len(given)] != given or not _is_text_of(before.span.output, said[len(given) :]):
             return

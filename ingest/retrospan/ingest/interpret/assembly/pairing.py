@@ -18,6 +18,7 @@ from retrospan.ingest.interpret.assembly.calls import (
 )
 from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
 from retrospan.ingest.interpret.assembly.enveloped_results import open_envelopes
+from retrospan.ingest.interpret.assembly.executed_ids import take_executed_ids
 from retrospan.ingest.interpret.assembly.executions import find_executions
 from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in_fields
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
@@ -64,6 +65,8 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     """
     calls = Calls()
     requests = single_requests(tree)
+    executed = single_executions(tree)
+    take_executed_ids(requests, executed)
     cut_late_prompts(requests)
     requests = with_retold_calls(tree, requests)
     complete_models(tree, requests)
@@ -95,7 +98,6 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     }
     _note_results(asked, retelling, results)
     asked = asked or asked_in_fields(tree, calls.models)
-    executed = single_executions(tree)
     pairs = _pair(executed, asked, calls.models, tree)
     known = {*results, *(call.call_id for call in asked), *reused}
     for span, call in find_executions(tree, asked, retelling):

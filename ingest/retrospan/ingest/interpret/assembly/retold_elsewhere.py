@@ -6,11 +6,12 @@ agent, and both are of one service. An answer in words says too little: others a
 
 So it is where a framework tells its own spans, and another instrumentation of the same program tells all of it again in a
 trace of its own: requests without a word are those of the only trace around them that asked for the calls which they say
-were executed.
+were executed, or that names the same turn of the framework by the same id.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -22,12 +23,15 @@ from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import given_id, is_unique
+from retrospan.ingest.interpret.spans.span_names import names_of_span
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 
 _AROUND = ("agent", "workflow")
 #: Of a transcript so many answers are looked for at most: requests that go on from them are found by what they retell.
 _MOST_ANSWERS = 64
+#: How attributes are called that hold the id of a turn, a run or an invocation.
+_TURN_ID = re.compile(r"(?:^|[.:_/])(?:turn|run|invocation)(?:[._]?id)?$|(?:turn|run|invocation)Id$")
 #: So many calls say of two traces that one executed what the other asked for; what stands before the hash of one.
 _MOST_CALLS, _CALL = 8, "call "
 
@@ -73,6 +77,19 @@ def executed_in(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]
         return ()
     ids = (span.tool_call_id or "" for span in spans if span.operation == "tool")
     return tuple(_of_call(calls[0], call_id) for call_id in islice(filter(is_unique, ids), _MOST_CALLS))
+
+
+def turns_named_in(calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
+    """Return what stands for the turns, runs or invocations of a framework that the requests of a trace name as what they are
+    part of, by ids that no others have: a framework and what instruments it may call it by the same id."""
+    found: dict[str, None] = {}
+    for span in calls:
+        attributes = span.sent.attributes
+        for name in names_of_span(span.sent).matching(_TURN_ID):
+            value = attributes[name]
+            if isinstance(value, str) and is_unique(value):
+                found[_of_call(span, value)] = None
+    return tuple(islice(found, _MOST_CALLS))
 
 
 def _of_call(span: NormalizedSpan, call_id: str) -> str:

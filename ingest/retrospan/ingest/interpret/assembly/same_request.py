@@ -23,7 +23,7 @@ def without_doubles(
     its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of
     the response, is the one of another scope that lies around it and says one of these, beside it in the tree, with
     the same model: if there is just one, and just this one lies in that. So are all the requests of another trace, if
-    there is such a one around each. One there, or in another trace, that tells the same answer to the same prompt, or
+    there is such a one around each, or inside it. One there, or in another trace, that tells the same answer to the same prompt, or
     the same prompt and no answer, is it as well.
     """
     told: set[NormalizedSpan] = set()
@@ -61,7 +61,8 @@ def _without_content(
         span: [
             each
             for each in telling.near(span)
-            if not (span.response_id and each in bare) and _lies_in(tree, span, each)
+            if not (span.response_id and each in bare)
+            and (_lies_in(tree, span, each) or (_is_elsewhere(span, each) and _lies_in(tree, each, span)))
         ]
         for span in bare
     }
@@ -77,6 +78,10 @@ def _without_content(
         for span, outer in pairs.items()
         if span.sent.trace_id == outer.sent.trace_id or span.sent.trace_id not in apart
     ]
+
+
+def _is_elsewhere(span: NormalizedSpan, other: NormalizedSpan) -> bool:
+    return span.sent.trace_id != other.sent.trace_id
 
 
 def _tells_something(span: NormalizedSpan) -> bool:

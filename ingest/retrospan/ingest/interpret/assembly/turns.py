@@ -20,6 +20,7 @@ from retrospan.ingest.interpret.assembly.retold_elsewhere import (
     calls_asked_in,
     executed_in,
     retold_by,
+    turns_named_in,
 )
 from retrospan.ingest.interpret.assembly.told_twice import told_in_parts, told_whole
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
@@ -80,9 +81,12 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     if not calls:
         return told if told.executes else replace(told, retold=retold_by(spans))
     if any(span.operation in _AROUND for span in spans):
-        # Of two instrumentations of one program, one asks for what the other says was executed.
-        asked = calls_asked_in(calls) if calls[0].sent.scope in _LEAVE_APART else ()
-        return replace(told, answers=asked, retold=executed_in(spans, calls))
+        # Of two instrumentations of one program, one asks for what the other says was executed, in the same turn.
+        turns = turns_named_in(calls)
+        if any(span.input or span.output for span in calls):
+            asked = calls_asked_in(calls) if calls[0].sent.scope in _LEAVE_APART else ()
+            return replace(told, answers=(*asked, *turns))
+        return replace(told, retold=(*executed_in(spans, calls), *turns))
     return replace(told, answers=answers_of(calls))
 
 

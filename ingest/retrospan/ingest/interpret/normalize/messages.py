@@ -37,6 +37,8 @@ _PRINTED_TYPES = ("output_text", "function_call")
 
 #: How the JSON of an object begins, also in the quotes of JSON.
 _WRITTEN = re.compile(r'"?\{\\?"')
+#: How Monocle writes the first call of an answer by Gemini.
+_CALLED = re.compile(r'"model": ([\w.-]+), "args": (\{.*\})', re.DOTALL)
 #: Types of blocks that ask for a tool, and what the function of a call has.
 _CALL_TYPES = ("tool_use", "function_call", "tool_call")
 _FUNCTION = {"name", "arguments"}
@@ -175,7 +177,14 @@ def written_call(part: Part, message: Mapping[str, object]) -> list[Part]:
     as no model writes it that shows a block, or as the function of one, with its id beside it. Nothing where it is not
     one."""
     text = part.get("content")
-    if part["type"] != "text" or not isinstance(text, str) or not _WRITTEN.match(text) or "name" not in text:
+    if part["type"] != "text" or not isinstance(text, str):
+        return []
+    if (printed := _CALLED.fullmatch(text)) is not None:
+        arguments = read_repr(printed[2])
+        return (
+            [tool_call({"name": printed[1], "arguments": arguments})] if isinstance(arguments, dict) else []
+        )
+    if not _WRITTEN.match(text) or "name" not in text:
         return []
     told = read_json(text)
     said = read_json(told) if isinstance(told, str) else told

@@ -35,7 +35,7 @@ _TYPES = ("human", "ai", "system", "tool", "user", "assistant", "tool_execution_
 #: What such a message holds.
 _SAYING = frozenset(("content", "data", "contents", "text", "toolExecutionRequests"))
 #: Who speaks, where that is the name of what is said; and what may stand beside a model's words.
-_NAMED_SPEAKERS = ("system", "user", "human", "assistant", "ai", "tool")
+_NAMED_SPEAKERS = ("system", "user", "human", "assistant", "ai", "tool", "model")
 _BESIDE = ("tools", "tool_calls")
 #: Of what OpenAI's Responses API has instead of a message.
 _ITEMS = ("function_call", "function_call_output", "function_call_result", "reasoning")
@@ -295,7 +295,10 @@ def named_speaker(message: Mapping[str, object]) -> str | None:
     named = [key for key in message if key not in _BESIDE]
     if len(named) != 1 or named[0] not in _NAMED_SPEAKERS:
         return None
-    if not isinstance(message[named[0]], str) and named[0] not in ("assistant", "ai"):
+    said = message[named[0]]
+    if named[0] == "model" and not (isinstance(said, str) and " " in said.strip()):
+        return None  # the name of a model
+    if not isinstance(said, str) and named[0] not in ("assistant", "ai"):
         return None
     return named[0] if len(message) == 1 or named[0] in ("assistant", "ai") else None
 
