@@ -542,3 +542,15 @@ def test_the_name_of_a_model_is_no_answer() -> None:
     span = make_span({"gen_ai.operation.name": "chat", "some.response": '{"model": "m-1"}'}, "chat")
     (call,) = read_run("r", [span]).calls.models
     assert call.span.output == []
+
+
+def test_a_workflow_is_called_as_an_attribute_calls_it() -> None:
+    def named(**attributes: str) -> str | None:
+        told = {key.replace("__", "."): value for key, value in attributes.items()}
+        span = make_span({"gen_ai.operation.name": "invoke_workflow", **told}, "support.workflow")
+        (found,) = read_run("r", [span]).tree.spans
+        return found.agent_name
+
+    assert named(some__workflow__name="support") == "support"
+    assert named(some__workflow__name="support", gen_ai__workflow__name="orla") == "orla"
+    assert named(some__workflow__filename="support") == "support.workflow"

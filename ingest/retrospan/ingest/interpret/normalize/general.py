@@ -71,6 +71,8 @@ _NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[
 _NOTHING: tuple[object, ...] = (None, "", {"output": None}, {})
 #: How a span says that it was given nothing, or returned nothing.
 _NO_CONTENT = ("null", "None", "[]", "{}")
+#: How an attribute is called that names a workflow.
+_WORKFLOW_NAME = re.compile(r"(?:^|[._:])workflow[._]name$")
 #: Ids, and no names that anybody gave.
 _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -111,7 +113,8 @@ def read_span(
         span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
     if span.operation == "workflow" and span.agent_name is None:
         named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
-        span.agent_name = places.text(semconv.WORKFLOW_NAME) or named
+        told = _first_text(value for _, value in places.matching(_WORKFLOW_NAME))
+        span.agent_name = places.text(semconv.WORKFLOW_NAME) or told or named
     span.agent_version = places.text(semconv.AGENT_VERSION)
     span.conversation = places.text(*names.conversations) or _named(metadata, *_CONVERSATION_NAMES)
     span.user = places.text(*names.users) or _named(metadata, *_USER_NAMES)
