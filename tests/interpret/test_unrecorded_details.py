@@ -45,6 +45,14 @@ def test_arguments_by_place_are_those_asked_for_only_if_all_of_them_are() -> Non
     assert not same_arguments(["Oslo", 3], asked)
 
 
+def test_what_a_function_was_given_may_be_told_line_by_line() -> None:
+    asked = {"city": "Oslo", "days": 2}
+    assert same_arguments(["city: Oslo", "days: 2"], asked)
+    assert same_arguments(["days: 2", "city: Oslo"], asked)
+    for other in (["city: Oslo"], ["city: Oslo", "days: 3"], ["city: Oslo", "days: 2", "days: 2"]):
+        assert not same_arguments(other, asked)
+
+
 def doubts(prompt: str, **more: Any) -> list[str]:
     """Return why the input of a run is in doubt whose only request was given a text."""
     asking = chat(1, [], ANSWER, gen_ai__prompt=prompt, **more)

@@ -22,8 +22,8 @@ def is_same_tool(name: str, other: str) -> bool:
 def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
     """Tell whether an execution's arguments are those asked for, or hold them.
 
-    Frameworks unwrap the only argument (`"Oslo"` for `{"city": "Oslo"}`) or wrap all of them (`{"kwargs": {…}}`,
-    `{"input_str": "{'city': 'Oslo'}"}`).
+    Frameworks unwrap the only argument (`"Oslo"` for `{"city": "Oslo"}`), wrap all of them (`{"kwargs": {…}}`,
+    `{"input_str": "{'city': 'Oslo'}"}`) or write each as a line (`["city: Oslo"]`).
     """
     if given == asked:
         return True
@@ -33,6 +33,8 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
             return True
     if not depth or not asked:
         return False
+    if isinstance(asked, dict) and _are_lines_of(given, asked):
+        return True
     if isinstance(asked, dict) and (places := _in_places(given)) is not None:
         # A function of a framework is given its arguments as the first, and then what else it may want.
         return read_value(places[0]) == asked or sorted(map(write_json, places)) == sorted(
@@ -45,6 +47,16 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
         return not isinstance(read, str) and same_arguments(read, asked, 0)
     return isinstance(given, dict) and any(
         same_arguments(value, asked, depth - 1) for value in given.values()
+    )
+
+
+def _are_lines_of(given: object, asked: dict[str, object]) -> bool:
+    """Tell whether what was given is told as a list of texts, each an argument with its name before it: `city: Oslo`."""
+    return (
+        isinstance(given, list)
+        and len(given) == len(asked)
+        and {line for line in given if isinstance(line, str)}
+        == {f"{name}: {value}" for name, value in asked.items()}
     )
 
 
