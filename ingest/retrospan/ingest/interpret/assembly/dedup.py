@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Set as AbstractSet
 
@@ -154,9 +155,9 @@ def _told_apart(executed: list[NormalizedSpan]) -> dict[NormalizedSpan, Normaliz
                 found[inner] = outer
     rest = [span for span in executed if span not in found]
     unnamed = [span for span in rest if not span.tool_call_id]
-    if unnamed and (len(unnamed) < len(rest) or len({*map(_is_of_mcp, unnamed)}) > 1):
-        found |= _without_id(rest, unnamed)
-    return found
+    traces = {span.sent.trace_id for span in rest} if len(unnamed) < len(rest) else set[str]()
+    telling = [span for span in unnamed if len(traces) > 1 or _is_of_mcp(span)]
+    return found | _without_id(rest, telling) if telling else found
 
 
 def _is_of_mcp(span: NormalizedSpan) -> bool:
@@ -176,11 +177,14 @@ def _without_id(
 ) -> dict[NormalizedSpan, NormalizedSpan]:
     """Return the executions without a call id that another trace of the run tells as well, or that are MCP's of one: those of
     the same tool that lie in just one with an id, or around it; the inner one of each two, with the other."""
-    by_time = ByTime(executed)
+    by_tool: dict[str, list[NormalizedSpan]] = {}
+    for span in executed:
+        by_tool.setdefault(_last_word(span), []).append(span)
+    by_time = {word: ByTime(spans) for word, spans in by_tool.items()}
     fitting = {
         span: [
             each
-            for each in by_time.near(span)
+            for each in by_time[_last_word(span)].near(span)
             if each is not span
             and _may_be_told_by(span, each)
             and (_lies_in(span, each) or _lies_in(each, span))
@@ -191,6 +195,11 @@ def _without_id(
     times = Counter(each for found in fitting.values() for each in found)
     pairs = [(span, found[0]) for span, found in fitting.items() if len(found) == 1 and times[found[0]] == 1]
     return dict((one, other) if _lies_in(one, other) else (other, one) for one, other in pairs)
+
+
+def _last_word(span: NormalizedSpan) -> str:
+    """Return what two names of one tool have in common: whatever one has more stands before it."""
+    return re.split(r"[^A-Za-z0-9]", span.tool_name or "")[-1]
 
 
 def _lies_in(inner: NormalizedSpan, outer: NormalizedSpan) -> bool:

@@ -6,6 +6,7 @@ several alike as many ran, in their order. An id that a framework made up for it
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import UUID
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
+from retrospan.ingest.json_text import write_json
 
 
 def take_executed_ids(requests: Sequence[NormalizedSpan], executed: Sequence[NormalizedSpan]) -> None:
@@ -21,14 +23,12 @@ def take_executed_ids(requests: Sequence[NormalizedSpan], executed: Sequence[Nor
     named = [each for each in executed if each.tool_call_id and not UUID.fullmatch(each.tool_call_id)]
     if not lacking or not named:
         return
+    named.sort(key=lambda each: each.sent.started_at)
+    began = [each.sent.started_at for each in named]
     following = {before: after.sent.started_at for before, after in pairwise(requests)}
     for span in lacking:
-        ended = following.get(span)
-        between = [
-            each
-            for each in named
-            if each.sent.started_at >= span.sent.done_at and (ended is None or each.sent.started_at <= ended)
-        ]
+        end = bisect_right(began, following[span]) if span in following else len(named)
+        between = named[bisect_left(began, span.sent.done_at) : end]
         ids = _ids(_calls_of(span), between)
         if ids:
             span.output = [
@@ -55,19 +55,16 @@ def _ids(calls: Sequence[Part], between: Sequence[NormalizedSpan]) -> dict[int, 
     """Return the ids of the calls that lack one, by their parts' identities."""
     told = {part.get("id") for part in calls}
     free = [each for each in between if each.tool_call_id not in told]
+    alike: dict[str, list[Part]] = {}
+    for part in calls if free else ():
+        if _lacks_id(part):
+            alike.setdefault(write_json([part.get("name"), part.get("arguments")]), []).append(part)
     found: dict[int, str] = {}
-    for part in calls:
-        if not _lacks_id(part) or id(part) in found:
-            continue
-        alike = [other for other in calls if _lacks_id(other) and _is_like(other, part)]
-        ran = [each for each in free if _executes(each, part)]
-        if len(ran) == len(alike):
-            found.update((id(other), each.tool_call_id or "") for other, each in zip(alike, ran, strict=True))
+    for parts in alike.values():
+        ran = [each for each in free if _executes(each, parts[0])]
+        if len(ran) == len(parts):
+            found.update((id(part), each.tool_call_id or "") for part, each in zip(parts, ran, strict=True))
     return found
-
-
-def _is_like(one: Part, other: Part) -> bool:
-    return one.get("name") == other.get("name") and one.get("arguments") == other.get("arguments")
 
 
 def _executes(span: NormalizedSpan, part: Part) -> bool:
