@@ -37,8 +37,8 @@ def test_a_page_names_its_dialect_and_module_and_its_switches(dialect: Dialect) 
 def recorded(recordings: dict[str, Recording]) -> dict[str, set[str]]:
     """What is on recorded spans, by dialect, as the pages name it. Numbers inside a name are N."""
     found: dict[str, set[str]] = {dialect.name: set() for dialect in DIALECTS}
-    # Spring AI is only among the recordings that were made with the kit.
-    kit = [recording for name, recording in taken().items() if name.startswith("spring-ai")]
+    # These two are only among the recordings that were made with the kit.
+    kit = [r for name, r in taken().items() if name.startswith(("spring-ai", "openai-langwatch"))]
     for recording in (*recordings.values(), *kit):
         for span in spans_of_requests(recording.traces, recording.logs):
             if dialect := dialect_of(span):
