@@ -1,7 +1,7 @@
 """The ids of calls that an instrumentation leaves out of answers, where the executions tell them.
 
 A call is that of the execution with its name and its arguments (or untold ones) which ran between its answer and the next request: where of
-several alike as many ran, in their order. An id that a framework made up for itself is none of the model's.
+several alike as many ran, in their order. An id that a framework made up for itself is not the model's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.qualified_ids import UUID
+from retrospan.ingest.interpret.normalize.qualified_ids import UUID, is_unique
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.json_text import write_json
 
@@ -20,7 +20,7 @@ from retrospan.ingest.json_text import write_json
 def take_executed_ids(requests: Sequence[NormalizedSpan], executed: Sequence[NormalizedSpan]) -> None:
     """Give calls without an id those of their executions, in place. Where nothing else tells ids, no span has any."""
     lacking = [span for span in requests if any(map(_lacks_id, _calls_of(span)))]
-    named = [each for each in executed if each.tool_call_id and not UUID.fullmatch(each.tool_call_id)]
+    named = [each for each in executed if _is_given(each.tool_call_id or "")]
     if not lacking or not named:
         return
     named.sort(key=lambda each: each.sent.started_at)
@@ -41,6 +41,11 @@ def take_executed_ids(requests: Sequence[NormalizedSpan], executed: Sequence[Nor
                 }
                 for message in span.output
             ]
+
+
+def _is_given(call_id: str) -> bool:
+    """Tell whether an id looks like one that a model's API gave: not like a number in a row, nor like a framework's own."""
+    return is_unique(call_id) and not UUID.fullmatch(call_id)
 
 
 def _calls_of(span: NormalizedSpan) -> list[Part]:
