@@ -165,11 +165,12 @@ def test_two_that_name_the_same_turn_are_one_run() -> None:
     ("attribute", "value"),
     [
         ("some.framework.session_id", TURN),
+        ("some.eval_run_id", TURN),
         ("some.framework.invocation_id", "turn-1"),
         ("some.framework.invocation_id", "e-000026ad-5d3b-0000"),
         ("some.framework.invocation_id", 12345678901234),
     ],
-    ids=["of a session", "an id that others have", "another turn", "a number"],
+    ids=["of a session", "of an evaluation", "an id that others have", "another turn", "a number"],
 )
 def test_two_that_do_not_are_two(attribute: str, value: object) -> None:
     telling_it = named(untold(telling()), "scope.agentic.turn")

@@ -75,6 +75,20 @@ def test_an_id_that_the_answer_tells_stays() -> None:
     assert ids(told, ran(3, "c1"), ran(4, FIRST), chat(6, [HI], "Done.")) == ["c1", FIRST]
 
 
+def test_an_id_that_another_answer_tells_is_not_its() -> None:
+    first, second = (
+        chat(1, [HI], asks("search", {"q": "a"})),
+        chat(6, [HI], asks("search", {"q": "a"}, FIRST)),
+    )
+    assert ids(first, ran(3, FIRST), second, ran(8, FIRST), chat(10, [HI], "Done.")) == [None]
+
+
+def test_where_agents_work_side_by_side_nothing_is_taken() -> None:
+    first = chat(1, [HI], asks("search", {"q": "a"}), takes=3)
+    other = chat(2, [said("user", "Ho")], "Yes.", takes=1)
+    assert ids(first, other, ran(5, FIRST), chat(7, [HI], "Done.")) == [None]
+
+
 def test_a_prompt_that_leaves_all_out_is_completed_where_executions_are_told_twice() -> None:
     def request(at: float, tokens: int, *answer: str | dict[str, object]) -> Span:
         counts = {"gen_ai__usage__input_tokens": tokens, "gen_ai__usage__output_tokens": 3}

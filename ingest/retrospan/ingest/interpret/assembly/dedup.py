@@ -254,8 +254,8 @@ def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
 def _blocks_of(result: object) -> list[dict[str, object]]:
     """Return the blocks of text that a tool returned by MCP, none of a result that holds anything else."""
     held = result.get("content") if isinstance(result, dict) and result.get("isError") is not True else None
-    blocks = [block for block in held if isinstance(block, dict)] if isinstance(held, list) else []
-    return blocks if all(block.get("type") == "text" for block in blocks) else []
+    blocks = held if isinstance(held, list) else []
+    return blocks if all(isinstance(block, dict) and block.get("type") == "text" for block in blocks) else []
 
 
 def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:

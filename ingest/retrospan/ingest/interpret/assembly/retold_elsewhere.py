@@ -32,6 +32,8 @@ _AROUND = ("agent", "workflow")
 _MOST_ANSWERS = 64
 #: How attributes are called that hold the id of a turn, a run or an invocation.
 _TURN_ID = re.compile(r"(?:^|[.:_/])(?:turn|run|invocation)(?:[._]?id)?$|(?:turn|run|invocation)Id$")
+#: What runs are of that are many at a time, of whichever agents.
+_OF_MANY = re.compile("eval|test|experiment|batch|dataset|pipeline|job", re.IGNORECASE)
 #: So many calls say of two traces that one executed what the other asked for; what stands before the hash of one.
 _MOST_CALLS, _CALL = 8, "call "
 
@@ -68,15 +70,13 @@ def calls_asked_in(calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
     """Return what stands for the first calls that the requests of a trace asked for, with ids that no others have."""
     parts = (part for span in calls for message in span.output for part in parts_of(message, "tool_call"))
     ids = (given_id(part.get("id") or "", part.get("name")) for part in parts)
-    return tuple(_of_call(calls[0], call_id) for call_id in islice(filter(is_unique, ids), _MOST_CALLS))
+    return tuple(_of_id(calls[0], call_id) for call_id in islice(filter(is_unique, ids), _MOST_CALLS))
 
 
 def executed_in(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
-    """Return what stands for the calls that a trace says were executed, whose own requests tell not a word."""
-    if any(span.input or span.output for span in calls):
-        return ()
+    """Return what stands for the calls that a trace says were executed."""
     ids = (span.tool_call_id or "" for span in spans if span.operation == "tool")
-    return tuple(_of_call(calls[0], call_id) for call_id in islice(filter(is_unique, ids), _MOST_CALLS))
+    return tuple(_of_id(calls[0], call_id) for call_id in islice(filter(is_unique, ids), _MOST_CALLS))
 
 
 def turns_named_in(calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
@@ -87,13 +87,14 @@ def turns_named_in(calls: Sequence[NormalizedSpan]) -> tuple[str, ...]:
         attributes = span.sent.attributes
         for name in names_of_span(span.sent).matching(_TURN_ID):
             value = attributes[name]
-            if isinstance(value, str) and is_unique(value):
-                found[_of_call(span, value)] = None
+            if isinstance(value, str) and is_unique(value) and not _OF_MANY.search(name):
+                found[_of_id(span, value)] = None
     return tuple(islice(found, _MOST_CALLS))
 
 
-def _of_call(span: NormalizedSpan, call_id: str) -> str:
-    return _CALL + hash_of([span.sent.resource.get(semconv.SERVICE_NAME), call_id])
+def _of_id(span: NormalizedSpan, told: str) -> str:
+    """Return what stands for the id of a call or a turn that a service tells."""
+    return _CALL + hash_of([span.sent.resource.get(semconv.SERVICE_NAME), told])
 
 
 def _hash(span: NormalizedSpan, answer: Sequence[Message]) -> str:
