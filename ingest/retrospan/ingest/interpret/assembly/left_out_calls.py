@@ -9,6 +9,7 @@ all this holds of each of its calls before. Anywhere else the prompt stays as it
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -22,6 +23,8 @@ from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_ar
 _FIRST = ("system", "user")
 #: Whose words an instrumentation tells that leaves out calls and results.
 _TOLD = (*_FIRST, "assistant")
+#: Of an answer that asks for more calls nothing is inferred: each is compared with each execution.
+MOST = 100
 
 
 def infer_left_out(
@@ -38,6 +41,7 @@ def infer_left_out(
     if not _takes_turns([call for call, _ in told]) or any(map(_tells_acts, calls)):
         return
     ran = [span for span in tree.spans if span.operation == "tool" and not span.is_part]
+    ran.sort(key=_began_at)
     for (before, given), (call, said) in pairwise(told):
         if said[: len(given)] != given or not _is_text_of(before.span.output, said[len(given) :]):
             return
@@ -75,13 +79,17 @@ def _is_longer(call: ModelCall, before: ModelCall) -> bool:
     return given is not None and bool(said) and now is not None and now > given + (said or 0)
 
 
+def _began_at(span: NormalizedSpan) -> int:
+    return span.sent.started_at
+
+
 def _results(before: ModelCall, call: ModelCall, ran: Sequence[NormalizedSpan]) -> list[Message]:
     """Return what the tools that an answer asked for returned before a call, each in a message; nothing where that is not
-    known of each, or where others ran."""
+    known of each, or where others ran. What ran is given in the order in which it began."""
     asked = [part for message in before.span.output for part in parts_of(message, "tool_call")]
     began, ended = before.span.sent.done_at, call.span.sent.started_at
-    between = [span for span in ran if span.sent.started_at >= began and span.sent.started_at <= ended]
-    if len(between) != len(asked) or any(span.sent.done_at > ended for span in between):
+    between = ran[bisect_left(ran, began, key=_began_at) : bisect_right(ran, ended, key=_began_at)]
+    if len(between) != len(asked) or len(asked) > MOST or any(span.sent.done_at > ended for span in between):
         return []
     results: list[Message] = []
     for part in asked:
