@@ -215,3 +215,34 @@ def test_a_failure_told_by_an_unknown_voice_is_the_one_that_the_span_of_the_tool
         ASKING, failed, chat(5, [HI, *bare("Error: the record is locked", role="unknown")], "No.")
     )
     assert found[1] == ("rebuilt", [*TOLD[:2], returned("c1", "Error: the record is locked")])
+
+
+def nameless(part: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in part.items() if key != "id"}
+
+
+@pytest.mark.parametrize(
+    ("told", "ids"),
+    [
+        (
+            [said("assistant", nameless(CALL), nameless(OTHER)), returned(None, SNOW), returned(None, RAIN)],
+            ["c1", "c2"],
+        ),
+        ([said("assistant", nameless(CALL), nameless(OTHER)), returned(None, SNOW)], [None]),
+        (
+            [said("assistant", nameless(OTHER), nameless(CALL)), returned(None, SNOW), returned(None, RAIN)],
+            [None, None],
+        ),
+        (
+            [said("assistant", nameless(CALL), nameless(OTHER)), *[returned(None, SNOW)] * 3],
+            [None, None, None],
+        ),
+    ],
+    ids=["the same calls", "fewer results", "other calls", "more results"],
+)
+def test_calls_and_results_told_without_ids_have_those_of_the_answer_that_they_repeat(
+    told: list[dict[str, object]], ids: list[str | None]
+) -> None:
+    found = prompts(chat(1, [HI], CALL, OTHER), chat(5, [HI, *told], "Snow and rain."))
+    results = [part for message in found[1][1] for part in message["parts"] if "response" in part]
+    assert [part.get("id") for part in results] == ids

@@ -251,6 +251,9 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *OTEL), "openai_agents_mlflow.py", WITH_HANDOFF
     ),
+    "openai-agents-openlit": Framework(
+        ("openlit", "openai-agents", *OTEL), "openai_agents_openlit.py", WITH_HANDOFF
+    ),
     "openai-agents-traceai": Framework(
         ("traceai-openai-agents", "openai-agents", *OTEL), "openai_agents_traceai.py", WITH_HANDOFF
     ),
@@ -287,6 +290,7 @@ FRAMEWORKS: dict[str, Framework] = {
     "strands-openinference": Framework(
         openinference("strands-agents", "strands-agents[openai,otel]>=1"), "strands_openinference.py"
     ),
+    "strands-openlit": Framework(("openlit", "strands-agents[openai,otel]>=1", *OTEL), "strands_openlit.py"),
     "trulens-langgraph": Framework(
         (
             "trulens-core>=2",

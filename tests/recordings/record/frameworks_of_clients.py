@@ -123,6 +123,9 @@ CLIENTS: dict[str, Framework] = {
         "instructor_loop.py",
     ),
     "instructor-openlit": Framework(("openlit", "instructor", "openai", *OTEL), "instructor_openlit.py"),
+    "instructor-traceai": Framework(
+        ("traceai-instructor", "instructor", "openai", *OTEL), "instructor_traceai.py"
+    ),
     "langtrace": Framework(
         # It imports two packages that it does not ask for.
         ("langtrace-python-sdk", "openai", "importlib-metadata", "setuptools<81", *OTEL),
@@ -134,6 +137,7 @@ CLIENTS: dict[str, Framework] = {
         openinference("litellm", "litellm>=1.70", "mcp"), "litellm_openinference.py"
     ),
     "litellm-mlflow": Framework(("mlflow>=3", "litellm>=1.70", *OTEL), "litellm_mlflow.py"),
+    "litellm-openlit": Framework(("openlit", "litellm>=1.70", *OTEL), "litellm_openlit.py"),
     "litellm-otel": Framework(("litellm>=1.70", "mcp", *OTEL), "litellm_loop.py"),
     "litellm-otel.request-span": Framework(
         ("litellm>=1.70", "mcp", *OTEL),
@@ -197,6 +201,7 @@ CLIENTS: dict[str, Framework] = {
     "openai-langsmith": Framework(
         ("langsmith[otel]", "openai", *OTEL), "openai_langsmith.py", settings=LANGSMITH
     ),
+    "openai-monocle": Framework(("monocle-apptrace", "openai", *OTEL), "openai_monocle.py"),
     "openai-responses-openinference": Framework(openinference("openai", "openai"), "openai_responses.py"),
     "openai-responses-openinference.stream": Framework(
         openinference("openai", "openai"), "openai_responses.py", settings=STREAM

@@ -29,6 +29,7 @@ from retrospan.ingest.interpret.assembly.run_outcome import (
     find_answer,
     find_gap,
     find_input,
+    find_returned,
     is_resumed,
     outcome_of,
 )
@@ -196,7 +197,7 @@ def interpret(
         outcome=outcome,
         incomplete_because=because,
         input=find_input(tree, calls),
-        output=answer.text if answer and outcome != "incomplete" else None,
+        output=(answer.text if answer else find_returned(tree, calls)) if outcome != "incomplete" else None,
         answer_ref=message_ref(values.hash(values.message(answer.message, answer.call))) if answer else None,
         conversation=next((span.conversation for span in tree.spans if span.conversation), None),
         final_history=[*last.input, *last.span.output] if last else [],

@@ -30,6 +30,8 @@ _MARK = re.compile(r"\[([\w-]+): ([\w.:/-]+)\]")
 UNKNOWN = "unknown"
 _EMPTY: tuple[object, ...] = ("", [], {})
 _NOTHING = object()
+#: How a call begins that is written as a text.
+_WRITTEN = ("{", "[", "<", "`", "")
 #: A shorter text may stand in a result by chance.
 _SHORTEST = 4
 #: Calls of an agent among which another one that was given the same is looked for.
@@ -52,9 +54,10 @@ def complete_prompts(calls: Sequence[ModelCall], tree: Tree, history: History) -
             if _has_double(told, place):
                 continue
             tools = tools or _Tools(tree)
-            rest = _completed(before, said[len(given) :], tools, call.span.sent.started_at)
+            after = said[len(given) :]
+            rest = _with_ids(before, after) or _completed(before, after, tools, call.span.sent.started_at)
             if rest is None and before.input is not given:
-                rest = said[len(given) :]
+                rest = after
             if rest is not None:
                 call.input = [*before.input, *rest]
                 call.history = "inferred" if before.history == "inferred" else "rebuilt"
@@ -102,10 +105,14 @@ def _completed(
     if not asked or any(map(_tells_calls, rest)):
         return None
     after = _after_answer(answer, asked, rest)
+    beside = rest[0]["parts"] if after is None and _tells_text_alone(answer, asked, rest) else []
+    after = rest[1:] if beside else after
     if after is None:
         return None
     results: list[Message] = []
     told = [*_told(after)]
+    if beside and len(told) != len(asked):
+        return None  # somebody may have said it between the calls and their results
     in_order = _stand_in_order(asked, [each[1] for each in told])
     used = 0
     for part in asked:
@@ -133,7 +140,50 @@ def _completed(
             return None
         used += 1
     ended = told[used - 1][0] if used else 0
-    return [*answer, *results, *after[ended:]] if used == len(told) else None
+    if used != len(told):
+        return None
+    if beside:
+        answer = asking.span.output = [{**answer[0], "parts": [*beside, *answer[0]["parts"]]}, *answer[1:]]
+    return [*answer, *results, *after[ended:]]
+
+
+def _with_ids(asking: ModelCall, rest: Sequence[Message]) -> list[Message] | None:
+    """Return what repeats an answer and tells its results with the ids of the calls, where it tells the same calls and as
+    many results, all without one; None elsewhere."""
+    asked = [part for message in asking.span.output for part in parts_of(message, "tool_call")]
+    told = parts_of(rest[0], "tool_call") if rest and rest[0]["role"] == "assistant" else []
+    if not told or any(map(_has_id, told)) or not all(map(_has_id, asked)):
+        return None
+    if [_act(part) for part in told] != [_act(part) for part in asked]:
+        return None
+    ids = [part.get("id", "") for part in asked]
+    found = [_named(rest[0], "tool_call", ids)]
+    for message in rest[1:]:
+        results = parts_of(message, "tool_call_response")
+        if not results or any(map(_has_id, results)) or not ids:
+            break
+        found.append(_named(message, "tool_call_response", ids[: len(results)]))
+        ids = ids[len(results) :]
+    after = rest[len(found) :]
+    is_whole = not ids and not (after and parts_of(after[0], "tool_call_response"))
+    return [*found, *after] if is_whole else None
+
+
+def _has_id(part: Part) -> bool:
+    return bool(part.get("id"))
+
+
+def _act(part: Part) -> tuple[object, object]:
+    return part.get("name"), part.get("arguments")
+
+
+def _named(message: Message, kind: str, ids: Sequence[str]) -> Message:
+    """Return a message whose parts of a kind have these ids, in their order."""
+    left, parts = iter(ids), [part.copy() for part in message["parts"]]
+    for part in parts:
+        if part["type"] == kind:
+            part["id"] = next(left, "")
+    return {**message, "parts": parts}
 
 
 def _returned_nothing(tool: NormalizedSpan) -> bool:
@@ -191,6 +241,15 @@ def _after_answer(
         is_marked = marks == [part.get("name") for part in asked] and not _MARK.sub("", said[len(text) :])
         return rest[1:] if said == text or (said.startswith(text) and is_marked) else None
     return None if text else rest
+
+
+def _tells_text_alone(answer: Sequence[Message], asked: Sequence[Part], rest: Sequence[Message]) -> bool:
+    """Tell whether an answer is told as its calls alone, and what repeats it as the text that stood before them: not one
+    that writes the calls themselves."""
+    if any(map(text_of, answer)) or not rest or not _is_text(rest[0], "assistant"):
+        return False
+    text = text_of(rest[0])
+    return text[:1] not in _WRITTEN and not any(part.get("name", "") in text for part in asked)
 
 
 def _tells_calls(message: Message) -> bool:

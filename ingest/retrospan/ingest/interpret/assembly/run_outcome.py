@@ -109,6 +109,25 @@ def find_answer(tree: Tree, calls: Calls) -> Answer | None:
     return replace(answer, text=text) if text is not None else None
 
 
+def find_returned(tree: Tree, calls: Calls) -> str | None:
+    """Return the text that the agent at the root of a run returned, or the only one inside of it where it tells none: of a
+    run that tells no request to a model, and so no answer of one."""
+    if calls.models:
+        return None
+    agents = [span for span in tree.spans if span.operation in ("agent", "workflow")]
+    below: dict[NormalizedSpan | None, list[NormalizedSpan]] = {}
+    for span in agents:
+        below.setdefault(tree.parent(span), []).append(span)
+    around = below.get(None, [])
+    while len(around) == 1 and not around[0].failed:
+        said = around[0].output or parse_answer(around[0].framework_output)
+        answer = _text_in([message for message in said if message["role"] == "assistant"], 0)
+        if answer is not None:
+            return answer.text
+        around = below.get(around[0], [])
+    return None
+
+
 def _taken_out(answer: Answer, tree: Tree) -> Answer:
     """Return the answer with only that part of its text which a root returned: under the name of an answer, or as the only
     thing that it said, where more stands before it, so that it was not cut, and it is whole lines of the text."""

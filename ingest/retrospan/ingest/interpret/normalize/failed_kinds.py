@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.exchange import are_messages
 
 #: The word that the conventions put before the name of an agent.
 _AGENT = "invoke_agent"
@@ -20,7 +21,7 @@ def failed_kinds(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, str]]:
     known = {_called(span, span.operation) for span in spans if span.operation in _KINDS}
     above: set[str] | None = None
     for place, span in enumerate(spans if known else ()):
-        if span.operation != "other" or not (span.failed or _is_bare(span)):
+        if not (_is_misnamed(span) or (span.operation == "other" and (span.failed or _is_bare(span)))):
             continue
         kind = next((kind for kind in _KINDS if _called(span, kind) in known), None)
         if kind is None or not (span.failed or kind == _KINDS[0]):
@@ -30,6 +31,16 @@ def failed_kinds(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, str]]:
             if span.sent.span_id in above:
                 continue  # around others
         yield place, kind
+
+
+def _is_misnamed(span: NormalizedSpan) -> bool:
+    """Tell whether a span that failed is called a tool, names none, and was given what a model is given."""
+    return (
+        span.operation == "tool"
+        and span.failed
+        and are_messages(span.arguments)
+        and not span.fields.has_any(span.names.tools)
+    )
 
 
 def _is_bare(span: NormalizedSpan) -> bool:

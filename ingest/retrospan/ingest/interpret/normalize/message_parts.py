@@ -9,7 +9,7 @@ from typing import cast
 from retrospan.ingest.interpret.normalize.message import Part
 from retrospan.ingest.interpret.normalize.server_tools import read_server_part
 from retrospan.ingest.interpret.normalize.tool_results import response_of
-from retrospan.ingest.json_text import read_value
+from retrospan.ingest.json_text import read_json, read_value
 
 #: Names of a call's fields, in every spelling.
 _IDS = (
@@ -37,6 +37,8 @@ IDS_OF_RESULTS = (
 )
 _IDS_OF_CALLS = ("call_id", "tool_call_id", "tool_use_id", "callId", "toolCallId", "toolUseId")
 _NAMES = ("name", "toolName", "tool_name")
+#: What else a tool is called where nothing but its arguments stands beside its name.
+_NAMES_OF_TOOLS = ("tool_function", "tool_name", "toolName", "function_name", "function")
 _ARGUMENTS = (
     "arguments",
     "args",
@@ -168,7 +170,7 @@ def bare_act(told: dict[str, object]) -> Part | None:
     call_id = text_under(told, *_IDS_OF_CALLS)
     if call_id is None:
         return None
-    name = text_under(told, *_NAMES, "tool_function", "function", "function_name")
+    name = text_under(told, *_NAMES, *_NAMES_OF_TOOLS)
     if name is not None and any(key in told for key in _ARGUMENTS):
         return tool_call({**told, "id": call_id, "name": name})
     said = first_of(told, "output", "result", "response")
@@ -183,6 +185,21 @@ def results_in(listed: object) -> list[Part]:
     found = [part_by_kind(each, "result") if isinstance(each, dict) else None for each in told]
     parts = [part for part in found if part is not None]
     return parts if len(parts) == len(told) else []
+
+
+def written_calls(content: list[object]) -> list[Part]:
+    """Return the calls that a list of texts in an answer is, each the JSON of a tool's name and arguments and of nothing
+    else; none where one is not. What a model says itself is one text, or blocks."""
+    parts: list[Part] = []
+    for text in content:
+        told = read_json(text) if isinstance(text, str) and text[:1] == "{" else None
+        if not isinstance(told, dict) or len(told) != 2:
+            return []
+        name = text_under(told, *_NAMES_OF_TOOLS)
+        if name is None or told.keys().isdisjoint(_ARGUMENTS):
+            return []
+        parts.append(tool_call({**told, "name": name}))
+    return parts
 
 
 def calls_in(listed: object) -> list[dict[str, object]]:

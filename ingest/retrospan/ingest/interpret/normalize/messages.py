@@ -20,6 +20,7 @@ from retrospan.ingest.interpret.normalize.message_parts import (
     text_under,
     tool_call,
     tool_response,
+    written_calls,
 )
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS, role_of
 from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts
@@ -58,8 +59,10 @@ _KINDS = frozenset(
     )
 )
 
-#: Types of OpenAI Responses items that are not messages themselves but one part of one.
+#: Types of items of OpenAI's Responses, and of Anthropic's blocks, that are not messages themselves but one part of one.
 _ITEM_ROLES = {
+    "tool_use": "assistant",
+    "tool_result": "tool",
     "function_call": "assistant",
     "function_call_output": "tool",
     "function_call_result": "tool",
@@ -277,7 +280,8 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
     if role not in SPEAKERS and isinstance(content, list) and not (content and _are_blocks(content)):
         found = [{"type": "text", "content": write_json(content)}]  # what somebody gave back, as a tool
     elif isinstance(content, list) and is_told and all(isinstance(block, dict | str) for block in content):
-        found = [*_thought(value, content), *(read_part(block) for block in content)]
+        written = written_calls(content) if role == "assistant" else []
+        found = written or [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]
     elif content is not None:

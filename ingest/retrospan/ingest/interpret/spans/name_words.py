@@ -51,7 +51,7 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     MODELS: (("models", "odel"),),
     ANSWERER: (("answerer", "odel"),),
     AGENT: (("agent", "gent"),),
-    ASKED: (("asked", "user"), ("asked", "escription")),
+    ASKED: (("asked", "user"), ("asked", "escription"), ("asked", "run")),
     INSTRUCTIONS: (("instructions", "nstruction"), ("system prompt", "ystem")),
     CALL_ID: (("call id", ""),),
     ENDED: (("ended", ""),),
@@ -91,7 +91,9 @@ _ANSWERER = re.compile(r"(?:^|[.:_/])response[._:]model(?:[._](?:name|id))?$|[rR
 _ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
 _ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
 _CALL_ID = re.compile(r"(?:^|[.:_/])(?:tool|function)[._]?[cC]all[._]?(?:id|Id)$|(?:^|[.:/])function[._]id$")
-_ASKED = re.compile(r"(?:^|[.:/])(?:user_(?:prompt|message|query|question)|task[._]description)$")
+_ASKED = re.compile(
+    r"(?:^|[.:/])(?:user_(?:prompt|message|query|question)|task[._]description|run[._](?:prompt|query|question))$"
+)
 #: Something that was hoped for, and that nobody returned.
 _HOPED_FOR = re.compile(r"(?:^|[._:/])(?:expected|reference|target)[._]?outputs?$|xpectedOutputs?$")
 _INSTRUCTIONS = re.compile(r"(?:^|[._:/]|system_?|System)[iI]nstructions?$")
@@ -133,7 +135,7 @@ def words_of(name: str) -> frozenset[str]:
         found.add("agent")
     if ("all" in name or "unction" in name) and _CALL_ID.search(name):
         found.add("call id")
-    if ("user_" in name or "escription" in name) and _ASKED.search(name):
+    if ("user_" in name or "escription" in name or "run" in name) and _ASKED.search(name):
         found.add("asked")
     if "nstruction" in name and _INSTRUCTIONS.search(name):
         found.add("instructions")
