@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.machine import describe
 from bench.processes import Served
 from bench.scale_base import requests
-from bench.scale_clone import clone
+from bench.scale_clone import clone, close_days
 from bench.scale_questions import QUESTIONS
 from bench.scale_table import Sizes, ask_all, render
 from retrospan.ingest.interpret.version import VERSION
@@ -92,6 +92,7 @@ def make(place: Path, spans: int) -> None:
     store = warehouse.connect()
     Migrations(store).apply()
     clone(store, max(0, round(spans / base) - 1), say)
+    close_days(store, say)
     ((found, runs),) = store.rows("SELECT (SELECT count() FROM raw_spans), (SELECT count() FROM canon_runs)")
     warehouse.close()
     say(f"{found:,} spans, {runs:,} runs")

@@ -180,4 +180,6 @@ Processor time is that of all processes of the collector, from the kernel's cloc
 less what it takes while idle; each answer is to a question about something else. The exponent is that of a power law
 through the first and the last size: 0 stays, 1 grows as the warehouse does. A mark holds at a million spans; what must
 not grow has to keep it at every size and have an exponent of at most 0.1, a list may take 3.3 times as much at five
-million. Warehouses are clones of 10,000 spans that were sent and interpreted; ids and days are their own."""
+million. Warehouses are clones of 10,000 spans that were sent and interpreted; ids and days are their own.
+Spans arrive every five seconds, as OpenTelemetry's batch processor sends them, and days that are over are merged, as
+the engine does four hours later."""

@@ -59,10 +59,11 @@ def test_the_outcome_is_what_happened(recording: Recording) -> None:
             ("incomplete", "no_root", None)
         ]
     elif scenario == "llm_error":
-        # smolagents' root never arrives when the model fails.
-        assert [run.outcome for run in runs] == [
-            "incomplete" if recording.name.startswith("smolagents") else "error"
-        ]
+        # smolagents' root never arrives when the model fails; an older one goes on until its steps are used up.
+        never = recording.name.startswith("smolagents") and not recording.name.startswith(
+            "smolagents-traceai"
+        )
+        assert [run.outcome for run in runs] == ["incomplete" if never else "error"]
     elif scenario == "interrupt":
         assert [(run.outcome, run.incomplete_because) for run in runs] == [
             ("incomplete", "interrupted"),

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from made_runs import RUN, agent, chat, rows
 from made_spans import make_span
 from recordings.record.pure_views import views_of_spans
@@ -51,6 +52,36 @@ def test_what_a_function_was_given_may_be_told_line_by_line() -> None:
     assert same_arguments(["days: 2", "city: Oslo"], asked)
     for other in (["city: Oslo"], ["city: Oslo", "days: 3"], ["city: Oslo", "days: 2", "days: 2"]):
         assert not same_arguments(other, asked)
+
+
+def test_what_python_bound_by_name_is_told_among_options_of_the_frameworks() -> None:
+    asked = {"city": "Oslo", "days": 2}
+    for nothing in ([], {}):
+        assert same_arguments({"args": nothing, **asked, "check": True}, asked)
+    for other in (
+        {**asked, "check": True},
+        {"args": ["Oslo"], **asked},
+        {"args": [], "city": "Oslo", "days": 3},
+        {"args": [], "city": "Oslo"},
+    ):
+        assert not same_arguments(other, asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"args": ["How is Oslo?"], "reset": True}, "How is Oslo?"),
+        ({"args": ["How is Oslo?"], "reset": {}, "limit": 3}, "How is Oslo?"),
+        ({"args": ["orders"], "query": "How is Oslo?"}, "How is Oslo?"),
+        ({"args": ["orders"], "rest": "How is Oslo?"}, None),
+        ({"args": ["orders", "How is Oslo?"], "reset": True}, None),
+    ],
+)
+def test_the_only_text_among_the_arguments_of_an_agent_is_what_it_was_asked(
+    given: object, asked: str | None
+) -> None:
+    root = agent(**{"input.value": json.dumps(given)})
+    assert rows(root, chat(1, (), "Snow.")).runs[0].input == asked
 
 
 def doubts(prompt: str, **more: Any) -> list[str]:

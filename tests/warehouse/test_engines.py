@@ -213,6 +213,9 @@ ALTERED = [
     "canon_traces_local",
     "canon_traces",
     "canon_traces_local",
+    "raw_spans_local",
+    "raw_logs_local",
+    "arrivals_local",
 ]
 
 

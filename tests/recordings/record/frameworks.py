@@ -166,6 +166,9 @@ FRAMEWORKS: dict[str, Framework] = {
         openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
         "langgraph_agent.py",
     ),
+    "langgraph-laminar": Framework(
+        ("lmnr", "langgraph>=1", "langchain>=1", "langchain-openai"), "langgraph_laminar.py", protocol="grpc"
+    ),
     "langgraph-langfuse": Framework(
         ("langfuse>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL), "langfuse_langgraph.py"
     ),
@@ -251,6 +254,13 @@ FRAMEWORKS: dict[str, Framework] = {
     "openai-agents-mlflow": Framework(
         ("mlflow>=3", "openai-agents", *OTEL), "openai_agents_mlflow.py", WITH_HANDOFF
     ),
+    "openai-agents-monocle": Framework(
+        # The SDK's own traces would go to OpenAI.
+        ("monocle-apptrace", "openai-agents", *OTEL),
+        "openai_agents_monocle.py",
+        WITH_HANDOFF,
+        settings=NOWHERE_ELSE,
+    ),
     "openai-agents-openlit": Framework(
         ("openlit", "openai-agents", *OTEL), "openai_agents_openlit.py", WITH_HANDOFF
     ),
@@ -286,6 +296,11 @@ FRAMEWORKS: dict[str, Framework] = {
     "smolagents": Framework(openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
     "smolagents-openlit": Framework(("openlit", "smolagents[openai]", *OTEL), "smol_openlit.py"),
     "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *OTEL), "smol_mlflow.py"),
+    "smolagents-traceai": Framework(
+        # It wraps `Model.__call__`, which agents of 1.15 and later do not use.
+        ("traceai-smolagents", "smolagents[openai]>=1.12,<1.15", *OTEL),
+        "smol_traceai.py",
+    ),
     "strands": Framework(("strands-agents[openai,otel]>=1", *OTEL), "strands_agent.py", protocol="grpc"),
     "strands-openinference": Framework(
         openinference("strands-agents", "strands-agents[openai,otel]>=1"), "strands_openinference.py"

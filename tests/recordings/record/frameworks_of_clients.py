@@ -63,6 +63,12 @@ CLIENTS: dict[str, Framework] = {
     "azure-ai-inference": Framework(
         ("azure-ai-inference", "azure-core-tracing-opentelemetry", *OTEL), "azure_inference.py"
     ),
+    "google-genai-agentops": Framework(
+        ("agentops", "google-genai>=1", *OTEL),
+        "google_genai_agentops.py",
+        request_model=GEMINI,
+        response_model=GEMINI,
+    ),
     "google-genai-openinference": Framework(
         openinference("google-genai", "google-genai>=1"),
         "google_genai.py",

@@ -48,36 +48,55 @@ FROM
 )
 UNION ALL
 SELECT
-    r.tenant AS tenant,
-    r.trace_id AS trace_id,
-    r.ingested_at AS ingested_at,
-    c.dialect AS dialect,
+    tenant,
+    trace_id,
+    ingested_at,
+    CAST(dialect, 'LowCardinality(String)') AS dialect,
     count() AS spans,
-    countIf(c.run_id = '') AS outside
+    countIf(run_id = '') AS outside
 FROM
 (
+    -- Spans and what was read of them, one below the other: joined, each side would look for these traces by itself.
     SELECT
-        w.tenant AS tenant,
-        w.trace_id AS trace_id,
-        w.span_id AS span_id,
-        argMax(w.arrived_at, (w.sequence, w.content_hash)) AS ingested_at
-    FROM raw_spans AS w
-    WHERE (w.tenant, w.trace_id) IN (SELECT tenant, trace_id FROM apart)
-    GROUP BY w.tenant, w.trace_id, w.span_id
-) AS r
-LEFT JOIN
-(
-    SELECT
-        s.tenant AS tenant,
-        s.trace_id AS trace_id,
-        s.span_id AS span_id,
-        s.run_id AS run_id,
-        s.dialect AS dialect
-    FROM canon_spans AS s
-    INNER JOIN (SELECT tenant, trace_id, generation FROM canon_traces FINAL) AS p USING (tenant, trace_id, generation)
-    WHERE (s.tenant, s.trace_id) IN (SELECT tenant, trace_id FROM apart)
-) AS c USING (tenant, trace_id, span_id)
-GROUP BY r.tenant, r.trace_id, r.ingested_at, c.dialect
+        tenant,
+        trace_id,
+        span_id,
+        argMax(arrived_at, (sequence, content_hash)) AS ingested_at,
+        max(read_dialect) AS dialect,
+        max(read_run_id) AS run_id
+    FROM
+    (
+        SELECT
+            tenant,
+            trace_id,
+            span_id,
+            sequence,
+            content_hash,
+            arrived_at,
+            CAST('', 'LowCardinality(String)') AS read_dialect,
+            '' AS read_run_id,
+            true AS is_sent
+        FROM raw_spans
+        UNION ALL
+        SELECT
+            s.tenant AS tenant,
+            s.trace_id AS trace_id,
+            s.span_id AS span_id,
+            toUInt64(0) AS sequence,
+            toUInt128(0) AS content_hash,
+            toDateTime64(0, 9, 'UTC') AS arrived_at,
+            s.dialect AS read_dialect,
+            s.run_id AS read_run_id,
+            false AS is_sent
+        FROM canon_spans AS s
+        INNER JOIN (SELECT tenant, trace_id, generation FROM canon_traces FINAL) AS p
+            USING (tenant, trace_id, generation)
+    )
+    WHERE (tenant, trace_id) IN (SELECT tenant, trace_id FROM apart)
+    GROUP BY tenant, trace_id, span_id
+    HAVING max(is_sent)
+)
+GROUP BY tenant, trace_id, ingested_at, dialect
 SETTINGS
     do_not_merge_across_partitions_select_final = 0,
     join_use_nulls = 0

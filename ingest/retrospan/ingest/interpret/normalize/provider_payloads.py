@@ -155,9 +155,9 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
     or its only argument, if that is a text."""
     read = read_value(value)
     if isinstance(read, dict) and read.keys() == {"args", "kwargs"} and not read["kwargs"]:
-        given = read["args"]
-        is_text = isinstance(given, list) and len(given) == 1 and isinstance(given[0], str)
-        return _read(given[0]) if is_text else []
+        return _read(read["args"][0]) if _is_text_alone(read["args"]) else []
+    if isinstance(read, dict) and _is_text_alone(read.get("args")) and not any(map(_may_tell, read.items())):
+        return _read(read["args"][0])
     value = _opened(read)
     if isinstance(value, dict):
         said = parse_request(value).messages
@@ -169,6 +169,16 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
         )
         return asked or next((messages for messages in inner if messages), [])
     return _read(value)
+
+
+def _is_text_alone(given: object) -> bool:
+    return isinstance(given, list) and len(given) == 1 and isinstance(given[0], str)
+
+
+def _may_tell(argument: tuple[str, object]) -> bool:
+    """Tell whether an argument that was given by name may be what was asked, and not an option."""
+    name, value = argument
+    return name != "args" and bool(value) and not isinstance(value, bool | int | float)
 
 
 def _some(value: object) -> object:

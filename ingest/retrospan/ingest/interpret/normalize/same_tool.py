@@ -9,6 +9,7 @@ from retrospan.ingest.json_text import read_value, write_json
 
 #: How a decorator records what a function was given.
 _BY_PLACE = {"args", "kwargs"}
+_NOTHING: tuple[object, ...] = ([], {})
 
 
 def is_same_tool(name: str, other: str) -> bool:
@@ -23,7 +24,8 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
     """Tell whether an execution's arguments are those asked for, or hold them.
 
     Frameworks unwrap the only argument (`"Oslo"` for `{"city": "Oslo"}`), wrap all of them (`{"kwargs": {…}}`,
-    `{"input_str": "{'city': 'Oslo'}"}`) or write each as a line (`["city: Oslo"]`).
+    `{"input_str": "{'city': 'Oslo'}"}`), tell how Python bound them (`{"args": [], "city": "Oslo", "check": true}`) or
+    write each as a line (`["city: Oslo"]`).
     """
     if given == asked:
         return True
@@ -33,7 +35,7 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
             return True
     if not depth or not asked:
         return False
-    if isinstance(asked, dict) and _are_lines_of(given, asked):
+    if isinstance(asked, dict) and (_are_lines_of(given, asked) or _are_bound(given, asked)):
         return True
     if isinstance(asked, dict) and (places := _in_places(given)) is not None:
         # A function of a framework is given its arguments as the first, and then what else it may want.
@@ -57,6 +59,17 @@ def _are_lines_of(given: object, asked: dict[str, object]) -> bool:
         and len(given) == len(asked)
         and {line for line in given if isinstance(line, str)}
         == {f"{name}: {value}" for name, value in asked.items()}
+    )
+
+
+def _are_bound(given: object, asked: dict[str, object]) -> bool:
+    """Tell whether what was given is told as Python binds it: by name, among options of the framework's own, and beside them
+    that nothing was given by place."""
+    return (
+        isinstance(given, dict)
+        and given.get("args") in _NOTHING
+        and "args" not in asked
+        and asked.items() <= given.items()
     )
 
 
