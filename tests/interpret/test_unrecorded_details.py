@@ -56,7 +56,8 @@ def test_what_a_function_was_given_may_be_told_line_by_line() -> None:
 
 def test_what_python_bound_by_name_is_told_among_options_of_the_frameworks() -> None:
     asked = {"city": "Oslo", "days": 2}
-    for nothing in ([], {}):
+    nothings: tuple[object, ...] = ([], {})
+    for nothing in nothings:
         assert same_arguments({"args": nothing, **asked, "check": True}, asked)
     for other in (
         {**asked, "check": True},
@@ -80,7 +81,7 @@ def test_what_python_bound_by_name_is_told_among_options_of_the_frameworks() -> 
 def test_the_only_text_among_the_arguments_of_an_agent_is_what_it_was_asked(
     given: object, asked: str | None
 ) -> None:
-    root = agent(**{"input.value": json.dumps(given)})
+    root = agent(input__value=json.dumps(given))
     assert rows(root, chat(1, (), "Snow.")).runs[0].input == asked
 
 
