@@ -54,6 +54,14 @@ def test_one_that_failed_is_a_request_where_others_of_its_name_are() -> None:
     assert [call.tool_name for call in found.tool_calls] == ["weather"]
 
 
+def test_a_tool_that_asks_a_model_stays_one() -> None:
+    outer = called_tool(1, [ASKED], response(CALLED, "tool_calls"), span_id="c" * 16, takes=3)
+    inner = act("", 2, name="helper", inside="c" * 16)
+    asking = chat(2, [said("user", "How is Oslo?")], "Snow.", inside=inner.span_id)
+    calls, names = kinds(rows(agent(), outer, inner, asking))
+    assert calls == 1 and "client.create" in names
+
+
 def kinds(found: Rows) -> tuple[int, list[str]]:
     return len(found.model_calls), [call.tool_name for call in found.tool_calls]
 

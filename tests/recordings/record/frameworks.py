@@ -26,6 +26,10 @@ FRAMEWORKS: dict[str, Framework] = {
     "agentscope": Framework(("agentscope>=2", *OTEL), "agentscope_agent.py"),
     "agno": Framework(openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
     "agno-openlit": Framework(("openlit", "agno>=2", "openai", *OTEL), "agno_openlit.py"),
+    "agno-traceai": Framework(
+        openinference("agno", "traceai-agno", "agno>=2", "openai"),
+        "agno_traceai.py",
+    ),
     "agno-traceloop": Framework(
         openllmetry("agno", "agno>=2", "openai", "opentelemetry-instrumentation-openai"), "agno_traceloop.py"
     ),
@@ -171,6 +175,20 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "langgraph-langfuse": Framework(
         ("langfuse>=3", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL), "langfuse_langgraph.py"
+    ),
+    "langgraph-langtrace": Framework(
+        # It imports two packages that it does not ask for.
+        (
+            "langtrace-python-sdk",
+            "langgraph>=1",
+            "langchain>=1",
+            "langchain-openai",
+            "importlib-metadata",
+            "setuptools<81",
+            *OTEL,
+        ),
+        "langgraph_langtrace.py",
+        settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
     ),
     "langgraph-openlit": Framework(
         ("openlit", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL), "langgraph_openlit.py"

@@ -100,6 +100,13 @@ CLIENTS: dict[str, Framework] = {
         request_model=GEMINI,
         response_model=GEMINI,
     ),
+    "groq-laminar": Framework(
+        ("lmnr", "groq"),
+        "groq_laminar.py",
+        request_model="llama-3.3-70b-versatile",
+        response_model="llama-3.3-70b-versatile",
+        protocol="grpc",
+    ),
     "groq-mlflow": Framework(
         ("mlflow>=3", "groq", *OTEL),
         "groq_mlflow.py",
@@ -154,6 +161,13 @@ CLIENTS: dict[str, Framework] = {
     "mistralai-openinference": Framework(
         openinference("mistralai", "mistralai"),
         "mistral_loop.py",
+        request_model="mistral-small-latest",
+        response_model="mistral-small-latest",
+    ),
+    "mistralai-openlit": Framework(
+        # It looks for a module that version 2 of the client moved.
+        ("openlit", "mistralai<2", *OTEL),
+        "mistral_openlit.py",
         request_model="mistral-small-latest",
         response_model="mistral-small-latest",
     ),
@@ -217,6 +231,7 @@ CLIENTS: dict[str, Framework] = {
         ("openai", "traceloop-sdk", "opentelemetry-instrumentation-openai", "httpx", *OTEL),
         "openai_responses_traceloop.py",
     ),
+    "openai-traceai": Framework(("traceai-openai", "openai", *OTEL), "openai_traceai.py"),
     "plain-http": Framework(OTEL, "plain_http.py"),
     "together-openlit": Framework(("openlit", "together>=1", *OTEL), "together_openlit.py"),
     "together-traceloop": Framework(

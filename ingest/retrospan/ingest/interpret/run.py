@@ -48,7 +48,7 @@ from retrospan.ingest.interpret.lineage.lineage import read_lineage
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.normalize.acts_in_records import complete_from_records
 from retrospan.ingest.interpret.normalize.counted_calls import counted_calls
-from retrospan.ingest.interpret.normalize.failed_kinds import failed_kinds
+from retrospan.ingest.interpret.normalize.failed_kinds import failed_kinds, misnamed_requests
 from retrospan.ingest.interpret.normalize.kept_readings import SpanReader
 from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_of
 from retrospan.ingest.interpret.normalize.message import Message
@@ -122,6 +122,8 @@ def read_spans(
         kind = kind_of(span.sent, keys, reader.growing.texts.value) if span.operation == "other" else None
         if kind is not None:
             found[place] = reader.read(span.sent, problems, names, kind)
+    for place in [*misnamed_requests(found)]:
+        found[place] = reader.read(found[place].sent, problems, names, "inference")
     for place, kind in [*failed_kinds(found)]:
         found[place] = reader.read(found[place].sent, problems, names, kind)
     for place, sent in [*handed_down(found)]:

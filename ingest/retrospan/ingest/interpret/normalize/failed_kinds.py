@@ -1,4 +1,6 @@
-"""Kinds of spans that failed: what ended with an error may have nothing left to be known by, but it is called as others are.
+"""Kinds that spans do not say, or say wrongly: requests that are called tools, and spans that failed.
+
+What ended with an error may have nothing left to be known by, but it is called as others are.
 
 Some end without a word of that: what is called as model calls are, and says nothing at all, is one of which nothing is
 known.
@@ -33,14 +35,34 @@ def failed_kinds(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, str]]:
         yield place, kind
 
 
+def misnamed_requests(spans: Sequence[NormalizedSpan]) -> Iterator[int]:
+    """Yield the places of spans that are called tools, and are requests to a model.
+
+    Instrumentations know their own functions as tools. Such a span names no tool, was given messages and returned the whole
+    response to them; and no request is told inside of it, as in a tool that asks a model.
+    """
+    found = [
+        place for place, span in enumerate(spans) if _names_no_tool(span) and span.fields.holds_exchange()
+    ]
+    if not found:
+        return
+    parents = {span.sent.span_id: span.sent.parent_span_id for span in spans}
+    around = set[str]()
+    for span in spans:
+        above = span.sent.parent_span_id if span.operation == "inference" else ""
+        while above and above not in around:
+            around.add(above)
+            above = parents.get(above, "")
+    yield from (place for place in found if spans[place].sent.span_id not in around)
+
+
+def _names_no_tool(span: NormalizedSpan) -> bool:
+    return span.operation == "tool" and not span.fields.has_any(span.names.tools)
+
+
 def _is_misnamed(span: NormalizedSpan) -> bool:
     """Tell whether a span that failed is called a tool, names none, and was given what a model is given."""
-    return (
-        span.operation == "tool"
-        and span.failed
-        and are_messages(span.arguments)
-        and not span.fields.has_any(span.names.tools)
-    )
+    return span.failed and _names_no_tool(span) and are_messages(span.arguments)
 
 
 def _is_bare(span: NormalizedSpan) -> bool:

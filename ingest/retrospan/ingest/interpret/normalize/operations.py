@@ -50,15 +50,8 @@ _DOING = {"turn", "invocation", "invoke", "call", "run", "execution", "execute"}
 
 
 def operation_of(places: SpanFields, has_parent: bool) -> str:
-    """Return the operation of a span: as the attributes name it, else by what they hold.
-
-    What is called a tool, and names none, is a request to a model where it was given messages and returned the whole
-    response to them: instrumentations know their own functions as tools.
-    """
-    named = named_operation(places, has_parent)
-    if named == "tool" and not places.has_any(places.names.tools) and places.holds_exchange():
-        return "inference"
-    return named or ("inference" if places.holds_exchange() else "other")
+    """Return the operation of a span: as the attributes name it, else by what they hold."""
+    return named_operation(places, has_parent) or ("inference" if places.holds_exchange() else "other")
 
 
 def named_operation(places: SpanFields, has_parent: bool) -> str | None:
