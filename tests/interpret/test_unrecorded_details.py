@@ -85,6 +85,27 @@ def test_the_only_text_among_the_arguments_of_an_agent_is_what_it_was_asked(
     assert rows(root, chat(1, (), "Snow.")).runs[0].input == asked
 
 
+@pytest.mark.parametrize(
+    ("told", "result"),
+    [({}, None), ({"content": None}, "null"), ({"content": []}, "[]"), ({"content": ""}, "")],
+)
+def test_a_result_of_which_nothing_is_told_is_unknown(told: dict[str, object], result: str | None) -> None:
+    asks_for = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    prompt = [
+        {"role": "user", "content": "How is Oslo?"},
+        {"role": "assistant", "content": None, "tool_calls": [asks_for]},
+        {"role": "tool", "tool_call_id": "c1", "status": "success", **told},
+    ]
+    first = chat(1, input__value=json.dumps(prompt[:1]), output__value=json.dumps(prompt[1]))
+    last = chat(5, (), "Snow.", input__value=json.dumps(prompt))
+    (call,) = rows(agent(), first, last).tool_calls
+    assert (call.status, call.result, call.result_source) == (
+        "ok",
+        result,
+        "message" if result is not None else None,
+    )
+
+
 def doubts(prompt: str, **more: Any) -> list[str]:
     """Return why the input of a run is in doubt whose only request was given a text."""
     asking = chat(1, [], ANSWER, gen_ai__prompt=prompt, **more)

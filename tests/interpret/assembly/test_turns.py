@@ -86,6 +86,29 @@ def test_the_run_of_a_turn_says_that_its_traces_were_joined_by_their_history() -
     assert ([alias[0] for alias in run.aliases], run.joined_by) == (["b", "c"], ["history", "history"])
 
 
+def test_a_request_that_two_instrumentations_tell_in_one_trace_goes_on_from_what_the_outer_one_tells() -> (
+    None
+):
+    ids = ("call_8fh3k29dk4s0", "call_91jd7skq02ld")
+    outer = turn("abc", ids=ids)
+    # The client's own spans tell less: no call of an answer.
+    inner = [
+        replace(
+            span,
+            span_id=f"{number:016x}",
+            parent_span_id=span.span_id,
+            scope="some.client",
+            started_at=span.started_at + 1,
+            ended_at=span.ended_at - 1,
+            attributes={"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1"},
+        )
+        for number, span in enumerate(outer, 7)
+    ]
+    (run,) = read_runs([*outer, *inner])
+    assert len(run.calls.models) == 3
+    assert [call.result for call in run.calls.tools] == ["snow", "rain"]
+
+
 def test_a_new_message_of_the_user_is_a_new_run() -> None:
     first = turn("abc")
     told = json.loads(str(first[2].attributes["gen_ai.input.messages"]))

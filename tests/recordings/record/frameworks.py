@@ -23,6 +23,11 @@ FRAMEWORKS: dict[str, Framework] = {
     **BUILT,
     **CLIENTS,
     **IN_NODE,
+    "ag2-openlit": Framework(
+        # OpenLIT looks for the module `autogen`, which AG2 1 does not have.
+        ("ag2[openai]>=0.14,<1", "openlit", *OTEL),
+        "ag2_openlit.py",
+    ),
     "agentscope": Framework(("agentscope>=2", *OTEL), "agentscope_agent.py"),
     "agno": Framework(openinference("agno", "agno>=2", "openai"), "agno_agent.py"),
     "agno-openlit": Framework(("openlit", "agno>=2", "openai", *OTEL), "agno_openlit.py"),

@@ -77,6 +77,22 @@ def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
             return
 
 
+def results_without_contents(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield calls that a message answers which tells nothing of what was returned: not even that it was nothing."""
+    for tool in run.calls.tools:
+        if (
+            tool.span is not None
+            or tool.asked is None
+            or tool.status != "ok"
+            or tool.result_source is not None
+        ):
+            continue
+        asking = run.calls.models[tool.asked.by - 1].span.sent.span_id
+        yield issue(
+            asking, "result", tool.name, "a message answers this call, and tells nothing of what it returned"
+        )
+
+
 def failures_as_results(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield texts that a tool returned, where the same call was made again and the tool then returned an object: the first
     may have been told how it failed. What its own span says is doubted only where it reads like that, or where it is the

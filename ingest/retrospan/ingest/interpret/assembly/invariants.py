@@ -28,6 +28,7 @@ from retrospan.ingest.interpret.assembly.ending_invariants import (
     failures_as_results,
     forgotten_calls,
     refused_results,
+    results_without_contents,
     unanswered_ends,
 )
 from retrospan.ingest.interpret.assembly.gap_invariants import (
@@ -120,6 +121,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_NO_ANSWER, calls_at_the_end),
     (_TOOLS, failures_as_results),
     (_TOOLS, forgotten_calls),
+    (_SPANLESS, results_without_contents),
     (_ERRORS, refused_results),
     (_NO_ANSWER, unanswered_ends),
     (_ANY, later_turns),

@@ -285,7 +285,7 @@ def _execution(
             tool.result, tool.result_source = told_list, "message"
         elif said is not None and is_around(span.result, said.get("response")):
             tool.result = said.get("response")
-    elif said is not None and not span.interrupted:
+    elif said is not None and "response" in said and not span.interrupted:
         tool.result, tool.result_source = returned_as(said.get("response")), "message"
     # What only a message tells is told as it would be without a span.
     told = told_error if tool.result_source == "message" else error_of
@@ -330,7 +330,8 @@ def _without_execution(
     tool.arguments, tool.has_arguments = asked.arguments, asked.arguments is not None
     said = _said(asked, asked.call_id, results)
     if said is not None:
-        tool.result, tool.result_source = returned_as(said.get("response")), "message"
+        if "response" in said:
+            tool.result, tool.result_source = returned_as(said.get("response")), "message"
         tool.status = "error" if "is_error" in said or told_error(tool.result) is not None else "ok"
         return tool
     later = _later(asked, models)

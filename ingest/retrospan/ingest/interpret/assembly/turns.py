@@ -105,6 +105,7 @@ def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedS
         and calls[1].sent.parent_span_id == first.sent.span_id
     ):
         first = calls[1]  # what is around it says nothing of what was asked
+    last = _told_by_scope(last, first.sent.scope, spans) if last.sent.scope != first.sent.scope else last
     answered = next((span for span in calls if span.response_id), first)
     leaves_apart = first.sent.scope in _LEAVE_APART and answered.response_id is not None
     if any(span.operation in _AROUND for span in spans):
@@ -145,6 +146,17 @@ def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedS
         else "",
         in_full,
     )
+
+
+def _told_by_scope(call: NormalizedSpan, scope: str, spans: Sequence[NormalizedSpan]) -> NormalizedSpan:
+    """Return the same request as another instrumentation tells it around the call, with its answer; else the call."""
+    known = {span.sent.span_id: span for span in spans}
+    found, above = call, call.sent.parent_span_id
+    while (at := known.pop(above, None)) is not None:
+        if at.operation == "inference" and at.sent.scope == scope and at.output:
+            found = at
+        above = at.sent.parent_span_id
+    return found
 
 
 def _are_left_apart(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> bool:

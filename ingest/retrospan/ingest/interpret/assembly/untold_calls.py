@@ -38,6 +38,7 @@ def find_untold_calls(calls: Calls, retelling: Retelling) -> Iterator[ToolCall]:
             known.add(call_id)
             asked = RequestedCall(ordinal, call_id, "", None, taken=True)
             tool = ToolCall(name="", span=None, asked=asked, call_id=call_id)
-            tool.result, tool.result_source = part.get("response"), "message"
+            if "response" in part:
+                tool.result, tool.result_source = part.get("response"), "message"
             tool.status = "error" if "is_error" in part or told_error(tool.result) is not None else "ok"
             yield tool

@@ -273,8 +273,10 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         beside = [] if content else _results_beside(value)
         if beside:
             return beside
-        response = response_of(content)
-        return [tool_response(text_under(value, *IDS_OF_RESULTS), response, value)]
+        part = tool_response(text_under(value, *IDS_OF_RESULTS), response_of(content), value)
+        if "content" not in value and part.get("id"):
+            del part["response"]  # that there was a result is all that is told
+        return [part]
     found: list[Part] = []
     is_told = not isinstance(value.get("content"), str) or _are_blocks(content)
     if role not in SPEAKERS and isinstance(content, list) and not (content and _are_blocks(content)):
