@@ -157,3 +157,49 @@ def test_an_agent_that_tells_no_request_answered_what_it_or_the_only_one_in_it_r
     other = act("invoke_agent", 3, gen_ai__agent__name="tom", tom__run__result="Rain.")
     (run,) = rows(agent(), inner, other).runs
     assert run.output is None
+
+
+def passed(at: float, name: str, **more: Any) -> Span:
+    """Return a span that is called a chat, knows no model, and estimates tokens."""
+    own: dict[str, Any] = {
+        "gen_ai__request__model": "unknown",
+        "gen_ai__response__model": "unknown",
+        "gen_ai__output__messages": "pim",
+        "gen_ai__usage__input_tokens": 19,
+        "gen_ai__usage__output_tokens": 63,
+    }
+    return act("chat", at, name=name, gen_ai__agent__name="orla", **{**own, **more})
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "calls"),
+    [
+        ("execute_task orla", {}, 1),
+        ("chat unknown", {}, 2),
+        ("execute_task orla", {"gen_ai__output__messages": json.dumps([said("assistant", "Hi")])}, 2),
+        ("execute_task orla", {"gen_ai__response__id": "r1"}, 2),
+        ("execute_task orla", {"gen_ai__response__model": "m-1"}, 2),
+    ],
+    ids=[
+        "called after an agent",
+        "called after a model",
+        "it tells messages",
+        "it has an id",
+        "it knows the model",
+    ],
+)
+def test_what_agents_said_to_each_other_is_not_a_request(name: str, more: dict[str, Any], calls: int) -> None:
+    asking = chat(
+        5,
+        [said("user", "How is Oslo?")],
+        "Snow.",
+        gen_ai__request__model="m-1",
+        gen_ai__usage__input_tokens=100,
+        gen_ai__usage__output_tokens=20,
+    )
+    found = rows(agent(), passed(1, name, **more), asking)
+    assert len(found.model_calls) == calls
+    assert found.runs[0].input_tokens == (100 if calls == 1 else 119)
+    assert "unknown" not in {
+        name for call in found.model_calls for name in (call.request_model, call.response_model)
+    }

@@ -16,7 +16,8 @@ from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import NOTHING
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
-from retrospan.ingest.interpret.normalize.request import read_request
+from retrospan.ingest.interpret.normalize.request import knows_no_model, read_request
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.normalize.toolspan import (
     is_call,
     name_beside_method,
@@ -131,6 +132,9 @@ def read_span(
         read_content(sent, places, span, problems, growing)
         if span.operation == "inference" and _was_given_nothing(places, span):
             span.operation = "other"  # what made the model, or set it up
+        elif span.operation == "inference" and _passes_between_agents(sent, places, span):
+            # The requests between are told for themselves, and these tokens are estimated.
+            span.operation, span.input, span.output, span.tokens = "other", [], [], TokenUsage()
         elif metadata and span.operation == "inference":
             complete_from_copy(metadata, span)
     if span.operation in ("retrieval", "memory"):
@@ -151,6 +155,18 @@ def read_span(
         or bool((sent.events or sent.logs) and _tells_by_events(sent))
     )
     return span
+
+
+def _passes_between_agents(sent: Span, places: SpanFields, span: NormalizedSpan) -> bool:
+    """Tell whether what is called a request is what agents said to each other: called after the agent, it says that it knows
+    neither model, and tells no list of messages, no id and no end of an answer."""
+    if not (span.agent_name and sent.name.endswith(f" {span.agent_name}") and knows_no_model(places)):
+        return False
+    names = places.names
+    return not places.has_any((*names.finish_reasons, *names.response_ids)) and not any(
+        isinstance(places.read(places.any(key)), list)
+        for key in (semconv.INPUT_MESSAGES, semconv.OUTPUT_MESSAGES)
+    )
 
 
 def _was_given_nothing(places: SpanFields, span: NormalizedSpan) -> bool:
