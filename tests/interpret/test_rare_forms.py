@@ -20,7 +20,8 @@ from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.message_parts import read_part
 from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.operations import operation_of
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question, parse_usage
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
+from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.tool_results import error_of, response_of
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run, deleted_run

@@ -4,8 +4,9 @@ the tool: completed by these answers, and by what the tools returned.
 A prompt goes on from an earlier one of the same agent where it begins with all of it, unless another call was given just
 the same: whose answer it repeats would not be known. What follows is the answer to the earlier one without its calls, if
 it had a text, and then what a tool returned for each call; of several calls, and where the spans of the tools say
-otherwise, nothing is completed but what these spans say, or what the results themselves repeat of what was given. Who is `unknown` is a tool only where the span of the tool says just that. A mark such as
-`[tool: search]` stands for a call or a result: what it was, the span says.
+otherwise, nothing is completed but what these spans say, or what the results themselves repeat of what was given. Who is
+`unknown` is a tool only where the span of the tool says just that. A mark such as `[tool: search]` stands for a call or
+a result: what it was, the span says. An answer may be told as its calls alone, and repeated as the text before them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.left_out_calls import infer_left_out, result_of
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, act_of, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.tool_results import response_of
@@ -143,7 +144,7 @@ def _completed(
     if used != len(told):
         return None
     if beside:
-        answer = asking.span.output = [{**answer[0], "parts": [*beside, *answer[0]["parts"]]}, *answer[1:]]
+        answer = [{**answer[0], "parts": [*beside, *answer[0]["parts"]]}, *answer[1:]]
     return [*answer, *results, *after[ended:]]
 
 
@@ -154,7 +155,7 @@ def _with_ids(asking: ModelCall, rest: Sequence[Message]) -> list[Message] | Non
     told = parts_of(rest[0], "tool_call") if rest and rest[0]["role"] == "assistant" else []
     if not told or any(map(_has_id, told)) or not all(map(_has_id, asked)):
         return None
-    if [_act(part) for part in told] != [_act(part) for part in asked]:
+    if [*map(act_of, told)] != [*map(act_of, asked)]:
         return None
     ids = [part.get("id", "") for part in asked]
     found = [_named(rest[0], "tool_call", ids)]
@@ -171,10 +172,6 @@ def _with_ids(asking: ModelCall, rest: Sequence[Message]) -> list[Message] | Non
 
 def _has_id(part: Part) -> bool:
     return bool(part.get("id"))
-
-
-def _act(part: Part) -> tuple[object, object]:
-    return part.get("name"), part.get("arguments")
 
 
 def _named(message: Message, kind: str, ids: Sequence[str]) -> Message:

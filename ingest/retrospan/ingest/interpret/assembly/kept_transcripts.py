@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.normalize.message import Message, parts_of, text
 from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_usage
+from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import are_messages
 from retrospan.ingest.interpret.spans.pyrepr import read_repr

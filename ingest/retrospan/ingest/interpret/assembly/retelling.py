@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.normalize.completion import completed, has_gaps
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, act_of, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 #: Prompts after an answer among which the one that retells it is looked for: agents of one name may take turns.
@@ -52,7 +52,7 @@ class Retelling:
         if any("id" in part for part in said):
             by_id = {part["id"]: part for part in reversed(said) if "id" in part}
             return [by_id.get(part.get("id", "")) for part in asked]
-        is_same = [_act(part) for part in _calls(retold)] == [_act(part) for part in asked]
+        is_same = [*map(act_of, _calls(retold))] == [*map(act_of, asked)]
         return [*said] if is_same and len(said) == len(asked) else [None for _ in asked]
 
     def unasked(self, place: int) -> list[Part]:
@@ -203,7 +203,3 @@ def _texts(messages: Sequence[Message]) -> list[str]:
 
 def _ids(parts: Iterable[Part]) -> set[str | None]:
     return {part.get("id") for part in parts}
-
-
-def _act(part: Part) -> tuple[object, object]:
-    return part.get("name"), part.get("arguments")

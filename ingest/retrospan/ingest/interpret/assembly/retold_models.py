@@ -12,7 +12,8 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_usage
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
+from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value
 

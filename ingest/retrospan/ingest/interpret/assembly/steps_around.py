@@ -14,7 +14,8 @@ from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, is_fuller
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request, parse_usage
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.exchange import asks
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from retrospan.ingest.interpret.normalize.completion import agree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_usage
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
+from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.json_text import read_value
 
 

@@ -32,6 +32,11 @@ class Message(TypedDict, total=False):
     name: str
 
 
+def act_of(part: Part) -> tuple[object, object]:
+    """Return what a call asks for, whatever its id: the tool and its arguments."""
+    return part.get("name"), part.get("arguments")
+
+
 def text_of(message: Message) -> str:
     """Return the text of a message, its parts joined by line breaks."""
     texts = (part.get("content") for part in message["parts"] if part["type"] == "text")

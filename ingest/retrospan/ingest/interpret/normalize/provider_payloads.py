@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
@@ -16,7 +15,6 @@ from retrospan.ingest.interpret.spans.exchange import plain_value, printed_messa
 from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
 from retrospan.ingest.interpret.spans.printed import looks_printed
 from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
-from retrospan.ingest.interpret.spans.span_fields import whole
 from retrospan.ingest.json_text import Unreadable, read_value
 
 _MESSAGES = ("messages", "contents", "chat_history", "input", "prompt", "msgs")
@@ -51,37 +49,6 @@ _ANSWERS = (
     "generated_text",
     "completion",
 )
-_USAGES = (
-    "usage",
-    "usage_metadata",
-    "usageMetadata",
-    "token_usage",
-    "tokenUsage",
-    "models_usage",
-    "usage_details",
-)
-#: Details of counts, by the APIs of OpenAI and by LangChain.
-_GIVEN = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
-_MADE = ("completion_tokens_details", "output_tokens_details", "output_token_details")
-_ANTHROPIC = {"cache_read_input_tokens", "cache_creation_input_tokens"}
-_NOT_ANTHROPIC = {"prompt_tokens", "total_tokens", "input_token_details", "input_tokens_details"}
-_CACHED = ("cached_tokens", "cache_read")
-_MODELS = ("model", "model_version", "modelVersion", "model_name")
-_INNER = (
-    "raw",
-    "custom",
-    "response",
-    "llm_output",
-    "llmOutput",
-    "message",
-    "result",
-    "meta",
-    "response_metadata",
-    "responseMetadata",
-    "response_meta",
-    "kwargs",
-)
-
 #: Who speaks in a request that is its only message.
 _ASKING = ("user", "human", "system", "developer")
 
@@ -154,10 +121,12 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
     """Return what a root was asked: its messages, the text under one of the usual names, or either of them further inside;
     or its only argument, if that is a text."""
     read = read_value(value)
-    if isinstance(read, dict) and read.keys() == {"args", "kwargs"} and not read["kwargs"]:
-        return _read(read["args"][0]) if _is_text_alone(read["args"]) else []
-    if isinstance(read, dict) and _is_text_alone(read.get("args")) and not any(map(_may_tell, read.items())):
-        return _read(read["args"][0])
+    given = read.get("args") if isinstance(read, dict) else None
+    if isinstance(read, dict) and isinstance(given, list) and all(map(_is_option, read.items())):
+        if len(given) == 1 and isinstance(given[0], str):
+            return _read(given[0])
+        if read.keys() == {"args", "kwargs"}:
+            return []
     value = _opened(read)
     if isinstance(value, dict):
         said = parse_request(value).messages
@@ -171,24 +140,20 @@ def parse_question(value: object, depth: int = 2) -> list[Message]:
     return _read(value)
 
 
-def _is_text_alone(given: object) -> bool:
-    return isinstance(given, list) and len(given) == 1 and isinstance(given[0], str)
-
-
-def _may_tell(argument: tuple[str, object]) -> bool:
-    """Tell whether an argument that was given by name may be what was asked, and not an option."""
+def _is_option(argument: tuple[str, object]) -> bool:
+    """Tell whether what was given by name is an option, and not what was asked; what was given by place stands apart."""
     name, value = argument
-    return name != "args" and bool(value) and not isinstance(value, bool | int | float)
+    return name == "args" or not value or isinstance(value, bool | int | float)
 
 
-def _some(value: object) -> object:
+def told_value(value: object) -> object:
     """Return a value read; JSON's null as a text is none: there was no request, or no response."""
     return None if value == "null" else with_plain_names(whole_response(read_value(value)))
 
 
 def _opened(value: object) -> object:
     """Return the value inside `{"inputs": …}` and `{"kwargs": …}`; a request that Python printed is read."""
-    value = plain_value(_some(value))
+    value = plain_value(told_value(value))
     if isinstance(value, str) and value.startswith("{") and ("'messages'" in value or "'contents'" in value):
         printed = read_repr(value)
         value = value if isinstance(printed, Unreadable) else printed
@@ -232,7 +197,7 @@ def _system(places: list[dict[str, object]]) -> list[Part]:
 
 def parse_answer(value: object, depth: int = 3) -> list[Message]:
     """Return the answer in a whole response: choices, generations, candidates, output items, or messages."""
-    value = plain_value(_some(value))
+    value = plain_value(told_value(value))
     if isinstance(value, str):
         told = read_response(value) if tells_response(value) else None
         if isinstance(told, dict):
@@ -247,12 +212,12 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
         for key in _ANSWERS:
             if value.get(key):
                 inner = value[key]
-                said = [message for item in _flat(inner) for message in _answer_in(item, depth)]
+                said = [message for item in flat(inner) for message in _answer_in(item, depth)]
                 if said:
                     return said
                 if depth and isinstance(inner, dict) and (said := parse_answer(inner, depth - 1)):
                     return said
-    return [message for item in _flat(value) for message in _answer_in(item, depth)]
+    return [message for item in flat(value) for message in _answer_in(item, depth)]
 
 
 def _answer_in(item: object, depth: int) -> list[Message]:
@@ -271,136 +236,9 @@ def _answer_in(item: object, depth: int) -> list[Message]:
     return _read(item, "assistant")
 
 
-def _flat(value: object) -> Iterator[object]:
+def flat(value: object) -> Iterator[object]:
     if isinstance(value, list):
         for item in value:
-            yield from _flat(plain_value(item))
+            yield from flat(plain_value(item))
     else:
         yield value
-
-
-@dataclass(slots=True)
-class Usage:
-    """What a response says of itself beside its answer."""
-
-    model: str | None = None
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    written: int | None = None
-    reasoning: int | None = None
-
-
-def parse_usage(value: object) -> Usage:
-    """Return model and token counts of a response, wherever in it they stand."""
-    found = Usage()
-    for place in _responses(_some(value)):
-        usage = _usage_in(place)
-        model = next((named for key in _MODELS if isinstance(named := place.get(key), str)), None)
-        found.model = found.model or model
-        if usage is not None and found.input is None:
-            found.input = _first(
-                usage,
-                "input_tokens",
-                "prompt_tokens",
-                "prompt_token_count",
-                "promptTokenCount",
-                "inputTokens",
-                "promptTokens",
-                "inputTokenCount",
-                "prompt_eval_count",
-                "input",
-            )
-            found.output = _first(
-                usage,
-                "output_tokens",
-                "completion_tokens",
-                "candidates_token_count",
-                "candidatesTokenCount",
-                "outputTokens",
-                "completionTokens",
-                "outputTokenCount",
-                "eval_count",
-                "output",
-            )
-            found.cached = _first(
-                usage, "cache_read_input_tokens", "cached_content_token_count", "cachedContentTokenCount"
-            )
-            found.cached = (
-                found.cached if found.cached is not None else _first(_inside(usage, _GIVEN), *_CACHED)
-            )
-            found.written = _first(usage, "cache_creation_input_tokens")
-            found.reasoning = _first(usage, "thoughts_token_count", "thoughtsTokenCount")
-            if found.reasoning is not None and found.output is not None:
-                found.output += found.reasoning  # Gemini counts its thoughts apart
-            if found.reasoning is None:
-                found.reasoning = _first(_inside(usage, _MADE), "reasoning_tokens", "reasoning")
-            _add_parts(found, usage)
-            if found.input is not None and usage.keys() >= _ANTHROPIC and not usage.keys() & _NOT_ANTHROPIC:
-                # The Anthropic API counts what was read from and written to the cache apart, and gives no total.
-                found.input += (found.cached or 0) + (found.written or 0)
-    return found
-
-
-def _usage_in(place: dict[str, object]) -> dict[str, object] | None:
-    """Return the counts of a response: those of Ollama stand in the response itself, those of Cohere once more inside."""
-    if "prompt_eval_count" in place or "eval_count" in place:
-        return place
-    usage = next((inner for key in _USAGES if isinstance(inner := place.get(key), dict)), None)
-    for key in ("tokens", "billed_units"):
-        inner = (usage or place).get(key)
-        if isinstance(inner, dict) and "input_tokens" in inner:
-            return inner
-    return usage
-
-
-def _add_parts(found: Usage, usage: dict[str, object]) -> None:
-    """Add the parts of a count that stand beside it, such as `input_cache_read`, where the total says that they do."""
-    total = _first(usage, "total", "total_tokens")
-    if total is None or found.input is None or found.output is None or "input" not in usage:
-        return
-    if found.cached is None:
-        found.cached = _first(usage, "input_cache_read", "cache_read_input_tokens")
-    if found.reasoning is None:
-        found.reasoning = _first(usage, "output_reasoning")
-    given, made = (
-        sum(whole(count) or 0 for name, count in usage.items() if name.startswith(side))
-        for side in ("input_", "output_")
-    )
-    if found.input + found.output != total and found.input + given + found.output + made == total:
-        found.input, found.output = found.input + given, found.output + made
-
-
-def _inside(usage: dict[str, object], keys: tuple[str, ...]) -> dict[str, object]:
-    """Return the details that a count is given with."""
-    return next((inner for key in keys if isinstance(inner := usage.get(key), dict)), {})
-
-
-def _responses(value: object, depth: int = 4) -> Iterator[dict[str, object]]:
-    """Yield the value and the responses inside it that frameworks keep beside their own form."""
-    if isinstance(value, str) and depth:
-        if tells_response(value):
-            value = read_response(value)
-        elif value.endswith(")"):
-            value = read_repr(value)
-    if not isinstance(value, dict):
-        return
-    yield value
-    if depth:
-        for key in _INNER:
-            if key in value:
-                yield from _responses(value[key], depth - 1)
-        for key in ("generations", "replies"):
-            if key in value:
-                yield from _responses(next(_flat(value[key]), None), depth - 1)
-
-
-def _first(usage: dict[str, object], *keys: str) -> int | None:
-    for key in keys:
-        if key in usage:
-            value = usage[key]
-            # A count may stand with its parts, as in `{"total": 20, "noCache": 20}`.
-            number = whole(value.get("total") if isinstance(value, dict) else value)
-            if number is not None:
-                return number
-    return None

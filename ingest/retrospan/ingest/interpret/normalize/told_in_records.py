@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
+from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.span import MILLISECOND, Attributes, LogRecord, Span
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from retrospan.ingest.interpret.normalize.general import read_span
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, parse_usage
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
+from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.exchange import (
     request_by_shape,
     response_by_shape,
