@@ -155,7 +155,7 @@ def _with_ids(asking: ModelCall, rest: Sequence[Message]) -> list[Message] | Non
     told = parts_of(rest[0], "tool_call") if rest and rest[0]["role"] == "assistant" else []
     if not told or any(map(_has_id, told)) or not all(map(_has_id, asked)):
         return None
-    if [*map(act_of, told)] != [*map(act_of, asked)]:
+    if list(map(act_of, told)) != list(map(act_of, asked)):
         return None
     ids = [part.get("id", "") for part in asked]
     found = [_named(rest[0], "tool_call", ids)]

@@ -52,7 +52,7 @@ class Retelling:
         if any("id" in part for part in said):
             by_id = {part["id"]: part for part in reversed(said) if "id" in part}
             return [by_id.get(part.get("id", "")) for part in asked]
-        is_same = [*map(act_of, _calls(retold))] == [*map(act_of, asked)]
+        is_same = list(map(act_of, _calls(retold))) == list(map(act_of, asked))
         return [*said] if is_same and len(said) == len(asked) else [None for _ in asked]
 
     def unasked(self, place: int) -> list[Part]:
