@@ -172,6 +172,17 @@ def test_a_call_without_a_trace_is_denied_only_where_a_later_prompt_rules_it_out
     assert rows(unfinished, asking).tool_calls[0].status == "unknown"
 
 
+def test_a_call_whose_neighbour_has_its_result_in_the_next_prompt_is_not_denied() -> None:
+    """A message of several results may be told by its last one: APIs take no prompt that lacks one."""
+    both = asks("search", {"q": "a"}, "c1"), asks("search", {"q": "b"}, "c2")
+    told = chat(3, [HI, said("assistant", *both), returned("c2", {"n": 1})], "Well.")
+    assert pairs(chat(1, [HI], *both), told) == [("search", 1, "unknown"), ("search", 1, "ok")]
+    # What another answer asked for says nothing of this one.
+    earlier = [HI, said("assistant", asks("search", {"q": "z"}, "c0")), returned("c0", {"n": 1})]
+    repeated = chat(3, [*earlier, said("assistant", both[0]), said("user", "Never mind")], "Well.")
+    assert pairs(chat(1, earlier, both[0]), repeated) == [("search", 1, "not_executed")]
+
+
 def test_a_call_without_a_trace_may_have_happened_where_the_run_broke_off_right_there() -> None:
     asking = chat(1, [HI], asks("search", {"q": "a"}, "c1"))
     paused = tool(3, "confirm", error="GraphInterrupt")

@@ -232,7 +232,11 @@ def sent(span: Span) -> bytes:
         end_time_unix_nano=span.ended_at,
     )
     for key, value in span.attributes.items():
-        made.attributes.add(key=key).value.string_value = str(value)
+        told = made.attributes.add(key=key).value
+        if isinstance(value, int):
+            told.int_value = value
+        else:
+            told.string_value = str(value)
     return request_with(made).SerializeToString()
 
 

@@ -16,6 +16,7 @@ SILENT = {
     "agentscope-java/loop",
     "anthropic-langtrace/loop",
     "ax/loop",
+    "google-genai-agentops/loop",
     "langgraph-langtrace/loop",
     "mistralai-traceloop/loop",
 }

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_spans import ASKS, CALL, make_span, text
+from made_spans import ASKS, CALL, event, make_span, text
 
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 
+_PRINTED_BLOCKS = (
+    "{'assistant': [TextBlock(citations=None, text='Let me see.', type='text'), "
+    "ToolUseBlock(id='c1', input={'city': 'Oslo'}, name='get_weather', type='tool_use')]}"
+)
 #: Name of the form → the span, and the fields of its reading that must come out.
 _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
     "openinference of several tool results": (
@@ -31,6 +35,87 @@ _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
                 }
             ]
         },
+    ),
+    "an empty result among what a user says": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.prompt.0.role": "assistant",
+                "gen_ai.prompt.0.tool_calls.0.id": "c1",
+                "gen_ai.prompt.0.tool_calls.0.name": "get_weather",
+                "gen_ai.prompt.0.tool_calls.0.arguments": '{"city": "Oslo"}',
+                "gen_ai.prompt.1.role": "user",
+                "gen_ai.prompt.1.tool_call_id": "c1",
+                "gen_ai.prompt.1.content": "[]",
+                "gen_ai.prompt.2.role": "user",
+                "gen_ai.prompt.2.tool_call_id": "c9",
+                "gen_ai.prompt.2.content": "[]",
+            }
+        ),
+        {
+            "input": [
+                {"role": "assistant", "parts": [CALL]},
+                {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": []}]},
+            ]
+        },
+    ),
+    "instructions among the parameters of a request": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.prompts": '"Be kind."',
+                "gen_ai.request.parameters": '{"model": "m-4", "max_tokens": 9, "system": "Be kind."}',
+                "gen_ai.input.messages": json.dumps(
+                    [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]
+                ),
+            }
+        ),
+        {
+            "system": [{"type": "text", "content": "Be kind."}],
+            "input": [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}],
+        },
+    ),
+    "messages under their speakers of which Python printed some": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.input.messages": [
+                    '{"system": "Be kind."}',
+                    '{"user": "Hi"}',
+                    _PRINTED_BLOCKS,
+                    '{"user": [{"type": "tool_result", "tool_use_id": "c1", "content": "snow"}]}',
+                ],
+            }
+        ),
+        {
+            "system": [{"type": "text", "content": "Be kind."}],
+            "input": [
+                {"role": "user", "parts": [{"type": "text", "content": "Hi"}]},
+                {"role": "assistant", "parts": [{"type": "text", "content": "Let me see."}, CALL]},
+                {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "snow"}]},
+            ],
+        },
+    ),
+    "a user who quotes what Python printed": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.input.messages": ["""{'assistant': 'Yes.'}""", "What is this?"],
+            }
+        ),
+        {
+            "input": [
+                {"role": "user", "parts": [{"type": "text", "content": """{'assistant': 'Yes.'}"""}]},
+                {"role": "user", "parts": [{"type": "text", "content": "What is this?"}]},
+            ]
+        },
+    ),
+    "an end of an answer in an event beside its tokens": (
+        make_span(
+            {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-4"},
+            events=[event("metadata", prompt_tokens=7, completion_tokens=3, finish_reason="tool_calls")],
+        ),
+        {"finish_reasons": ["tool_calls"]},
     ),
     "a request parameter beside what it came to": (
         make_span(

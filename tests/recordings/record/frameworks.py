@@ -105,6 +105,11 @@ FRAMEWORKS: dict[str, Framework] = {
         "crew_mlflow.py",
         settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     ),
+    "crewai-monocle": Framework(
+        ("monocle-apptrace", "crewai>=1", *OTEL),
+        "crew_monocle.py",
+        settings={"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
+    ),
     "crewai-openlit": Framework(
         ("openlit", "crewai>=1", *OTEL),
         "crew_openlit.py",
@@ -159,6 +164,19 @@ FRAMEWORKS: dict[str, Framework] = {
         "haystack_langfuse.py",
         settings={"HAYSTACK_CONTENT_TRACING_ENABLED": "true", "HAYSTACK_TELEMETRY_ENABLED": "False"},
     ),
+    "haystack-langtrace": Framework(
+        # It imports two packages that it does not ask for.
+        (
+            "langtrace-python-sdk",
+            "haystack-ai>=2",
+            "importlib-metadata",
+            "setuptools<81",
+            *OTEL,
+        ),
+        "haystack_langtrace.py",
+        settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
+    ),
+    "haystack-monocle": Framework(("monocle-apptrace", "haystack-ai>=2", *OTEL), "haystack_monocle.py"),
     "haystack-openinference": Framework(openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
     "haystack-traceloop": Framework(
         # It looks for a module that Haystack 3 moved.
@@ -233,6 +251,12 @@ FRAMEWORKS: dict[str, Framework] = {
         ),
         "llama_index_langtrace.py",
         settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
+    ),
+    "llama-index-laminar": Framework(
+        # It looks whether the package `llama-index` is there; the core alone is not instrumented.
+        ("lmnr[llamaindex]", "llama-index>=0.14", "llama-index-llms-openai"),
+        "llama_index_laminar.py",
+        protocol="grpc",
     ),
     "llama-index-openlit": Framework(
         ("openlit", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL), "llama_index_openlit.py"

@@ -41,6 +41,12 @@ CLIENTS: dict[str, Framework] = {
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
     ),
+    "anthropic-monocle": Framework(
+        ("monocle-apptrace", "anthropic", *OTEL),
+        "anthropic_monocle.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
+    ),
     "anthropic-openlit": Framework(
         ("openlit", "anthropic", *OTEL),
         "anthropic_openlit.py",
@@ -53,6 +59,13 @@ CLIENTS: dict[str, Framework] = {
         request_model="claude-sonnet-4-5",
         response_model="claude-sonnet-4-5-20250929",
         settings={"ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE": "content"},
+    ),
+    "anthropic-traceai": Framework(
+        # It looks for a module that version 1 of the client dropped.
+        ("traceai-anthropic", "anthropic<1", *OTEL),
+        "anthropic_traceai.py",
+        request_model="claude-sonnet-4-5",
+        response_model="claude-sonnet-4-5-20250929",
     ),
     "anthropic-traceloop": Framework(
         openllmetry("anthropic", "anthropic"),

@@ -27,6 +27,7 @@ _ANSWER_ID = re.compile(r"gen_ai\.response\.id|llm\.\w+\.id")
 #: Where an answer stands in which nothing may be read, and how the events are called that tell one.
 _OF_ANSWERS = frozenset((semconv.OUTPUT_MESSAGES, semconv.COMPLETION))
 _ANSWER_EVENTS = frozenset((semconv.CHOICE, "gen_ai.content.completion"))
+_INDEXED = re.compile(r"(?:completion|output|choice)[a-z_]*\.\d+\.(?:[a-z_]+\.)?content\Z")
 _EMPTY_TEXT = re.compile(r'"(?:content|text)"\s*:\s*""')
 
 
@@ -80,7 +81,9 @@ def _tells_an_empty_answer(span: NormalizedSpan) -> bool:
         if event.name in _ANSWER_EVENTS
         for value in event.attributes.values()
     ]
-    return any(isinstance(value, str) and _EMPTY_TEXT.search(value) for value in told)
+    if any(isinstance(value, str) and _EMPTY_TEXT.search(value) for value in told):
+        return True
+    return any(value is None and _INDEXED.search(name) for name, value in span.sent.attributes.items())
 
 
 def _tells_calls(run: AssembledRun) -> bool:

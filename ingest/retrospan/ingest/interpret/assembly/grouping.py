@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+from retrospan.ingest.interpret.assembly.counted_histories import CountedHistory
 from retrospan.ingest.interpret.assembly.retold_elsewhere import agents_of
 from retrospan.ingest.interpret.assembly.turns import earlier_of, histories_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -41,6 +42,7 @@ class Trace:
     is_same: bool = False  # as that trace: the same turn
     executes: bool = False  # what that trace asked for, and nothing else
     answers: tuple[str, ...] = ()  # hashes of what its requests answered
+    counted: CountedHistory | None = None  # where only the count of tokens tells how far it has come
     retold: tuple[str, ...] = ()  # of what the requests answered that it retells, and does not tell
 
 
@@ -76,6 +78,7 @@ def trace_of(trace_id: str, sent: Sequence[Span], spans: list[NormalizedSpan]) -
         trace.goes_on_from, trace.is_inside, trace.is_same = told.goes_on_from, told.is_inside, told.is_same
         trace.executes, trace.answers, trace.retold = told.executes, told.answers, told.retold
         trace.ends_with, trace.ends_in_full = told.ends_with, told.ends_in_full
+        trace.counted = told.counted
         trace.started_at = min((span.started_at for span in sent), default=0)
         trace.ended_at = max((span.done_at for span in sent), default=0)
         trace.failed = any(span.failed for span in spans)

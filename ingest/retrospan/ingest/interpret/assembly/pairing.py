@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.assembly.calls import (
     messages_once,
 )
 from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
+from retrospan.ingest.interpret.assembly.denied_calls import is_repeated, later_calls
 from retrospan.ingest.interpret.assembly.enveloped_results import open_envelopes
 from retrospan.ingest.interpret.assembly.executed_ids import take_executed_ids
 from retrospan.ingest.interpret.assembly.executions import find_executions
@@ -24,6 +25,7 @@ from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in_fields
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
+from retrospan.ingest.interpret.assembly.kept_exchanges import complete_from_clients
 from retrospan.ingest.interpret.assembly.kept_transcripts import complete_from_transcripts
 from retrospan.ingest.interpret.assembly.late_prompts import cut_late_prompts
 from retrospan.ingest.interpret.assembly.made_up_ids import restore_answered_ids
@@ -50,8 +52,6 @@ from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas import semconv
 
-#: How names end under which a message has the id of the call that it answers.
-_ANSWERED = ("tool_call_id", "toolCallId", "tool_use_id")
 #: Calls of one name among which an execution without call id looks for the one that asked for it.
 NEAR = 100
 #: How classes are called, and hardly a tool.
@@ -69,6 +69,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     take_executed_ids(requests, executed)
     cut_late_prompts(requests)
     requests = with_retold_calls(tree, requests)
+    complete_from_clients(tree, requests)
     complete_models(tree, requests)
     complete_asked(tree, requests)
     name_speakers(requests)
@@ -334,8 +335,8 @@ def _without_execution(
             tool.result, tool.result_source = returned_as(said.get("response")), "message"
         tool.status = "error" if "is_error" in said or told_error(tool.result) is not None else "ok"
         return tool
-    later = _later(asked, models)
-    if _is_repeated(asked, later):
+    later = later_calls(asked, models)
+    if is_repeated(asked, later, models[asked.by - 1]):
         tool.status = "not_executed"
     else:
         tool.status = "incomplete" if interrupted_or_cut and not later else "unknown"
@@ -359,29 +360,6 @@ def _run_by_providers(models: list[ModelCall]) -> Iterator[ToolCall]:
                     tool.result, tool.result_source = response_in(said), "message"
                     tool.status = "error" if "is_error" in said else "ok"
                 yield tool
-
-
-def _later(asked: RequestedCall, models: list[ModelCall]) -> list[ModelCall]:
-    """Return the calls that the agent which asked made afterwards."""
-    agent = models[asked.by - 1].span.agent_name
-    return [call for call in models[asked.by :] if call.span.agent_name == agent]
-
-
-def _is_repeated(asked: RequestedCall, later: list[ModelCall]) -> bool:
-    """Tell whether the next prompt, as it was sent, repeats the call: as its result is nowhere, there was none to tell.
-
-    A call without an id is never ruled out: its result may stand there without one as well. Nor is one where a result
-    without an id stands there, or where a message is said to answer it of which nothing else was sent.
-    """
-    if asked.call_id is None or not later:
-        return False
-    sent = later[0].span.sent.attributes
-    if any(said == asked.call_id and name.endswith(_ANSWERED) for name, said in sent.items()):
-        return False
-    told = [part for message in later[0].span.input for part in message["parts"]]
-    if any(part["type"] == "tool_call_response" and "id" not in part for part in told):
-        return False
-    return any(part["type"] == "tool_call" and part.get("id") == asked.call_id for part in told)
 
 
 def _order(tool: ToolCall, models: list[ModelCall]) -> tuple[int, int, int]:

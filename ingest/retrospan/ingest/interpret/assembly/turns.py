@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from retrospan.ingest.interpret.assembly.counted_histories import CountedHistory, counted_history
 from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in, episode_of
 from retrospan.ingest.interpret.assembly.retold_elsewhere import (
@@ -39,7 +40,7 @@ _WITHOUT_IDS = re.compile("gemini|vertex|google", re.IGNORECASE)
 
 class Turn(Protocol):
     """What is asked of a trace here: the histories it goes on from and ends with ('' for none; in full: told without the ids
-    of calls), its times, its fate."""
+    of calls), its times, its fate, and what only counts of tokens tell."""
 
     trace_id: str
     goes_on_from: str
@@ -51,6 +52,7 @@ class Turn(Protocol):
     is_inside: bool
     is_same: bool
     executes: bool
+    counted: CountedHistory | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Histories:
     """Hashes of the history that a trace goes on from, and of the one it ends with, with and without the ids of its calls;
     '' for none. Where the trace `is_inside` another one, what both have is the id of a response, or it `is_same`: the turn
     that the other one tells whole. One that `executes` does what the other asked for, and says nothing to the model.
+    Where only the count of tokens tells how far it has come, that is `counted`.
     `answers` are those that its requests gave, `retold` those that it retells of requests that it does not tell.
     """
 
@@ -69,6 +72,7 @@ class Histories:
     executes: bool = False
     answers: tuple[str, ...] = ()
     retold: tuple[str, ...] = ()
+    counted: CountedHistory | None = None
 
 
 def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
@@ -83,11 +87,21 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     if any(span.operation in _AROUND for span in spans):
         # Of two instrumentations of one program, one asks for what the other says was executed, in the same turn.
         turns = turns_named_in(calls)
+        if counted := _counted_histories(spans):
+            return counted
         if any(span.input or span.output for span in calls):
             asked = calls_asked_in(calls) if calls[0].sent.scope in _LEAVE_APART else ()
             return replace(told, answers=(*asked, *turns))
         return replace(told, retold=(*executed_in(spans, calls), *turns))
+    if not (told.goes_on_from or told.ends_with or told.ends_in_full):
+        told = _counted_histories(spans) or told
     return replace(told, answers=answers_of(calls))
+
+
+def _counted_histories(spans: Sequence[NormalizedSpan]) -> Histories | None:
+    """Return the histories of a trace of which only counts tell where they end: it goes on from what it ends with."""
+    told = counted_history(spans)
+    return Histories(told.asked, told.asked, counted=told) if told is not None else None
 
 
 def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> Histories:
@@ -333,7 +347,10 @@ def earlier_of(traces: Iterable[Turn]) -> dict[str, str]:
 
 
 def _is_before(one: Turn, trace: Turn) -> bool:
-    """Tell whether a trace can go on from another: that has ended, or it lies in it."""
+    """Tell whether a trace can go on from another: that has ended, or it lies in it; and where only counts tell, it is
+    longer."""
+    if trace.counted is not None and (one.counted is None or not trace.counted.goes_on_from(one.counted)):
+        return False
     if trace.is_inside:
         return one.started_at <= trace.started_at and trace.ended_at <= one.ended_at
     return one.ended_at <= begun_by(trace.started_at)

@@ -20,9 +20,9 @@ from retrospan.ingest.interpret.normalize.indexed_messages import (
     indexed_messages,
     read_indexed,
 )
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.normalize.instructions import complete_instructions, read_instructions
+from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.message_parts import read_part
 from retrospan.ingest.interpret.normalize.messages import NOTHING, read_message, read_messages
 from retrospan.ingest.interpret.normalize.named_results import with_named_results
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -30,24 +30,20 @@ from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer,
 from retrospan.ingest.interpret.normalize.refused_requests import refused_request
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
 from retrospan.ingest.interpret.normalize.spoken_results import with_spoken_results
-from retrospan.ingest.interpret.normalize.tool_results import UNPRINTED
-from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.normalize.unusual_places import (
     flattened_answer,
-    in_blocks,
     take_answer,
     take_calls,
     take_history,
     told_inside,
 )
 from retrospan.ingest.interpret.spans.exchange import asks, is_json_text
-from retrospan.ingest.interpret.spans.name_words import INSTRUCTIONS, means_itself
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import leaves_of
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
-from retrospan.ingest.json_text import Unreadable, read_json, read_value, write_json
+from retrospan.ingest.json_text import Unreadable, read_value, write_json
 from retrospan.schemas import semconv
 
 #: Older conventions: one event per message, by name; the answer is a choice.
@@ -82,7 +78,7 @@ def read_content(
     names = places.names
     system = places.any(semconv.SYSTEM_INSTRUCTIONS)
     if system is not None:
-        span.system = _system(system, places, span, problems)
+        span.system = read_instructions(system, places, span, problems)
     span.input = _messages(places, semconv.INPUT_MESSAGES, "user", span, problems, growing)
     numbered = IndexedMessages(span.input, is_whole=True, answered=[])
     if not span.input:
@@ -119,31 +115,7 @@ def read_content(
         take_calls(places, span)
     _name_call(places, span)
     span.input = answered_once(with_spoken_results(with_named_results(span.input)))
-    leading: list[Part] = []
-    while span.input and span.input[0]["role"] == "system":
-        leading += span.input.pop(0)["parts"]
-    if not span.system or (leading and _is_unprinted(span.system)):
-        span.system = leading
-    if not span.system and span.operation == "inference":
-        span.system = next(
-            (found for value in places.requests if (found := parse_request(places.read(value)).system)),
-            [],
-        ) or _instructions_in(places)
-    span.system = [each for part in span.system for each in in_blocks(part)]
-    if not span.system and span.operation == "inference":
-        span.system = next(
-            (
-                [read_part(unquoted(said))]
-                for name, said in places.named(INSTRUCTIONS)
-                if isinstance(said, str) and said and not means_itself(name)
-            ),
-            [],
-        )
-
-
-def _is_unprinted(parts: list[Part]) -> bool:
-    """Tell whether a text is only what JavaScript prints for any object."""
-    return len(parts) == 1 and UNPRINTED.fullmatch(str(parts[0].get("content"))) is not None
+    complete_instructions(places, span)
 
 
 def _name_call(places: SpanFields, span: NormalizedSpan) -> None:
@@ -172,15 +144,6 @@ def _says_nothing(span: NormalizedSpan) -> bool:
     return len(texts) == 1 and texts[0] in NOTHING and all(map(_FOR_TOOLS.search, span.finish_reasons))
 
 
-def _instructions_in(places: SpanFields) -> list[Part]:
-    """Return the instructions that a response of OpenAI's Responses API repeats."""
-    for value in places.responses:
-        said = places.read(value)
-        if isinstance(said, dict) and "output" in said and isinstance(said.get("instructions"), str):
-            return parse_request(said).system
-    return []
-
-
 def _messages(
     places: SpanFields,
     key: str,
@@ -197,17 +160,6 @@ def _messages(
         problems.add(span.sent.span_id, key, value, read.reason)
         return []
     return read
-
-
-def _system(system: object, places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> list[Part]:
-    """Return the parts of system instructions; a plain text is one, half a list of parts is not one."""
-    value = unquoted(places.read(system))
-    if isinstance(value, str) and value.startswith(("[{", '{"')):
-        why = read_json(value)
-        reason = why.reason if isinstance(why, Unreadable) else "not a list of parts"
-        problems.add(span.sent.span_id, semconv.SYSTEM_INSTRUCTIONS, value, reason)
-        return []
-    return [read_part(part) for part in (value if isinstance(value, list) else [value])]
 
 
 def _read_by_shape(

@@ -62,7 +62,7 @@ def read_indexed(elements: Iterable[Leaves], role: str, growing: PrefixCache) ->
     is_whole = True
     for leaves in elements:
         message = growing.indexed(leaves, role, _element)
-        if message is not None and message["role"] == "user" and _answered_id(leaves) in asked:
+        if (message is None or message["role"] == "user") and asked and _answered_id(leaves) in asked:
             message = growing.indexed(leaves, "tool", _answering)
         if message is None:
             is_whole = False

@@ -25,9 +25,9 @@ from retrospan.ingest.interpret.normalize.message_parts import (
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS, role_of
 from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts
 from retrospan.ingest.interpret.normalize.tool_results import response_of
-from retrospan.ingest.interpret.spans.exchange import named_speaker
 from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.spoken import are_spoken, named_speaker, read_spoken
 from retrospan.ingest.json_text import read_json, read_value, write_json
 
 #: How Python prints an object with fields: by its constructor, or as a mapping.
@@ -97,7 +97,8 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
         message = read_message(value, role)
         return [message] if message else []
     if isinstance(value, list):
-        return [message for item in value for message in read_messages(item, role)]
+        items = read_spoken(value) if are_spoken(value) else value
+        return [message for item in items for message in read_messages(item, role)]
     return []
 
 

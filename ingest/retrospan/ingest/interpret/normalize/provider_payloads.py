@@ -203,6 +203,8 @@ def parse_answer(value: object, depth: int = 3) -> list[Message]:
         if isinstance(told, dict):
             return parse_answer(told, depth)
         printed = read_repr(value) if value.endswith(")") else printed_messages(value)
+        if depth and isinstance(printed, dict) and isinstance(printed.get("choices"), list):
+            return parse_answer(printed, depth - 1)
         return read_messages(value if isinstance(printed, Unreadable) else printed, "assistant")
     is_message = isinstance(value, dict) and (
         str(value.get("type")).endswith(("Message", "MessageChunk"))

@@ -33,6 +33,8 @@ _FAILED = {"error", "failed"}
 _MODEL_FIELDS = ("model", "model_name", "model_id")
 #: What the fields of a response have, and the parameters of a request have not.
 _OF_RESPONSE = {"id", "created_at"}
+#: How an event may say how an answer ended.
+_FINISH = "finish_reason"
 _NO_PARAMETERS = {
     "model",
     "model_name",
@@ -64,7 +66,7 @@ def read_request(
     _read_definitions(places, span, problems)
     span.finish_reasons = _finish_reasons(places)
     if not span.finish_reasons and span.operation == "inference":
-        ended = places.text(*_ends_of(names.indexed_answers))
+        ended = places.text(*_ends_of(names.indexed_answers)) or _ended_beside(places)
         span.finish_reasons = [ended] if ended else []
     if span.operation == "inference" and span.finish_reasons and {*span.finish_reasons} <= _FAILED:
         span.failed = True
@@ -261,6 +263,12 @@ def _finish_reasons(places: SpanFields) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _ended_beside(places: SpanFields) -> str | None:
+    """Return how an answer ended, where an event says so beside the counts of its tokens."""
+    said = (told.get(_FINISH) for told in places.beside() if _FINISH in told)
+    return next((ended for ended in said if isinstance(ended, str) and ended), None)
 
 
 def _first_chunk_ms(places: SpanFields) -> float | None:

@@ -14,6 +14,7 @@ from retrospan.ingest.interpret.spans.listed_calls import are_calls
 from retrospan.ingest.interpret.spans.name_words import means_itself
 from retrospan.ingest.interpret.spans.printed import looks_printed, read_printed
 from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
+from retrospan.ingest.interpret.spans.spoken import named_speaker, read_spoken
 from retrospan.ingest.json_text import Unreadable, read_json, read_value
 
 #: Returns the list or object that text holds, else the value as it is.
@@ -34,9 +35,6 @@ _BEGINS = frozenset('[{"')
 _TYPES = ("human", "ai", "system", "tool", "user", "assistant", "tool_execution_result")
 #: What such a message holds.
 _SAYING = frozenset(("content", "data", "contents", "text", "toolExecutionRequests"))
-#: Who speaks, where that is the name of what is said; and what may stand beside a model's words.
-_NAMED_SPEAKERS = ("system", "user", "human", "assistant", "ai", "tool", "model")
-_BESIDE = ("tools", "tool_calls")
 #: Of what OpenAI's Responses API has instead of a message.
 _ITEMS = ("function_call", "function_call_output", "function_call_result", "reasoning")
 _CONSTRUCTOR = re.compile(r"[A-Z]\w*\([a-z_]\w*=")
@@ -289,20 +287,6 @@ def _role(message: object) -> str:
     return role.rpartition(".")[2].lower() if isinstance(role, str) and told else ""
 
 
-def named_speaker(message: Mapping[str, object]) -> str | None:
-    """Return who speaks in a message whose only text stands under the name of the speaker, as `{"user": "Hi"}`; a model's
-    may be its calls, or have them beside it. None of any other object."""
-    named = [key for key in message if key not in _BESIDE]
-    if len(named) != 1 or named[0] not in _NAMED_SPEAKERS:
-        return None
-    said = message[named[0]]
-    if named[0] == "model" and not (isinstance(said, str) and " " in said.strip()):
-        return None  # the name of a model
-    if not isinstance(said, str) and named[0] not in ("assistant", "ai"):
-        return None
-    return named[0] if len(message) == 1 or named[0] in ("assistant", "ai") else None
-
-
 def _is_request(value: dict[str, object]) -> bool:
     messages = next((said for name in _REQUESTS if isinstance(said := value.get(name), list)), None)
     if messages is None:
@@ -353,7 +337,7 @@ def read_shape(value: object, read: Reader) -> object:
     if isinstance(said, dict):
         return with_plain_names(plain_value(said))
     if isinstance(said, list) and all(isinstance(each, str) and each[:1] == "{" for each in said):
-        said = [*map(read_value, said)]
+        said = read_spoken(said)
     return with_plain_names(whole_response(plain_value(said)))
 
 
