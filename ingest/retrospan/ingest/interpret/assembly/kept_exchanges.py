@@ -86,7 +86,7 @@ def _take(span: NormalizedSpan, client: dict[str, object]) -> None:
     asked, answer = parse_request(last).messages, parse_answer(last.get("response") or last)
     said = [message for message in asked if message["role"] != "system"]
     told = [message for message in span.input if message["role"] != "system"]
-    if [*map(text_of, said)] != [*map(text_of, told)] or not answer or not agree(answer, span.output):
+    if list(map(text_of, said)) != list(map(text_of, told)) or not answer or not agree(answer, span.output):
         return
     used = parse_usage(last.get("response") or last)
     if used.input is None:
