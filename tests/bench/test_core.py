@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bench.core import HERE, compare, growing, line, medium, recorded
+import importlib
+
+from bench.core import HERE, LATER, compare, growing, line, medium, recorded
 from spans import spans_of_requests
 
 
@@ -24,6 +26,16 @@ def test_checkouts_read_the_same_spans_in_turn() -> None:
     assert spans == sum(len(spans_of_requests(*export)) for export in exports)
     assert len(seconds) == 2
     assert min(seconds) > 0
+
+
+def test_what_later_rows_are_made_by_is_there_to_be_left_out() -> None:
+    for module, functions in LATER.items():
+        there = importlib.import_module(f"retrospan.ingest.interpret.{module}")
+        assert all(callable(getattr(there, name)) for name in functions)
+    exports = recorded(HERE.parent)[:2]
+    spans, seconds = compare([HERE.parent], exports, passes=1, same_rows=True)
+    assert spans == sum(len(spans_of_requests(*export)) for export in exports)
+    assert len(seconds) == 1
 
 
 def test_a_line_has_the_rate_and_against_another_checkout_its_rate_and_the_ratio() -> None:

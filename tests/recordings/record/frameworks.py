@@ -178,6 +178,12 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "haystack-monocle": Framework(("monocle-apptrace", "haystack-ai>=2", *OTEL), "haystack_monocle.py"),
     "haystack-openinference": Framework(openinference("haystack", "haystack-ai>=2"), "haystack_agent.py"),
+    "haystack-openlit": Framework(("openlit", "haystack-ai>=2", *OTEL), "haystack_openlit.py"),
+    "haystack-traceai": Framework(
+        # It wraps what runs a pipeline's components, by which agents of Haystack 3 do not call the model.
+        ("traceai-haystack", "haystack-ai>=2,<3", *OTEL),
+        "haystack_traceai.py",
+    ),
     "haystack-traceloop": Framework(
         # It looks for a module that Haystack 3 moved.
         openllmetry("haystack", "haystack-ai>=2,<3", "opentelemetry-instrumentation-openai"),
@@ -258,6 +264,10 @@ FRAMEWORKS: dict[str, Framework] = {
         "llama_index_laminar.py",
         protocol="grpc",
     ),
+    "llama-index-monocle": Framework(
+        ("monocle-apptrace", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL),
+        "llama_index_monocle.py",
+    ),
     "llama-index-openlit": Framework(
         ("openlit", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL), "llama_index_openlit.py"
     ),
@@ -281,6 +291,14 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "openai-agents-agentops": Framework(
         ("agentops", "openai-agents", *OTEL), "openai_agents_agentops.py", WITH_HANDOFF
+    ),
+    "openai-agents-laminar": Framework(
+        # The SDK's own traces would go to OpenAI.
+        ("lmnr", "openai-agents"),
+        "openai_agents_laminar.py",
+        WITH_HANDOFF,
+        protocol="grpc",
+        settings=NOWHERE_ELSE,
     ),
     "openai-agents-langtrace": Framework(
         # It imports two packages that it does not ask for.

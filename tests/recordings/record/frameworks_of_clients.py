@@ -138,6 +138,12 @@ CLIENTS: dict[str, Framework] = {
         request_model="llama-3.3-70b-versatile",
         response_model="llama-3.3-70b-versatile",
     ),
+    "groq-traceai": Framework(
+        ("traceai-groq", "groq", *OTEL),
+        "groq_traceai.py",
+        request_model="llama-3.3-70b-versatile",
+        response_model="llama-3.3-70b-versatile",
+    ),
     "groq-traceloop": Framework(
         openllmetry("groq", "groq"),
         "groq_traceloop.py",
