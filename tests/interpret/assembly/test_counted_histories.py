@@ -139,6 +139,15 @@ def test_what_is_silent_around_a_request_does_not_keep_its_turn_apart() -> None:
     assert runs(around[0], telling, *inside) == [["a"], ["b"]]
 
 
+def test_where_answers_are_not_told_a_longer_prompt_may_be_another() -> None:
+    spans = [request("a", 0, (100, 20)), request("b", 2, (150, 20))]
+    untold = [
+        replace(span, attributes={k: v for k, v in span.attributes.items() if k != "gen_ai.output.messages"})
+        for span in spans
+    ]
+    assert (runs(*spans), runs(*untold)) == ([["a", "b"]], [["a"], ["b"]])
+
+
 def test_two_that_ask_the_same_at_the_same_time_are_not_told_apart() -> None:
     one, other = request("a", 0, (100, 20)), request("b", 0.5, (100, 20))
     assert runs(one, other, request("c", 3, (150, 20))) == [["a"], ["b"], ["c"]]

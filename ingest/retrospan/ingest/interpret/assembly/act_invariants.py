@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from retrospan.ingest.interpret.assembly.assembled_run import LEAVES, AssembledRun
 from retrospan.ingest.interpret.assembly.cut_requests import cut_requests
+from retrospan.ingest.interpret.assembly.empty_answers import is_told_as_empty
 from retrospan.ingest.interpret.assembly.executions_in_one import executions_listed
 from retrospan.ingest.interpret.normalize.message import parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -25,10 +26,6 @@ _FOR_CALLS = re.compile(r"(?i)(?:tool|function)[_-]?(?:calls?|use)")
 _ANSWER_ID = re.compile(r"gen_ai\.response\.id|llm\.\w+\.id")
 
 #: Where an answer stands in which nothing may be read, and how the events are called that tell one.
-_OF_ANSWERS = frozenset((semconv.OUTPUT_MESSAGES, semconv.COMPLETION))
-_ANSWER_EVENTS = frozenset((semconv.CHOICE, "gen_ai.content.completion"))
-_INDEXED = re.compile(r"(?:completion|output|choice)[a-z_]*\.\d+\.(?:[a-z_]+\.)?content\Z")
-_EMPTY_TEXT = re.compile(r'"(?:content|text)"\s*:\s*""')
 
 
 def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -64,26 +61,12 @@ def unread_answers(run: AssembledRun) -> Iterator[ParseIssue]:
         if span.output or span.failed or not span.tokens.output:
             continue
         others_have = span.agent_name in told
-        if not others_have and not _tells_an_empty_answer(span):
+        if not others_have and not is_told_as_empty(span):
             continue
         if not any(map(_is_for_calls, span.finish_reasons)) or _tells_calls(run):
             reason = "tokens of an answer, and none is read; "
             reason += "other calls have theirs" if others_have else "it is told as empty"
             yield issue(span.sent.span_id, "output_messages", str(span.tokens.output), reason)
-
-
-def _tells_an_empty_answer(span: NormalizedSpan) -> bool:
-    """Tell whether the text of an answer is there, and empty: where there is none, that is a choice."""
-    told = [value for name, value in span.sent.attributes.items() if name in _OF_ANSWERS]
-    told += [
-        value
-        for event in span.sent.events
-        if event.name in _ANSWER_EVENTS
-        for value in event.attributes.values()
-    ]
-    if any(isinstance(value, str) and _EMPTY_TEXT.search(value) for value in told):
-        return True
-    return any(value is None and _INDEXED.search(name) for name, value in span.sent.attributes.items())
 
 
 def _tells_calls(run: AssembledRun) -> bool:

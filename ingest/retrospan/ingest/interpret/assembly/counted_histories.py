@@ -2,7 +2,8 @@
 one goes on from another.
 
 The next prompt then is told as the last one with the text of its answer, and is counted longer than both; the text may be left
-out as well, where the answer says that it ended for tools. A new message of the user is another turn, and so is what follows
+out as well, where the answer says that it ended for tools. An answer without a text has to say so, or to be told as empty:
+where answers are not told at all, prompts may be longer by what else is not told. A new message of the user is another turn, and so is what follows
 an answer that ended for nothing: the message may be left out. It is the same process that asks: another one may have a longer prompt of a system that
 is not told, and is counted longer for that.
 """
@@ -13,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from retrospan.ingest.interpret.assembly.empty_answers import is_told_as_empty
 from retrospan.ingest.interpret.normalize.message import Message, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas.hashing import hash_of
@@ -64,6 +66,9 @@ def counted_history(spans: Sequence[NormalizedSpan]) -> CountedHistory | None:
         return None
     if not span.input or not all(map(_is_text, (*span.input, *span.output))):
         return None
+    ended_for_tools = any(map(_FOR_TOOLS.search, span.finish_reasons)) if span.finish_reasons else None
+    if not (span.output or ended_for_tools or is_told_as_empty(span)):
+        return None
     told = [(message["role"], text_of(message).strip()) for message in span.input]
     system = [part.get("content") for part in span.system]
     asked_by = [span.sent.scope, span.request_model, sorted(map(str, span.sent.resource.items()))]
@@ -71,7 +76,7 @@ def counted_history(spans: Sequence[NormalizedSpan]) -> CountedHistory | None:
         hash_of(["counted", asked_by, system, [list(each) for each in told if each[0] != "assistant"]]),
         tuple(text for role, text in told if role == "assistant" and text),
         " ".join(filter(None, (text_of(message).strip() for message in span.output))),
-        any(map(_FOR_TOOLS.search, span.finish_reasons)) if span.finish_reasons else None,
+        ended_for_tools,
         given,
         given + made,
     )
