@@ -101,3 +101,21 @@ def test_where_an_agent_has_both_names_the_wrong_way_round_its_requests_have_the
         {},
     ):
         assert asked(**around) == ["m-2025-01-02"]
+
+
+@pytest.mark.parametrize(
+    ("key", "beside", "expected"),
+    [
+        ("kept.metadata.model_name", "m", "m"),
+        ("kept.metadata.model", "m", "m"),
+        ("kept.metadata.model_type", "m", "m-2024-07-18"),
+        ("kept.metadata.model", "n", "m-2024-07-18"),
+        ("kept.metadata.model", "m-2024-07-18", "m-2024-07-18"),
+    ],
+)
+def test_a_model_with_a_date_that_is_called_both_was_asked_for_by_the_name_beside_it(
+    key: str, beside: str, expected: str
+) -> None:
+    both = named("m-2024-07-18", "m-2024-07-18")
+    (call,) = rows(agent(), chat(1, [HI], "Yes.", **both, **{key: beside})).model_calls
+    assert (call.request_model, call.response_model) == (expected, "m-2024-07-18")

@@ -43,9 +43,14 @@ class CountedHistory:
     input_tokens: int
     all_tokens: int
 
+    @property
+    def ends_turn(self) -> bool:
+        """Whether nothing goes on from the answer: it ended for nothing."""
+        return bool(self.answer) and self.ended_for_tools is False
+
     def goes_on_from(self, other: CountedHistory) -> bool:
         """Tell whether this prompt held the other one, and its answer."""
-        if self.input_tokens <= other.all_tokens or (other.answer and other.ended_for_tools is False):
+        if self.input_tokens <= other.all_tokens or other.ends_turn:
             return False
         leaves_out = self.said == other.said and bool(other.ended_for_tools or not other.answer)
         retold = (*other.said, other.answer)

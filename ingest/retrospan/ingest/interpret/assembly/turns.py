@@ -101,7 +101,9 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
 def _counted_histories(spans: Sequence[NormalizedSpan]) -> Histories | None:
     """Return the histories of a trace of which only counts tell where they end: it goes on from what it ends with."""
     told = counted_history(spans)
-    return Histories(told.asked, told.asked, counted=told) if told is not None else None
+    if told is None:
+        return None
+    return Histories(told.asked, "" if told.ends_turn else told.asked, counted=told)
 
 
 def _told_histories(spans: Sequence[NormalizedSpan], calls: Sequence[NormalizedSpan]) -> Histories:

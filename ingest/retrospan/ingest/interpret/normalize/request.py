@@ -119,6 +119,8 @@ def _read_models(
     plain = places.text(*names.plain_models)
     if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model or ""):
         span.request_model = plain  # the request as it was sent: the other names what it came to
+    elif span.request_model == span.response_model and VERSION.search(span.request_model or ""):
+        span.request_model = _named_beside(places, span) or span.request_model
     if span.request_model is None:
         # In a whole exchange the response's model stands over the one that was asked for.
         whole = places.any(*names.requests)
@@ -149,10 +151,7 @@ def _read_told_models(places: SpanFields, span: NormalizedSpan) -> None:
     """Tell by an object of parameters which model it is that is called the one asked for, and has a date: that which
     answered, where the parameters name it without; or where they are those of the response, with its id and its time. An
     attribute of the model's name alone tells it as they do."""
-    beside = (
-        _text(value) for name, value in places.named(MODELS) if name.rpartition(".")[2] in _MODEL_FIELDS
-    )
-    asked = next((model for model in beside if is_version(span.request_model, model)), None)
+    asked = _named_beside(places, span)
     if asked is not None and not span.failed:
         span.request_model, span.response_model = asked, span.request_model
         return
@@ -167,6 +166,15 @@ def _read_told_models(places: SpanFields, span: NormalizedSpan) -> None:
             span.response_model = model
         elif is_version(span.request_model, model):
             span.request_model, span.response_model = model, None if span.failed else span.request_model
+
+
+def _named_beside(places: SpanFields, span: NormalizedSpan) -> str | None:
+    """Return the name, without its date, of the model that is called the one asked for, where an attribute of a model's name
+    alone has it."""
+    beside = (
+        _text(value) for name, value in places.named(MODELS) if name.rpartition(".")[2] in _MODEL_FIELDS
+    )
+    return next((model for model in beside if is_version(span.request_model, model)), None)
 
 
 def _read_named_models(places: SpanFields, span: NormalizedSpan) -> None:

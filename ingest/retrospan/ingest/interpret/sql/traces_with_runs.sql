@@ -8,8 +8,12 @@ FROM canon_traces
 WHERE tenant = {tenant:String}
     AND (
         trace_id IN {trace_ids:Array(String)}
-        OR trace_id IN (SELECT arrayJoin(trace_ids) FROM canon_runs FINAL
-            WHERE tenant = {tenant:String} AND run_id IN {run_ids:Array(String)})
+        OR trace_id IN (
+            SELECT arrayJoin(argMax(trace_ids, generation))
+            FROM canon_runs
+            WHERE tenant = {tenant:String} AND run_id IN {run_ids:Array(String)}
+            GROUP BY run_id
+        )
     )
 GROUP BY trace_id
 ORDER BY trace_id
