@@ -1,11 +1,11 @@
 """Requests in traces of their own whose prompts leave out every call and every result: only the count of tokens tells that
 one goes on from another.
 
-The next prompt then is told as the last one with the text of its answer, and is counted longer than both; the text may be left
-out as well, where the answer says that it ended for tools. An answer without a text has to say so, or to be told as empty:
-where answers are not told at all, prompts may be longer by what else is not told. A new message of the user is another turn, and so is what follows
-an answer that ended for nothing: the message may be left out. It is the same process that asks: another one may have a longer prompt of a system that
-is not told, and is counted longer for that.
+The next prompt then is told as the last one with the text of its answer, and is counted longer than both; the text may be
+left out as well, where the answer says that it ended for tools. An answer without a text has to say so, or to be told as
+empty: where answers are not told at all, prompts may be longer by what else is not told. A new message of the user is another
+turn, and so is what follows an answer that ended for nothing: the message may be left out. It is the same process that asks:
+another one may have a longer prompt of a system that is not told, and is counted longer for that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """One span for all requests of a loop: the tools that ran within its time tell how many there were.
 
 A function that asks a model, runs the tools, and asks again is told by some frameworks as one request: with the first prompt,
-or with the last one, which retells the answers before it, and with the tokens and the end of the last answer. A model is asked once more after each round of tools; of the answers in between
-only the calls are known, by their executions. Tools that ran at the same time were asked for together.
+or with the last one, which retells the answers before it, and with the tokens and the end of the last answer. A model is
+asked once more after each round of tools; of the answers in between only the calls are known, by their executions, where no
+prompt retells them. Tools that ran at the same time were asked for together.
 """
 
 from __future__ import annotations
@@ -123,17 +124,22 @@ def _requests(
 def _retold(prompt: Sequence[Message], rounds: Sequence[Sequence[NormalizedSpan]]) -> list[int]:
     """Return where a prompt retells the answers that asked for the tools of each round, and nothing else asks for them; []
     where it is not the last one of these requests."""
+    asked = {
+        place: {part.get("id") for part in calls}
+        for place, message in enumerate(prompt)
+        if (calls := parts_of(message, "tool_call"))
+    }
+    asking: dict[str | None, list[int]] = {}
+    for place, ids in asked.items():
+        for call_id in ids:
+            asking.setdefault(call_id, []).append(place)
     places: list[int] = []
     for tools in rounds:
         ids = {tool.tool_call_id for tool in tools}
-        asking = [
-            place
-            for place, message in enumerate(prompt)
-            if {part.get("id") for part in parts_of(message, "tool_call")} & ids
-        ]
-        if len(asking) != 1 or {part.get("id") for part in parts_of(prompt[asking[0]], "tool_call")} != ids:
+        found = {place for call_id in ids for place in asking.get(call_id, ())}
+        if len(found) != 1 or asked[max(found)] != ids:
             return []
-        places += asking
+        places += found
     return places if places == sorted(places) else []
 
 
