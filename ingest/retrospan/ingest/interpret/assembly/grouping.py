@@ -266,9 +266,10 @@ def _hang_under_agent(trace: Trace, around: Trace) -> None:
             and sent.until <= one.sent.until
         ]
         ends = [line for line in lines if sum(line[-1] in other for other in lines) == 1]
-        shared = [one for one, *others in zip(*ends, strict=False) if all(each is one for each in others)]
-        target = next((one.sent for one in reversed(shared) if one.operation in _AROUND), None)
-        if target is not None:
+        shared = [line[0] for line in zip(*ends, strict=False) if all(each is line[0] for each in line)]
+        targets = [one.sent for one in shared if one.operation in _AROUND]
+        if targets:
+            target = targets[-1]
             span.sent = replace(sent, parent_trace_id=target.trace_id, parent_span_id=target.span_id)
 
 
