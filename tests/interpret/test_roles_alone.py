@@ -75,6 +75,6 @@ def test_an_answer_that_is_told_as_empty_is_listed_where_it_has_tokens() -> None
     assert [each.reason for each in rows(agent(), empty).problems] == [
         "tokens of an answer, and none is read; it is told as empty"
     ]
-    # Where there is no place for it, that is a choice.
+    # Where the place itself is missing, that is a choice.
     silent = chat(1, [ASKED], gen_ai__usage__output_tokens=20)
     assert not [each for each in rows(agent(), silent).problems if each.field == "output_messages"]

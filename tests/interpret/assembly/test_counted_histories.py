@@ -13,7 +13,10 @@ from made_runs import said
 from made_spans import make_span
 from spans import read_runs
 
+from retrospan.ingest.interpret.assembly.turns import histories_of
+from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
@@ -135,6 +138,10 @@ def test_what_is_silent_around_a_request_does_not_keep_its_turn_apart() -> None:
     ]
     inside = [replace(s, parent_span_id=w.span_id) for s, w in zip(spans, around, strict=True)]
     assert runs(*around, *inside) == [["a", "b"]]
+    named = replace(
+        inside[0], attributes={**inside[0].attributes, "some.turn.id": "7d9f3c1e-5b7a-4c1e-9a51-3f0c2b7d8e11"}
+    )
+    assert histories_of(read_spans([around[0], named], ParseIssues())).answers
     telling = replace(around[1], attributes={**around[1].attributes, "input.value": "Shall I?"})
     assert runs(around[0], telling, *inside) == [["a"], ["b"]]
 

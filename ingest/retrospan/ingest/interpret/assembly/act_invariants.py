@@ -25,8 +25,6 @@ _FOR_CALLS = re.compile(r"(?i)(?:tool|function)[_-]?(?:calls?|use)")
 #: Where spans name the answer of a model.
 _ANSWER_ID = re.compile(r"gen_ai\.response\.id|llm\.\w+\.id")
 
-#: Where an answer stands in which nothing may be read, and how the events are called that tell one.
-
 
 def finish_reasons(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield answers that ended for tool calls and hold none."""

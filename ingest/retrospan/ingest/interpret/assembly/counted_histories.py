@@ -10,17 +10,15 @@ another one may have a longer prompt of a system that is not told, and is counte
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.assembly.empty_answers import is_told_as_empty
+from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.message import Message, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas.hashing import hash_of
 
-#: How APIs say that an answer ended to ask for tools.
-_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 #: Who speaks in a prompt that leaves out calls and results.
 _SPEAKERS = ("system", "user", "assistant")
 #: What may be around a request or inside of it.
@@ -71,7 +69,7 @@ def counted_history(spans: Sequence[NormalizedSpan]) -> CountedHistory | None:
         return None
     if not span.input or not all(map(_is_text, (*span.input, *span.output))):
         return None
-    ended_for_tools = any(map(_FOR_TOOLS.search, span.finish_reasons)) if span.finish_reasons else None
+    ended_for_tools = any(map(FOR_TOOLS.search, span.finish_reasons)) if span.finish_reasons else None
     if not (span.output or ended_for_tools or is_told_as_empty(span)):
         return None
     told = [(message["role"], text_of(message).strip()) for message in span.input]

@@ -8,7 +8,6 @@ prompt retells them. Tools that ran at the same time were asked for together.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,11 +15,11 @@ from itertools import pairwise
 
 from retrospan.ingest.interpret.assembly.kept_turns import KeptTurn, kept_turns, turn_of
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
 
-_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _AROUND = ("agent", "workflow")
 
 
@@ -68,7 +67,7 @@ def _take_turns(requests: Sequence[NormalizedSpan]) -> bool:
 def _rounds(span: NormalizedSpan, begun: Sequence[NormalizedSpan]) -> list[list[NormalizedSpan]]:
     """Return the tools that ran within a span, of those that began in its time, by the answer that asked for them; none
     where it may be one request."""
-    if any(map(_FOR_TOOLS.search, span.finish_reasons)) or any(
+    if any(map(FOR_TOOLS.search, span.finish_reasons)) or any(
         parts_of(message, "tool_call") for message in span.output
     ):
         return []

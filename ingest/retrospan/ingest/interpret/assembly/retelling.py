@@ -6,7 +6,6 @@ the answer. Only what follows in this way is read: a transcript that somebody qu
 
 from __future__ import annotations
 
-import re
 import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -14,13 +13,12 @@ from itertools import takewhile
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.normalize.completion import completed, has_gaps
+from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.message import Message, Part, act_of, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 #: Prompts after an answer among which the one that retells it is looked for: agents of one name may take turns.
 NEAR = 8
-#: How APIs say that an answer ended to ask for tools.
-_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 
 
 class Retelling:
@@ -87,7 +85,7 @@ class Retelling:
             # Of several messages each may be an answer of its own, unless what they ask for is answered together.
             return retold if len(retold) < 2 or have_results else []
         ended = self._calls[place].span.finish_reasons
-        if any(part.get("id") for part in asked) and ended and not any(map(_FOR_TOOLS.search, ended)):
+        if any(part.get("id") for part in asked) and ended and not any(map(FOR_TOOLS.search, ended)):
             return answer  # it did not end for them; APIs whose calls have no ids may have one reason for every end
         if asked and have_results and _texts(answer) == _texts(retold):
             return [*answer[:-1], {**answer[-1], "parts": [*answer[-1]["parts"], *asked]}]

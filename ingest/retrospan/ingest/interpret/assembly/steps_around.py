@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, is_fuller
+from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
@@ -19,7 +20,6 @@ from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.exchange import asks
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 
-_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 _STEPS = ("step", "other")
 #: Calls as Python prints them, after the text of an answer.
 _CALLS_PRINTED = re.compile(r"(?:\A|\n)[Tt]ool[ _][Cc]alls: *(\[\{'.*\}\])\Z", re.DOTALL)
@@ -47,7 +47,7 @@ def _lacks_answer(span: NormalizedSpan) -> bool:
         return False
     reasons = span.finish_reasons
     return not span.output or (
-        not _calls(span.output) and (not reasons or any(_FOR_TOOLS.search(reason) for reason in reasons))
+        not _calls(span.output) and (not reasons or any(FOR_TOOLS.search(reason) for reason in reasons))
     )
 
 

@@ -84,17 +84,16 @@ def histories_of(spans: Sequence[NormalizedSpan]) -> Histories:
     told = _told_histories(spans, calls)
     if not calls:
         return told if told.executes else replace(told, retold=retold_by(spans))
-    if any(span.operation in _AROUND for span in spans):
+    is_around = any(span.operation in _AROUND for span in spans)
+    if is_around or not (told.goes_on_from or told.ends_with or told.ends_in_full):
+        told = _counted_histories(spans) or told
+    if is_around:
         # Of two instrumentations of one program, one asks for what the other says was executed, in the same turn.
         turns = turns_named_in(calls)
-        if counted := _counted_histories(spans):
-            return counted
         if any(span.input or span.output for span in calls):
             asked = calls_asked_in(calls) if calls[0].sent.scope in _LEAVE_APART else ()
             return replace(told, answers=(*asked, *turns))
         return replace(told, retold=(*executed_in(spans, calls), *turns))
-    if not (told.goes_on_from or told.ends_with or told.ends_in_full):
-        told = _counted_histories(spans) or told
     return replace(told, answers=answers_of(calls))
 
 

@@ -7,16 +7,14 @@ result in any: what tells some has lost the others.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas import semconv
-
-_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 
 
 def complete_answers(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
@@ -109,7 +107,7 @@ def _lacks_calls(span: NormalizedSpan) -> bool:
 
 
 def _ended_for_tools(span: NormalizedSpan) -> bool:
-    return any(map(_FOR_TOOLS.search, span.finish_reasons))
+    return any(map(FOR_TOOLS.search, span.finish_reasons))
 
 
 def _tells_answer(span: NormalizedSpan) -> bool:

@@ -15,6 +15,7 @@ from retrospan.ingest.interpret.normalize.completion import (
     lacks_results,
     may_tell_failures,
 )
+from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.indexed_messages import (
     IndexedMessages,
     indexed_messages,
@@ -62,8 +63,6 @@ _INDEXED_CONTENTS = {"content", "text", "parts", "name", "tool_call_id", "argume
 _EVENTS = "events"
 #: How events that are called otherwise say that they hold an answer.
 _OF_ANSWERS = re.compile("completion|choice|response|output|answer|generation", re.IGNORECASE)
-#: How APIs say that an answer ended to ask for tools.
-_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 #: How the leaf of one of several messages is named.
 _NUMBERED = re.compile(r"(?:messages|choices)\.\d")
 #: What a response has in it that asks for tools.
@@ -141,7 +140,7 @@ def _name_call(places: SpanFields, span: NormalizedSpan) -> None:
 def _says_nothing(span: NormalizedSpan) -> bool:
     """Tell whether an answer that ended for calls is only what a language prints for nothing."""
     texts = [part.get("content") for message in span.output for part in message["parts"]]
-    return len(texts) == 1 and texts[0] in NOTHING and all(map(_FOR_TOOLS.search, span.finish_reasons))
+    return len(texts) == 1 and texts[0] in NOTHING and all(map(FOR_TOOLS.search, span.finish_reasons))
 
 
 def _messages(
@@ -208,7 +207,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
         span.output
         and span.operation == "inference"
         and not places.has(semconv.OUTPUT_MESSAGES)
-        and (not span.finish_reasons or any(map(_FOR_TOOLS.search, span.finish_reasons)))
+        and (not span.finish_reasons or any(map(FOR_TOOLS.search, span.finish_reasons)))
         and not _tells_call(span.output)
     ):
         for value in places.responses:

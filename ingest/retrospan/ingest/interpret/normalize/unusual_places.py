@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_parts import calls_in, tool_call
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
@@ -24,7 +25,6 @@ from retrospan.ingest.json_text import read_value
 
 #: How a list of calls is called, and how APIs say that an answer ended to ask for tools.
 _CALLS = ("calls", "Calls")
-_FOR_TOOLS = re.compile("tool|function", re.IGNORECASE)
 #: An index in a name.
 _NUMBER = re.compile(r"[.\[]\d")
 
@@ -75,7 +75,7 @@ def told_inside(response: object) -> list[Message]:
 def take_calls(places: SpanFields, span: NormalizedSpan) -> None:
     """Add the calls to an answer that stand in a list of their own, under a name that says that they are an answer's, or
     beside the reason that the answer ended for them."""
-    if span.finish_reasons and not any(map(_FOR_TOOLS.search, span.finish_reasons)):
+    if span.finish_reasons and not any(map(FOR_TOOLS.search, span.finish_reasons)):
         return
     for key, value in span.sent.attributes.items():
         if not (isinstance(value, str) and value[:2] == "[{" and key[-5:] in _CALLS):
