@@ -58,6 +58,8 @@ _CACHES: Settings = {
     "index_mark_cache_size": 32 << 20,
     "query_condition_cache_size": 16 << 20,
 }
+#: Settings of the tables, which are not taken as options.
+_TABLES = Path(__file__).with_name("engine.xml")
 #: What is let go of at rest.
 _RESTING = ("MARK", "INDEX MARK", "PRIMARY INDEX", "UNCOMPRESSED", "QUERY CONDITION")
 
@@ -119,7 +121,9 @@ class EmbeddedWarehouse:
         """
         connect = _engine()
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        options = urlencode({"max_server_memory_usage": self._memory_bytes, **_CACHES})
+        options = urlencode(
+            {"max_server_memory_usage": self._memory_bytes, **_CACHES, "config-file": str(_TABLES)}
+        )
         with self._lock:
             owner = owner_of(self._path) if not self._open else None
             try:
