@@ -23,6 +23,7 @@ from retrospan.ingest.load.landing import insert_records, note_stored
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.load.quarantine import insert_piecemeal
+from retrospan.ingest.load.rest import Rest
 from retrospan.ingest.priority import LOADING
 from retrospan.ingest.service import Service
 from retrospan.schemas.errors import OutOfMemory, RetrospanError, SqlError, WarehouseUnavailable
@@ -33,11 +34,7 @@ _LOG = logging.getLogger(__name__)
 
 #: How often the thread looks whether it should stop while nothing arrives, in seconds.
 _IDLE_SECONDS = 0.5
-#: An insert costs about 0.2 CPU seconds however little it holds. After one, the next batch waits for more records for
-#: this many times as long, but no longer than a second: a trickle of requests then costs a third of a core at most.
-_REST_SHARE = 2.0
 _SMALL_BATCH = 4  # a batch below this part of a full one
-_LONGEST_REST_SECONDS = 1.0
 #: Rows are counted again when that takes no more than this share of the time.
 _COUNTING_SHARE = 0.05
 
@@ -102,7 +99,7 @@ class Loader(Service):
         self._ahead = Prefetcher(lambda after: self._next_content(after, wait_seconds=0.0))
         self._moved = threading.Condition()
         self._behind_since: float | None = None
-        self._rests_until = 0.0
+        self._waiting = Rest()
         self._batch_is_small = True
         self._too_large = ""  # the token of a batch that the engine had not the memory for
         self._counted_at = self._counting_seconds = 0.0
@@ -266,7 +263,7 @@ class Loader(Service):
         """Return how long a batch that is not full waits for more, in seconds."""
         if self.is_stopping or not self._settings.wait_seconds:
             return 0.0
-        return max(self._settings.wait_seconds, self._rests_until - time.monotonic())
+        return max(self._settings.wait_seconds, self._waiting.seconds_left)
 
     def _begin(self, content: Content) -> Batch:
         if not content.frames:
@@ -309,8 +306,7 @@ class Loader(Service):
                 insert_piecemeal(store, content, self._ledger.epoch, self._ledger.quarantine)
         seconds = time.perf_counter() - started
         # Small inserts cost as much as large ones: after one the loader rests. After a large one it goes on.
-        rest = min(seconds * _REST_SHARE, _LONGEST_REST_SECONDS) if self._batch_is_small else 0.0
-        self._rests_until = time.monotonic() + rest
+        self._waiting.begin(seconds, self._batch_is_small)
         self.counters.seconds += seconds
         self.counters.batches += 1
         self.counters.records += len(content.frames)
