@@ -74,27 +74,56 @@ class Lanes:
         batch = self._admitted(store, batch) if batch is not None else None
         job = self._job(store, batch) if batch is not None else None
         before, self._under_way = self._under_way, None
-        done: BatchResult | None = None
-        if before is not None:
-            began = time.perf_counter()
-            done = self._runner.receive()
-            before.seconds += time.perf_counter() - began
-            if done is None or self._runner.leads_on(store, before, done):
-                self._runner.note_leading(before)
-                done = None
-            if done is not None and (before.stale or self._runner.joined(store, before)):
-                done = None  # rows are gone since, or the batch before it told that others belong to these
-            if done is None or done.is_large:
-                self._settle(store, before, done)
-                before = None
-            if done is not None and done.is_large:
-                self._runner.stop()  # it would keep the memory that a long run took
-        if batch is not None and job is not None and self._runner.send(job):
+        done = self._received(before)
+        # The next is on its way before the last is looked at: the process does not wait for the warehouse.
+        is_free = before is None or (done is not None and not done.is_large)
+        if batch is not None and job is not None and is_free and self._runner.send(job):
             self._under_way, batch = batch, None
         if before is not None:
-            self._settle(store, before, done)
-        if batch is not None:
+            done = self._checked(store, before, done)
+            if done is None or done.is_large:
+                self._settle_alone(store, before, done)
+            else:
+                self._settle(store, before, done)
+        if batch is None:
+            return
+        if is_free or job is None or not self._runner.send(job):
             self._settle(store, batch, None)
+        else:
+            self._under_way = batch
+
+    def _received(self, batch: TraceBatch | None) -> BatchResult | None:
+        """Wait for what came of a batch that the other process has; None when it has to be done again, or is none."""
+        if batch is None:
+            return None
+        began = time.perf_counter()
+        done = self._runner.receive()
+        batch.seconds += time.perf_counter() - began
+        return done
+
+    def _checked(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> BatchResult | None:
+        """Return what came of a batch; None when it has to be done again with all that belongs to it."""
+        if done is None or self._runner.leads_on(store, batch, done):
+            self._runner.note_leading(batch)
+            return None
+        if batch.stale or self._runner.joined(store, batch):
+            return None  # rows are gone since, or the batch before it told that others belong to these
+        return done
+
+    def _settle_alone(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> None:
+        """Settle a batch for which the other process is needed, or which it has not told whole yet.
+
+        What that has under way is waited for first, and written afterwards: whether it stands is known only then.
+        """
+        following, self._under_way = self._under_way, None
+        told = self._received(following)
+        if told is not None and told.is_large:
+            told = None  # its rows are lost once the process gets something else to do
+        self._settle(store, batch, done)
+        if done is not None:
+            self._runner.stop()  # it would keep the memory that a long run took
+        if following is not None:
+            self._settle(store, following, self._checked(store, following, told))
 
     def _admitted(self, store: Store, batch: TraceBatch) -> TraceBatch | None:
         """Return what of a batch is read now. Long runs are set aside, and what is too much at once waits."""

@@ -8,6 +8,7 @@ long and no longer, and ends when its input does, also when the parent is killed
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import pickle
@@ -39,6 +40,10 @@ HELD_BYTES = 32_000_000
 #: After so many new containers Python looks for cycles. Rows and messages are a great many and have none: at its default
 #: of 700 that look is a tenth of what interpreting costs.
 CONTAINERS = 100_000
+
+
+#: What a pipe may hold: as much as Linux lets anybody have.
+PIPE_BYTES = 1 << 20
 
 
 class WorkerGone(RetryableError):
@@ -166,6 +171,8 @@ class Worker:
             self._asked = Connection(os.dup(asked.fileno()), readable=False)
             self._answers = Connection(os.dup(answers.fileno()), writable=False)
         process.stdin = process.stdout = None
+        for pipe in (self._asked, self._answers):
+            widen(pipe.fileno())
         self._process = process
 
     def _rows(self) -> Iterator[Encoded]:
@@ -189,6 +196,13 @@ class Worker:
             self.stop()
             how = f"signal {-ended}" if ended is not None and ended < 0 else str(cause)
             raise WorkerGone(f"the interpreting process ended: {how}") from cause
+
+
+def widen(descriptor: int) -> None:
+    """Let a pipe hold more at a time, where the system can: batches are megabytes, and each turn wakes somebody."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # others of this user hold as much as they may
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def _send(pipe: Connection, value: object) -> None:
