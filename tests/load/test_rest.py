@@ -63,7 +63,7 @@ def test_none_is_longer_than_a_second_or_shorter_than_twice_the_insert(
         clock.now += pause
 
 
-def test_a_trickle_costs_an_eighth_of_a_core() -> None:
+def test_a_trickle_costs_an_eighth_of_a_core_where_an_insert_takes_a_seventh_of_a_second() -> None:
     clock = Clock()
     rest = Rest(clock)
     began, inserted = clock.now, 0.0

@@ -32,7 +32,7 @@ def test_without_its_settings_no_statement_runs(warehouse: EmbeddedWarehouse) ->
     store.close()
 
 
-def test_a_merge_notes_between_what_values_a_column_lies_and_parts_without_any_are_left_out(
+def test_a_merge_notes_the_range_of_each_column_by_which_parts_are_left_out(
     warehouse: EmbeddedWarehouse,
 ) -> None:
     store = warehouse.connect()

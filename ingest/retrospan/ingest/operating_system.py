@@ -32,6 +32,8 @@ ELSEWHERE = (
 _SET_PDEATHSIG, _SET_DUMPABLE = 1, 4
 #: How often a process looks whether its parent is still there, where the kernel does not tell.
 _LOOKING_SECONDS = 0.5
+#: What a pipe may hold: on Linux no more without a privilege.
+_PIPE_BYTES = 1 << 20
 #: Linux: what this process has mapped; and madvise's number for pages that are not needed soon.
 _MAPPINGS, _DONTNEED = Path("/proc/self/maps"), 4
 _LINUX_DESCRIPTORS, _DESCRIPTORS = Path("/proc/self/fd"), Path("/dev/fd")
@@ -101,6 +103,14 @@ def forget_cached(descriptor: int) -> None:
         advise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     elif uncached is not None:
         _module("fcntl").fcntl(descriptor, uncached, 1)
+
+
+def widen_pipe(descriptor: int) -> None:
+    """Let a pipe hold as much as the system lets anybody's hold: what goes through in megabytes wakes its reader less."""
+    how_much = getattr(_module("fcntl"), "F_SETPIPE_SZ", None)
+    if how_much is not None:
+        with suppress(OSError):  # a smaller pipe will do: users may have so many pages of pipes
+            _module("fcntl").fcntl(descriptor, how_much, _PIPE_BYTES)
 
 
 def is_alive(pid: int) -> bool:

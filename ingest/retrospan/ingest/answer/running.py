@@ -9,7 +9,6 @@ the end of the process ends it.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from retrospan.ingest.access.fair_executor import FairExecutor
 from retrospan.ingest.answer.failures import QUERY_WAS_CANCELLED
 from retrospan.ingest.http.connection import Connection
+from retrospan.ingest.operating_system import widen_pipe
 from retrospan.schemas.errors import TIMEOUT_EXCEEDED, RetrospanError, SqlError
 
 #: A query that runs so long after its limit, or after it was to stop, is stuck. What can be stopped is within
@@ -29,7 +29,6 @@ _LOOK_SECONDS = 0.25
 _OVERRUN_SECONDS = 0.5
 _GONE_SECONDS = 0.75
 _STALLED_SECONDS = 1.0
-_PIPE_BYTES = 1 << 20
 _AHEAD_BYTES = 1 << 20
 
 #: Runs the query, and writes its answer to a descriptor. Blocks; raises SqlError.
@@ -76,10 +75,7 @@ class RunningQuery:
         self._stops = stops
         self._reader, writer = os.pipe()
         os.set_blocking(self._reader, False)
-        try:
-            fcntl.fcntl(self._reader, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        except OSError:
-            pass  # a smaller pipe will do: users may have so many pages of pipes
+        widen_pipe(self._reader)
 
         def work() -> None:
             try:

@@ -99,7 +99,7 @@ class Loader(Service):
         self._ahead = Prefetcher(lambda after: self._next_content(after, wait_seconds=0.0))
         self._moved = threading.Condition()
         self._behind_since: float | None = None
-        self._waiting = Rest()
+        self._resting = Rest()
         self._batch_is_small = True
         self._too_large = ""  # the token of a batch that the engine had not the memory for
         self._counted_at = self._counting_seconds = 0.0
@@ -263,7 +263,7 @@ class Loader(Service):
         """Return how long a batch that is not full waits for more, in seconds."""
         if self.is_stopping or not self._settings.wait_seconds:
             return 0.0
-        return max(self._settings.wait_seconds, self._waiting.seconds_left)
+        return max(self._settings.wait_seconds, self._resting.seconds_left)
 
     def _begin(self, content: Content) -> Batch:
         if not content.frames:
@@ -306,7 +306,7 @@ class Loader(Service):
                 insert_piecemeal(store, content, self._ledger.epoch, self._ledger.quarantine)
         seconds = time.perf_counter() - started
         # Small inserts cost as much as large ones: after one the loader rests. After a large one it goes on.
-        self._waiting.begin(seconds, self._batch_is_small)
+        self._resting.begin(seconds, self._batch_is_small)
         self.counters.seconds += seconds
         self.counters.batches += 1
         self.counters.records += len(content.frames)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 #: An insert costs about 0.15 s of processor however little it holds. After one, the next batch waits for more records
 #: for this many times as long; a trickle that does not end is waited for a little longer each time. So what comes after
-#: a pause can be asked for at once, and a trickle of requests costs an eighth of a core.
+#: a pause can be asked for at once, and a trickle of requests costs an eighth of a core, or
+#: more where an insert takes longer than a seventh of a second, for no rest is longer than this.
 _LEAST_SHARE, _MOST_SHARE = 2.0, 7.0
 _LONGEST_SECONDS = 1.0
 #: A trickle has ended when nothing came for so long after a rest.

@@ -23,7 +23,7 @@ from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import message_under
 from retrospan.ingest.json_text import read_value
 
-#: How a list of calls is called, and how APIs say that an answer ended to ask for tools.
+#: How a list of calls is called.
 _CALLS = ("calls", "Calls")
 #: An index in a name.
 _NUMBER = re.compile(r"[.\[]\d")

@@ -87,6 +87,7 @@ class Lanes:
                 self._settle(store, before, done)
         if batch is None:
             return
+        # A job that was not taken is not offered again: its pages are used up.
         if is_free or job is None or not self._runner.send(job):
             self._settle(store, batch, None)
         else:

@@ -8,7 +8,6 @@ long and no longer, and ends when its input does, also when the parent is killed
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import pickle
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, cast
 
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import RemoteStore, StoreQuery
-from retrospan.ingest.operating_system import end_with
+from retrospan.ingest.operating_system import end_with, widen_pipe
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.warehouse.rows import Encoded
 from retrospan.schemas.errors import RetrospanError, RetryableError
@@ -40,10 +39,6 @@ HELD_BYTES = 32_000_000
 #: After so many new containers Python looks for cycles. Rows and messages are a great many and have none: at its default
 #: of 700 that look is a tenth of what interpreting costs.
 CONTAINERS = 100_000
-
-
-#: What a pipe may hold: as much as Linux lets anybody have.
-PIPE_BYTES = 1 << 20
 
 
 class WorkerGone(RetryableError):
@@ -172,7 +167,7 @@ class Worker:
             self._answers = Connection(os.dup(answers.fileno()), writable=False)
         process.stdin = process.stdout = None
         for pipe in (self._asked, self._answers):
-            widen(pipe.fileno())
+            widen_pipe(pipe.fileno())
         self._process = process
 
     def _rows(self) -> Iterator[Encoded]:
@@ -196,13 +191,6 @@ class Worker:
             self.stop()
             how = f"signal {-ended}" if ended is not None and ended < 0 else str(cause)
             raise WorkerGone(f"the interpreting process ended: {how}") from cause
-
-
-def widen(descriptor: int) -> None:
-    """Let a pipe hold more at a time, where the system can: batches are megabytes, and each turn wakes somebody."""
-    if sys.platform == "linux":
-        with suppress(OSError):  # others of this user hold as much as they may
-            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def _send(pipe: Connection, value: object) -> None:
