@@ -96,6 +96,23 @@ def test_a_record_larger_than_a_batch_is_a_batch(scene: Scene, store: EmbeddedSt
     assert count(store, "raw_spans") == 100
 
 
+def test_a_flood_is_over_when_less_than_a_batch_is_left(scene: Scene, store: EmbeddedStore) -> None:
+    for number in range(1, 11):
+        scene.log.append(tenant="default", traces=traces(number), items=5)
+    loader = scene.loader()
+    loader.prepare()
+    assert not loader.is_flooded, "nothing is known yet"
+    found: list[tuple[int, bool]] = []
+    while loader.load_next():
+        found.append((loader.loaded_sequence, loader.is_flooded))
+    assert found == [(4, True), (8, False), (10, False)]
+    scene.log.append(tenant="default", traces=traces(11, spans=1), items=1)
+    assert loader.load_next()
+    for number in range(12, 18):
+        scene.log.append(tenant="default", traces=traces(number), items=5)
+    assert not loader.is_flooded, "what follows a small batch is one"
+
+
 def test_an_open_batch_is_repeated_exactly(scene: Scene, store: EmbeddedStore) -> None:
     for number in range(1, 9):
         scene.log.append(tenant="default", traces=traces(number), items=5)

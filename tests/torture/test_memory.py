@@ -11,7 +11,13 @@ from fix_collector import Served
 from torture.bounds import memory_group
 from torture.flood import Flood
 
-from retrospan.ingest.memory import BESIDE_ENGINE_BYTES, LEAST_BYTES, engine_bytes, memory_limit
+from retrospan.ingest.memory import (
+    BESIDE_ENGINE_BYTES,
+    LEAST_BYTES,
+    engine_bytes,
+    memory_limit,
+    processes_within,
+)
 from retrospan.schemas.errors import ConfigError
 
 MIB = 1 << 20
@@ -51,6 +57,7 @@ def test_the_engine_gets_what_the_limit_leaves() -> None:
     assert engine_bytes(6000 * MIB, None) == 6000 * MIB
     assert engine_bytes(6000 * MIB, 64_000 * MIB) == 6000 * MIB
     assert engine_bytes(6000 * MIB, 2000 * MIB) == 2000 * MIB - BESIDE_ENGINE_BYTES
+    assert [processes_within(2, limit) for limit in (None, 64_000 * MIB, 2000 * MIB)] == [2, 2, 1]
     with pytest.raises(ConfigError, match="may have 1535 MiB"):
         engine_bytes(6000 * MIB, LEAST_BYTES - 1)
 

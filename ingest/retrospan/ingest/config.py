@@ -87,14 +87,17 @@ class InterpreterSettings:
     """How rows become runs."""
 
     quiet_seconds: float = 1.0
-    """How long a run must be quiet before it is interpreted."""
+    """How long a run must be quiet before it is interpreted, unless it is new and its root span has ended."""
     memory_bytes: int = 2 * GIB
     """The memory that the interpreter's statements may use in the embedded engine, in addition to the loader's."""
     rules: Path | None = None
     """A file of mutation rules: which tool calls change which entity. Read at startup and by every rebuild."""
+    processes: int = 2
+    """How many processes interpret runs at a time, beside the one for long runs. More than one are used only while many
+    runs wait, and where the container allows at least 4 GiB."""
     run_bytes: int = 2 * GIB
-    """The most memory of each of the two interpreting processes, and no more than a quarter of what the container
-    allows. A run that needs more is listed as not interpreted."""
+    """The most memory of each interpreting process, and no more than a quarter of what the container allows. A run that
+    needs more is listed as not interpreted."""
     run_seconds: float = 1800.0
     """How long interpreting one run may take; a run that takes longer is listed as not interpreted."""
 

@@ -18,6 +18,8 @@ MIB = 1 << 20
 LEAST_BYTES = 1536 * MIB
 #: What requests on their way in and the interpreter's process need beside the engine.
 BESIDE_ENGINE_BYTES = 512 * MIB
+#: With less there is one process that reads runs, beside the one for long runs.
+ROOMY_BYTES = 4096 * MIB
 #: The name of a setting in glibc's malloc.h.
 _M_ARENA_MAX = -8
 _PROCESS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -69,6 +71,11 @@ def give_back() -> None:
 def run_bytes(wanted: int, limit: int | None) -> int:
     """Return what a process that reads runs may have of the `wanted` bytes where all together may have `limit`."""
     return wanted if limit is None else min(wanted, max(256 * MIB, limit // 4))
+
+
+def processes_within(wanted: int, limit: int | None) -> int:
+    """Return how many of the `wanted` processes read runs where all together may have `limit`: one where that is little."""
+    return wanted if limit is None or limit >= ROOMY_BYTES else 1
 
 
 def _files(process: Path, groups: Path) -> Iterator[Path]:

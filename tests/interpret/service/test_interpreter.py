@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
+from bench.long_run import LongRun, requests_of
 from fix_recordings import Recording, taken
 from interpreting import canonical, load, settled
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -134,6 +135,19 @@ def test_a_broken_run_is_listed_and_holds_up_no_other(
     ]
     ((reason,),) = store.rows("SELECT DISTINCT reason FROM canon_problems")
     assert "ZeroDivisionError: planted" in str(reason)
+
+
+def test_a_run_whose_root_span_has_ended_is_read_at_once(
+    recordings: dict[str, Recording], store: EmbeddedStore, warehouse: EmbeddedWarehouse
+) -> None:
+    interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=3600.0))
+    interpreter.start()
+    try:
+        interpreter.notice(*load(store, recordings["genai-openai.span_only/normal"].traces))
+        settled(interpreter)
+        assert store.rows("SELECT outcome FROM canon_runs FINAL") == [["ok"]]
+    finally:
+        interpreter.stop()
 
 
 def test_a_new_start_reads_what_the_last_process_left(
@@ -272,8 +286,9 @@ def test_a_rebuild_ends_although_something_else_always_waits(
     interpreter.start()
     try:
         settled(interpreter)
-        # Never due while this test runs: it stands for ingest that does not pause.
-        interpreter.notice(*load(store, recordings["pydantic-ai/normal"].traces))
+        # Never due while this test runs, for its root span has not come: it stands for ingest that does not pause.
+        spans = [*LongRun(7, seed=1).spans()]
+        interpreter.notice(*load(store, [*requests_of([span for span in spans if span.parent_span_id], 500)]))
         before = store.rows("SELECT generation FROM canon_runs FINAL")
         assert interpreter.rebuild(lambda done, total: None, Selection(version=VERSION)) == 1
         assert store.rows("SELECT generation FROM canon_runs FINAL") > before

@@ -82,13 +82,13 @@ def test_a_run_that_may_go_on_from_another_is_read_once_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spans, jobs = [*LongRun(30, seed=5).spans()], list[Job]()
-    send = living._runner.send
+    send = living._runner.processes.send
 
-    def noted(job: Job) -> bool:
+    def noted(place: int, job: Job) -> bool:
         jobs.append(job)
-        return send(job)
+        return send(place, job)
 
-    monkeypatch.setattr(living._runner, "send", noted)
+    monkeypatch.setattr(living._runner.processes, "send", noted)
     for key, value in claims.items():
         for span in spans:
             span.attributes.add(key=key).value.string_value = value
@@ -108,8 +108,7 @@ def test_nothing_is_kept_of_runs_once_some_are_deleted(
 ) -> None:
     living.notice(*load(store, single_spans(recordings["langgraph-openinference/parallel"].traces)[:3]))
     settled(living)
-    worker = living._runner._worker
-    assert worker is not None
+    worker = living._runner.processes._workers[0]
     assert worker.is_running
     ((trace_id,),) = store.rows("SELECT DISTINCT trace_id FROM raw_spans")
     with living.deleting("default", [str(trace_id)]):
@@ -122,23 +121,23 @@ def test_what_is_under_way_is_answered_before_all_is_forgotten(
 ) -> None:
     _, last = load(store, recordings["langgraph-openinference/parallel"].traces)
     ((trace_id,),) = store.rows("SELECT DISTINCT trace_id FROM raw_spans")
-    runner = BatchRunner(True, lambda tenant, run_id: True, NO_RULES)
+    runner = BatchRunner(1, lambda tenant, run_id: True, NO_RULES)
     runner.begin(store)
-    assert runner._worker is not None
+    (worker,) = runner.processes._workers
     try:
         for is_forgotten in (True, False):
             job = runner.job(store, TraceBatch("default", {str(trace_id): (last,)}, []))
             assert job is not None
-            assert runner.send(job)
+            assert runner.processes.send(0, job)
             if is_forgotten:
-                runner.forget()
-            assert runner._worker.is_running
-            done = runner.receive()
+                runner.processes.forget()
+            assert worker.is_running
+            done = runner.processes.receive(0)
             assert done is not None
             assert done.runs
-            assert runner._worker.is_running is not is_forgotten
+            assert worker.is_running is not is_forgotten
     finally:
-        runner.stop()
+        runner.processes.stop()
 
 
 def _living(recording: Recording) -> list[Span]:

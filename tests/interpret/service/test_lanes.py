@@ -14,14 +14,14 @@ from retrospan.ingest.interpret.service import dispatch as dispatch_module
 from retrospan.ingest.interpret.service import worker as worker_module
 from retrospan.ingest.interpret.service.dispatch import TraceBatch
 from retrospan.ingest.interpret.service.interpreter import Interpreter
-from retrospan.ingest.interpret.service.job import BatchResult
-from retrospan.ingest.interpret.service.lanes import Lanes
+from retrospan.ingest.interpret.service.job import BatchResult, Job
+from retrospan.ingest.interpret.service.lanes import Lanes, _Sent
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.store import Store
 
 
 def rows_of(
-    store: EmbeddedStore, warehouse: EmbeddedWarehouse, own_process: bool
+    store: EmbeddedStore, warehouse: EmbeddedWarehouse, processes: int
 ) -> dict[str, list[list[object]]]:
     """Read eight traces, each in a batch of its own; one of them tells a turn of which another tells the parts."""
     for table in (*TABLES.values(), "raw_spans", "raw_logs", "arrivals"):
@@ -33,7 +33,8 @@ def rows_of(
     bodies += requests_of([whole_of(spans)], 500)
     bodies += requests_of(LongRun(7, 16).spans(), 500)
     load(store, bodies)
-    interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process)
+    settings = InterpreterSettings(quiet_seconds=0.0, processes=max(1, processes))
+    interpreter = Interpreter(warehouse, settings, own_process=processes > 0)
     interpreter.start()
     try:
         settled(interpreter)
@@ -48,25 +49,35 @@ def rows_of(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2, 3])
 @pytest.mark.parametrize("held", ["all rows", "no rows"])
 def test_what_is_done_again_or_lost_changes_no_row(
-    store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch, held: str
+    store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch, held: str, processes: int
 ) -> None:
     monkeypatch.setattr(dispatch_module, "BATCH_TRACES", 1)
     if held == "no rows":
         monkeypatch.setattr(worker_module, "HELD_BYTES", 0)
-    expected = rows_of(store, warehouse, own_process=False)
-    ahead: list[bool] = []
-    settle_alone = Lanes._settle_alone
+    expected = rows_of(store, warehouse, processes=0)
+    ahead, sent = list[int](), list[int]()
+    received, send = Lanes._received, Lanes._send
 
-    def noted(lanes: Lanes, store: Store, batch: TraceBatch, done: BatchResult | None) -> None:
-        ahead.append(lanes._under_way is not None)
-        settle_alone(lanes, store, batch, done)
+    def noted(lanes: Lanes, batch: _Sent) -> BatchResult | None:
+        done = received(lanes, batch)
+        if done is None or done.is_large:
+            ahead.append(len(lanes._under_way))
+        return done
 
-    monkeypatch.setattr(Lanes, "_settle_alone", noted)
-    assert rows_of(store, warehouse, own_process=True) == expected
-    # Rows that are not held are told before the process has anything else to do.
-    assert any(ahead) == (held == "all rows") and ahead
+    def counted(lanes: Lanes, batch: TraceBatch, job: Job, place: int) -> bool:
+        sent.append(place)
+        return send(lanes, batch, job, place)
+
+    monkeypatch.setattr(Lanes, "_received", noted)
+    monkeypatch.setattr(Lanes, "_send", counted)
+    assert rows_of(store, warehouse, processes) == expected
+    assert {*sent} == {*range(processes)}
+    # Rows that are not held are told before their process has anything else to do.
+    assert max(ahead, default=0) <= processes - 1
+    assert ahead or held == "all rows"
     checked = Lanes._checked
     count = 0
 
@@ -75,11 +86,36 @@ def test_what_is_done_again_or_lost_changes_no_row(
     ) -> BatchResult | None:
         nonlocal count
         count += 1
-        worker = lanes._runner._worker
-        if count in (2, 5) and worker is not None and worker._process is not None:
-            worker._process.kill()
+        if count in (2, 5):
+            worker = lanes._runner.processes._workers[count % processes]
+            if worker._process is not None:
+                worker._process.kill()
         return checked(lanes, store, batch, done)
 
     monkeypatch.setattr(Lanes, "_checked", interrupted)
-    assert rows_of(store, warehouse, own_process=True) == expected
+    assert rows_of(store, warehouse, processes) == expected
     assert count >= 5
+
+
+def test_a_few_traces_are_read_by_one_process(
+    store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch
+) -> None:
+    places: list[int] = []
+    send = Lanes._send
+
+    def noted(lanes: Lanes, batch: TraceBatch, job: Job, place: int) -> bool:
+        places.append(place)
+        return send(lanes, batch, job, place)
+
+    monkeypatch.setattr(Lanes, "_send", noted)
+    interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0, processes=2))
+    interpreter.start()
+    try:
+        for seed in range(4):
+            interpreter.notice(*load(store, [*requests_of(LongRun(7, seed).spans(), 500)]))
+        settled(interpreter)
+    finally:
+        interpreter.stop()
+    assert places
+    assert not any(places)
+    assert not interpreter._runner.processes._workers[1].is_running

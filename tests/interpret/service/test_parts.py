@@ -45,8 +45,7 @@ def test_the_other_process_gives_the_same_rows_and_may_be_killed(
             interpreter.notice(*load(store, recording.traces))
             settled(interpreter)
             if own_process:
-                worker = interpreter._runner._worker
-                assert worker is not None
+                worker = interpreter._runner.processes._workers[0]
                 if worker._process is not None:  # it has ended by itself after a large batch
                     worker._process.kill()
                     worker._process.wait()
@@ -63,21 +62,21 @@ def test_rows_that_nobody_goes_through_do_not_stand_in_the_way(
 ) -> None:
     monkeypatch.setattr(worker_module, "HELD_BYTES", 0)
     _, last = load(store, recordings["langgraph-openinference/parallel"].traces)
-    spans = BatchRunner(True, lambda tenant, run_id: True, NO_RULES)
+    spans = BatchRunner(1, lambda tenant, run_id: True, NO_RULES)
     spans.begin(store)
     ((trace_id,),) = store.rows("SELECT DISTINCT trace_id FROM raw_spans")
     try:
         for wanted in (False, True):
             job = spans.job(store, TraceBatch("default", {str(trace_id): (last,)}, []))
             assert job is not None
-            assert spans.send(job)
-            done = spans.receive()
+            assert spans.processes.send(0, job)
+            done = spans.processes.receive(0)
             assert done is not None
             assert done.is_large
             if wanted:
                 assert [rows.table for rows in done.rows][-1] == TABLES["runs"]
     finally:
-        spans.stop()
+        spans.processes.stop()
 
 
 def test_a_reading_in_pages_has_seen_what_was_known_before(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrospan.ingest.interpret.service.run_queue import RunQueue
+from retrospan.ingest.interpret.service.run_queue import FEW, RunQueue
 from retrospan.schemas.sequences import base_of
 
 A, B = ("default", "a"), ("default", "b")
@@ -18,6 +18,30 @@ def test_a_trace_is_due_once_it_is_quiet() -> None:
     assert queue.take(1.5, 10) == []
     assert queue.take(2.0, 10) == [(A, (6,))]
     assert len(queue) == 0
+
+
+def test_a_new_trace_that_has_ended_does_not_wait_for_quiet() -> None:
+    queue = RunQueue(1.0)
+    assert [*queue.may_be_read_at_once([A, B])] == [A, B]
+    queue.touch(A, 1, (5,), now=0.0, ended=True)
+    queue.touch(B, 1, (6,), now=0.0)
+    assert queue.take(0.0, 10) == [(A, (5,))]
+    assert [*queue.may_be_read_at_once([A, B])] == [B]
+    queue.touch(A, 1, (7,), now=0.1, ended=True)
+    assert queue.take(0.1, 10) == [], "it was read: what comes late may be followed by more"
+    assert queue.take(1.1, 10) == [(B, (6,)), (A, (7,))]
+
+
+def test_where_many_traces_wait_it_is_not_asked_which_of_them_have_ended() -> None:
+    queue = RunQueue(1.0)
+    others = [("default", f"run {number}") for number in range(FEW + 5)]
+    assert len([*queue.may_be_read_at_once(others)]) == FEW
+    for trace in others[: FEW - 1]:
+        queue.touch(trace, 1, (1,), now=0.0)
+    assert [*queue.may_be_read_at_once([A, B])] == [A]
+    queue.touch(A, 1, (1,), now=0.0)
+    assert [*queue.may_be_read_at_once([B])] == []
+    assert [*RunQueue(0.0).may_be_read_at_once([A])] == [], "it is due in any case"
 
 
 def test_what_several_logs_hold_of_a_trace_is_kept_for_each() -> None:

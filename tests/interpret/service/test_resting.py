@@ -28,8 +28,7 @@ def test_the_process_ends_at_rest_and_the_next_run_is_read_by_another(
             interpreter.notice(*load(store, recordings[name].traces))
             settled(interpreter)
             runs = len(canonical(store)["canon_runs"])
-            worker = interpreter._runner._worker
-            assert worker is not None
+            worker = interpreter._runner.processes._workers[0]
             assert worker.is_running, "as long as more may come"
             monkeypatch.setattr(interpreter_module, "RESTING_SECONDS", 0.0)
             deadline = time.monotonic() + 300

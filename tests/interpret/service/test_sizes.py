@@ -16,7 +16,7 @@ TRACE, OTHER = bytes(range(16)), bytes(range(1, 17))
 
 
 def sizes(store: EmbeddedStore, *trace_ids: bytes) -> dict[str, tuple[int, int]]:
-    runner = BatchRunner(False, lambda tenant, run_id: True, NO_RULES)
+    runner = BatchRunner(0, lambda tenant, run_id: True, NO_RULES)
     return runner.sizes(store, TraceBatch("default", {each.hex(): (1,) for each in trace_ids}, []))
 
 

@@ -101,6 +101,7 @@ class Loader(Service):
         self._behind_since: float | None = None
         self._resting = Rest()
         self._batch_is_small = True
+        self._batch_records = 0
         self._too_large = ""  # the token of a batch that the engine had not the memory for
         self._counted_at = self._counting_seconds = 0.0
         self._uncounted = self._prepared = False
@@ -129,9 +130,9 @@ class Loader(Service):
 
     @property
     def is_flooded(self) -> bool:
-        """Whether so much comes in that the loader wants the processor to itself: more follows a batch that is not
-        small."""
-        return not self._batch_is_small and self.lag_records > 0
+        """Whether so much comes in that the loader wants the processor to itself: as many records follow a batch that is
+        not small. The last batch of a flood is loaded beside what is interpreted."""
+        return not self._batch_is_small and self.lag_records >= self._batch_records
 
     @property
     def lag_seconds(self) -> float:
@@ -279,6 +280,7 @@ class Loader(Service):
     def _insert(self, batch: Batch, content: Content) -> None:
         started = time.perf_counter()
         store = self._connection()
+        self._batch_records = batch.last - batch.first + 1
         self._batch_is_small = (
             batch.items * _SMALL_BATCH < self._settings.batch_spans
             and len(content.data) * _SMALL_BATCH < self._settings.batch_bytes

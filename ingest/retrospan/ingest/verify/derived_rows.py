@@ -81,7 +81,7 @@ class DerivedRows:
         self._part = part
         self._rules = rules
         self._owns = owns
-        self._runner = BatchRunner(True, owns, rules, prices=prices)
+        self._runner = BatchRunner(1, owns, rules, prices=prices)
         self._reader = Worker(patience_seconds=READING_SECONDS)
         self._done: set[tuple[str, str]] = set()
         for table in TABLES.values():
@@ -106,7 +106,7 @@ class DerivedRows:
                 done += len(page)
                 progress(done, len(traces))
         finally:
-            self._runner.stop()
+            self._runner.processes.stop()
             self._reader.stop()
         if all_of_them:
             for owner, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
@@ -159,8 +159,8 @@ class DerivedRows:
         done = None
         batch = TraceBatch(tenant, dict(newest), [])
         job = self._runner.job(self._store, batch)
-        if job is not None and self._runner.send(job):
-            done = self._runner.receive()
+        if job is not None and self._runner.processes.send(0, job):
+            done = self._runner.processes.receive(0)
         if done is None:
             # More belongs to them, or they are long: a process reads them by itself, with all that belongs to them.
             self._reader.send(self._runner.asking_job(self._store, batch))

@@ -115,10 +115,12 @@ class Backlog:
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
 
-    def waiting_their_turn(self, rows: Iterable[Touched]) -> list[TraceKey]:
+    def sooner_if_ended(self, rows: Iterable[Touched]) -> list[TraceKey]:
         """Return the traces among these that would be read sooner if they had ended."""
+        traces = [row.trace for row in rows]
         with self._changed:
-            return [row.trace for row in rows if self._queue.waits_its_turn(row.trace)]
+            waiting = [trace for trace in traces if self._queue.waits_its_turn(trace)]
+            return [*waiting, *self._queue.may_be_read_at_once(traces)]
 
     def take_noticed(self) -> list[tuple[int, int]]:
         """Take the records that were noticed; until `take` they count as work."""

@@ -1,7 +1,7 @@
-"""Turning raw rows into canonical ones, in another process where that can be: while it has one batch, the next is read.
+"""Turning raw rows into canonical ones, in other processes where that can be: while they have batches, the next is read.
 
-What lies elsewhere in the warehouse (other traces of a run, the run before it) the other process asks for. Only where
-there is none is everything done here.
+What lies elsewhere in the warehouse (other traces of a run, the run before it) such a process asks for. Only where there
+is none is everything done here.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from retrospan.ingest.interpret.rows.lists import TABLES, Rows
 from retrospan.ingest.interpret.service.histories import traces_of_histories
 from retrospan.ingest.interpret.service.job import BatchResult, Job
+from retrospan.ingest.interpret.service.processes import Processes
 from retrospan.ingest.interpret.service.remote_store import answer_from
 from retrospan.ingest.interpret.service.run_queue import TraceKey
-from retrospan.ingest.interpret.service.worker import Worker, WorkerGone
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, log_rows, span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.warehouse.rows import insert_rows, time_columns
-from retrospan.schemas.errors import OutOfMemory
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_column, typed_rows
@@ -82,22 +81,20 @@ class BatchRunner:
 
     def __init__(
         self,
-        own_process: bool,
+        processes: int,
         owns: Callable[[str, str], bool],
         rules: Ruleset,
         memory_bytes: int = 0,
         prices: bytes = b"",
     ) -> None:
-        """`owns(tenant, run_id)` tells whether a run is this interpreter's; the other process may take `memory_bytes`.
+        """Have at most so many other processes, or none, for the work; each may take `memory_bytes`.
 
-        `prices` is the packed history of what models cost.
+        `owns(tenant, run_id)` tells whether a run is this interpreter's. `prices` is the packed history of what models cost.
         """
         self._prices = prices
         self.rules = rules
         """By which tool calls are read; may be changed at any time, for the batches that come."""
-        self._worker = Worker(memory_bytes, PATIENCE_SECONDS) if own_process else None
-        self._is_busy = False  # the other process has a job
-        self._is_to_forget = False  # and is to end after it
+        self.processes = Processes(processes, memory_bytes, PATIENCE_SECONDS)
         self._leading: dict[TraceKey, None] = {}  # traces that lead to others, or may
         self._owns = owns
         self._generation = 0
@@ -122,7 +119,7 @@ class BatchRunner:
     @property
     def has_process(self) -> bool:
         """Whether there is another process for the work."""
-        return self._worker is not None
+        return len(self.processes) > 0
 
     def sizes(self, store: Store, batch: TraceBatch) -> dict[str, tuple[int, int]]:
         """Rows and bytes of each trace of a batch."""
@@ -133,7 +130,7 @@ class BatchRunner:
     def job(self, store: Store, batch: TraceBatch) -> Job | None:
         """Read a batch for the other process; None when more belongs to it, or it has to be done here."""
         trace_ids = list(batch.newest)
-        if self._worker is None or batch.whole or self.joined(store, batch):
+        if not self.has_process or batch.whole or self.joined(store, batch):
             return None
         if any((batch.tenant, trace_id) in self._leading for trace_id in trace_ids):
             return None
@@ -204,67 +201,26 @@ class BatchRunner:
         while len(self._leading) > REMEMBERED:
             del self._leading[next(iter(self._leading))]
 
-    def send(self, job: Job) -> bool:
-        """Give a job to the other process, which has none; False when it is gone, or a page of spans does not fit."""
-        assert self._worker is not None
-        try:
-            self._worker.send(job)
-        except (WorkerGone, OutOfMemory) as error:
-            _LOG.warning("%s; its work is done again", error)
-            return False
-        self._is_busy = True
-        return True
-
-    def receive(self) -> BatchResult | None:
-        """Wait for what came of the job that was sent; None when it has to be done again, with all that belongs to it."""
-        assert self._worker is not None
-        self._is_busy = False
-        is_to_forget, self._is_to_forget = self._is_to_forget, False
-        try:
-            done = self._worker.receive()
-            if is_to_forget and not (done is not None and done.is_large):
-                self._worker.stop()
-            return done
-        except WorkerGone as error:
-            _LOG.warning("%s; its work is done again", error)
-        except Exception:  # noqa: BLE001 (done again, in halves, it shows which trace it was)
-            _LOG.exception("the interpreting process could not do a batch; its work is done again")
-        return None
-
     def whole(self, store: Store, batch: TraceBatch) -> BatchResult:
-        """Interpret traces with all that belong to them, in the other process where there is one.
+        """Interpret traces with all that belong to them, in another process where there is one.
 
-        What that has under way is lost, and done again.
+        Where none is without a job, what the first has under way is lost, and done again.
 
         Raises:
             TooLong: what belongs to them is long.
             WorkerGone: the other process came to an end over them.
         """
-        job = self.asking_job(store, batch, LONG_ROWS if self._worker is not None else 0)
-        if self._worker is None:
+        job = self.asking_job(store, batch, LONG_ROWS if self.has_process else 0)
+
+        def owns(run_id: str) -> bool:
+            return self._owns(batch.tenant, run_id)
+
+        if not self.has_process:
             # Imported here: where there is another process, this one need not load what reads a run.
             from retrospan.ingest.interpret.service.jobs import interpret_whole
 
-            return interpret_whole(job, store, lambda run_id: self._owns(batch.tenant, run_id))
-        if self._is_busy:
-            self._worker.stop()
-            self._is_busy = False
-        self._worker.send(job)
-        done = self._worker.receive(answer_from(store, lambda run_id: self._owns(batch.tenant, run_id)))
-        assert done is not None
-        return done
-
-    def forget(self) -> None:
-        """Have the other process keep nothing of what it has read: it ends, once it has answered what it has under way."""
-        if self._is_busy:
-            self._is_to_forget = True
-        else:
-            self.stop()
-
-    def stop(self) -> None:
-        """End the other process, whatever it does. Safe to call twice; the next job starts another."""
-        if self._worker is not None:
-            self._worker.stop()
+            return interpret_whole(job, store, owns)
+        return self.processes.whole(job, answer_from(store, owns))
 
     def _time_columns(self, store: Store) -> dict[str, frozenset[str]]:
         if not self._timed:

@@ -26,7 +26,7 @@ from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.interpret.version import version_with
-from retrospan.ingest.memory import memory_limit, run_bytes
+from retrospan.ingest.memory import memory_limit, processes_within, run_bytes
 from retrospan.ingest.priority import INTERPRETING
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.service import Service
@@ -70,7 +70,7 @@ class Interpreter(Service):
         is_flooded: Callable[[], bool] = lambda: False,
         prices: bytes = b"",
     ) -> None:
-        """`own_process` gives the reading of runs a process of its own; what needs the warehouse stays here.
+        """`own_process` gives the reading of runs processes of its own; what needs the warehouse stays here.
 
         With a `share` this interpreter reads the runs that are its own. Without, it reads them all, and holds
         `most_waiting` traces in memory; the warehouse is asked for the others once those are read. `is_flooded` tells
@@ -88,9 +88,14 @@ class Interpreter(Service):
         self._store: Store | None = None
         self._superseded = StaleGenerations()
         self._rules_file = settings.rules
-        run_memory = run_bytes(settings.run_bytes, memory_limit())
+        limit = memory_limit()
+        run_memory = run_bytes(settings.run_bytes, limit)
         self._runner = BatchRunner(
-            own_process, self._backlog.owns, Ruleset.configured(settings.rules), run_memory, prices
+            processes_within(settings.processes, limit) if own_process else 0,
+            self._backlog.owns,
+            Ruleset.configured(settings.rules),
+            run_memory,
+            prices,
         )
         self._share = share
         self._arrivals = ArrivalFeed(share.name if share else "")
@@ -139,7 +144,7 @@ class Interpreter(Service):
         """
         self._runner.rules = Ruleset.configured(self._rules_file)
         with self._lock:
-            self._runner.forget()
+            self._runner.processes.forget()
         with closing(self._warehouse.connect()) as store:
             rows = self._arrivals.keep_own(store, selection.traces(store), self._backlog.owns)
         self._backlog.wait_read(rows, progress, lambda: self.is_stopping)
@@ -153,7 +158,7 @@ class Interpreter(Service):
             try:
                 yield
             finally:
-                self._runner.forget()
+                self._runner.processes.forget()
             self._lanes.forget(tenant, trace_ids)
 
     def read_again(self, tenant: str, trace_ids: Iterable[str]) -> None:
@@ -194,7 +199,7 @@ class Interpreter(Service):
             return
         if time.monotonic() - self._worked_at > RESTING_SECONDS:
             with self._lock:
-                self._runner.stop()
+                self._runner.processes.stop()
         if not self._long.wait(TICK_SECONDS):
             self._backlog.wait(TICK_SECONDS)
 
@@ -284,7 +289,7 @@ class Interpreter(Service):
 
     def _with_ends(self, store: Store, rows: list[Touched]) -> list[Touched]:
         """Say which traces have ended, of those for which it makes a difference."""
-        traces = self._backlog.waiting_their_turn(rows)
+        traces = self._backlog.sooner_if_ended(rows)
         if not traces:
             return rows
         asked = {

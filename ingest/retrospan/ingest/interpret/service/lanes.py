@@ -1,6 +1,6 @@
-"""The ways that batches go: most to the interpreting process, one ahead of the other; long runs by themselves.
+"""The ways that batches go: most to an interpreting process, one ahead of the other; long runs by themselves.
 
-What the process cannot do the quick way it does again with all that belongs to it, in halves until the one trace is
+What a process cannot do the quick way it does again with all that belongs to it, in halves until the one trace is
 found that cannot be done; that goes the way of the long runs, where it is read or listed as broken.
 """
 
@@ -11,6 +11,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import LONG_BYTES, LONG_ROWS, BatchRunner, TraceBatch
@@ -22,6 +23,14 @@ from retrospan.schemas.errors import OutOfMemory, PermanentError, RetryableError
 from retrospan.schemas.store import Store
 
 _LOG = logging.getLogger("retrospan.interpret")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A batch, and the process that has it."""
+
+    batch: TraceBatch
+    place: int
 
 
 class Lanes:
@@ -38,13 +47,15 @@ class Lanes:
         self._writer = writer
         self._long = long_runs
         self._backlog = backlog
-        self._under_way: TraceBatch | None = None  # what the other process has
+        self._under_way: deque[_Sent] = (
+            deque()
+        )  # what the processes have, in the order in which it is written
         self._again: deque[TraceBatch] = deque()
 
     @property
     def is_busy(self) -> bool:
-        """Whether a batch is with the other process."""
-        return self._under_way is not None
+        """Whether a batch is with another process."""
+        return bool(self._under_way)
 
     def again(self) -> list[TraceBatch]:
         """Return a batch that waits for its turn, if there is one."""
@@ -53,54 +64,79 @@ class Lanes:
     def forget(self, tenant: str, trace_ids: Iterable[str]) -> None:
         """Have traces that are being read just now read anew before they are written: rows of them are gone."""
         gone = set(trace_ids)
-        batch = self._under_way
-        if batch is not None and batch.tenant == tenant and not batch.newest.keys().isdisjoint(gone):
-            batch.stale = True
+        for batch in (sent.batch for sent in self._under_way):
+            if batch.tenant == tenant and not batch.newest.keys().isdisjoint(gone):
+                batch.stale = True
         self._long.forget(tenant, gone)
 
     def drop(self) -> None:
         """Forget what waits and what is under way: it is found again with the next connection."""
-        self._runner.stop()
+        self._runner.processes.stop()
         self._long.drop()
-        self._under_way = None
+        self._under_way.clear()
         self._again.clear()
 
     def advance(self, store: Store, batch: TraceBatch | None) -> None:
-        """Read a batch and pass it on; write the one before it, which was interpreted meanwhile.
+        """Read a batch and pass it on; where no process is free for it, write the first that was passed on before.
 
         Raises:
             WarehouseUnavailable: the warehouse is away.
         """
+        many_wait = batch is not None and len(batch.newest) >= self._runner.room
         batch = self._admitted(store, batch) if batch is not None else None
         job = self._job(store, batch) if batch is not None else None
-        before, self._under_way = self._under_way, None
-        done = self._received(before)
-        # The next is on its way before the last is looked at: the process does not wait for the warehouse.
-        is_free = before is None or (done is not None and not done.is_large)
-        if batch is not None and job is not None and is_free and self._runner.send(job):
-            self._under_way, batch = batch, None
-        if before is not None:
-            done = self._checked(store, before, done)
-            if done is None or done.is_large:
-                self._settle_alone(store, before, done)
-            else:
-                self._settle(store, before, done)
+        place = self._runner.processes.free(many_wait)
+        if batch is not None and job is not None and place is not None:
+            if not self._send(batch, job, place):
+                self._settle(store, batch, None)
+            return
+        if self._under_way:
+            before = self._under_way.popleft()
+            done = self._received(before)
+            # The next is on its way before the last is looked at: the process does not wait for the warehouse.
+            is_free = done is not None and not done.is_large
+            # A job that was not taken is not offered again: its pages are used up.
+            if batch is not None and job is not None and is_free:
+                batch, job = (None if self._send(batch, job, before.place) else batch), None
+            self._finish(store, before, done)
         if batch is None:
             return
-        # A job that was not taken is not offered again: its pages are used up.
-        if is_free or job is None or not self._runner.send(job):
+        place = self._runner.processes.free(many_wait=True)
+        if job is None or place is None or not self._send(batch, job, place):
             self._settle(store, batch, None)
-        else:
-            self._under_way = batch
 
-    def _received(self, batch: TraceBatch | None) -> BatchResult | None:
-        """Wait for what came of a batch that the other process has; None when it has to be done again, or is none."""
-        if batch is None:
-            return None
+    def _send(self, batch: TraceBatch, job: Job, place: int) -> bool:
+        is_sent = self._runner.processes.send(place, job)
+        if is_sent:
+            self._under_way.append(_Sent(batch, place))
+        return is_sent
+
+    def _received(self, sent: _Sent) -> BatchResult | None:
+        """Wait for what came of a batch that a process has; None when it has to be done again."""
         began = time.perf_counter()
-        done = self._runner.receive()
-        batch.seconds += time.perf_counter() - began
+        done = self._runner.processes.receive(sent.place)
+        sent.batch.seconds += time.perf_counter() - began
         return done
+
+    def _finish(self, store: Store, sent: _Sent, done: BatchResult | None) -> None:
+        """Write what came of a batch, or do it again.
+
+        Where a process is needed for that, or has not told all of it yet, what the others have is waited for first, and
+        written afterwards: whether it stands is known only then.
+        """
+        done = self._checked(store, sent.batch, done)
+        if done is not None and not done.is_large:
+            self._settle(store, sent.batch, done)
+            return
+        told = [(following.batch, self._received(following)) for following in self._under_way]
+        self._under_way.clear()
+        self._settle(store, sent.batch, done)
+        if done is not None:
+            self._runner.processes.stop()  # one would keep the memory that a long run took
+        for batch, following in told:
+            # Rows that were not told whole are lost: the processes may have had other things to do since.
+            stands = following is not None and not following.is_large
+            self._settle(store, batch, self._checked(store, batch, following if stands else None))
 
     def _checked(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> BatchResult | None:
         """Return what came of a batch; None when it has to be done again with all that belongs to it."""
@@ -110,21 +146,6 @@ class Lanes:
         if batch.stale or self._runner.joined(store, batch):
             return None  # rows are gone since, or the batch before it told that others belong to these
         return done
-
-    def _settle_alone(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> None:
-        """Settle a batch for which the other process is needed, or which it has not told whole yet.
-
-        What that has under way is waited for first, and written afterwards: whether it stands is known only then.
-        """
-        following, self._under_way = self._under_way, None
-        told = self._received(following)
-        if told is not None and told.is_large:
-            told = None  # its rows are lost once the process gets something else to do
-        self._settle(store, batch, done)
-        if done is not None:
-            self._runner.stop()  # it would keep the memory that a long run took
-        if following is not None:
-            self._settle(store, following, self._checked(store, following, told))
 
     def _admitted(self, store: Store, batch: TraceBatch) -> TraceBatch | None:
         """Return what of a batch is read now. Long runs are set aside, and what is too much at once waits."""

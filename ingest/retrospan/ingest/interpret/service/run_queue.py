@@ -38,6 +38,9 @@ PATIENCE_SECONDS = 2.0
 GROWING_PAUSE = 3.0
 #: A trace that was read before and of which nothing came for so long does not grow any more.
 GROWING_SECONDS = 60.0
+#: While no more traces wait than these, one whose root span has ended is read at once: little will follow. Where more wait,
+#: it has its turn later in any case.
+FEW = 400
 #: Of so many traces is known what reading them cost.
 REMEMBERED = 100_000
 #: So many traces wait in memory, about 25 MB. The warehouse knows the rest.
@@ -66,8 +69,8 @@ class _Read:
 class RunQueue:
     """Traces with new records. Times are seconds of any one monotonic clock.
 
-    A trace is due when it has been quiet for max(`quiet_seconds`, twice its last effort), or when its records grew by
-    half. One that was read before and whose root span has not ended will be read again in any case. It waits for its turn
+    A trace is due when its root span has ended, when it has been quiet for `quiet_seconds`, or when its records grew by
+    half. Once it was read it waits to be quiet for twice its last effort as well, ended or not. One that was read before and whose root span has not ended will be read again in any case. It waits for its turn
     among all that grow (`GROWING_PAUSE`), so that those which have ended are not kept waiting by those which go on, and
     has it whether it is quiet or not: whatever the rhythm of its spans, it is read as often. Those that grow are read
     together, for what a reading takes of the engine hardly depends on how many traces it is of.
@@ -113,6 +116,11 @@ class RunQueue:
     def waits_its_turn(self, trace: TraceKey) -> bool:
         """Whether it makes a difference to a trace that its root span has ended: it was read, and others grow as well."""
         return trace in self._read and self._turn > self._quiet
+
+    def may_be_read_at_once(self, traces: Iterable[TraceKey]) -> Iterator[TraceKey]:
+        """Yield those among these traces that would be due if they had ended: few wait, and they are new."""
+        room = FEW - len(self._waiting) if self._quiet else 0
+        return islice((trace for trace in traces if trace not in self._read), max(0, room))
 
     def looked(self, found: int) -> None:
         """Note that the caller looked for up to `most` traces that are not here, and found so many."""
@@ -171,6 +179,8 @@ class RunQueue:
         if held.urgent:
             return True
         read = self._read.get(trace)
+        if read is None and held.ended:
+            return True
         effort = read.effort if read else 0.0
         is_quiet = now - held.touched >= max(self._quiet, 2 * effort)
         if read is not None and trace in self._growing:
