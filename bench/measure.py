@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.load import Load, Shape, make_load
+from bench.memory import MemoryWatch, held_by
 from bench.processes import BenchError, Neighbours, Served, answer, child, first_line, pipe_of
 from retrospan.ingest.log.archive import archived_in
 
@@ -94,11 +95,13 @@ def _floor(loads: Loads, place: Path) -> dict[str, Any]:
 
 def _collector(figures: Figures, loads: Loads, place: Path) -> None:
     with Served(place / "data", place / "serve.txt") as served:
-        figures["memory_idle"] = served.memory("VmRSS")
-        send("grpc", served.ports["grpc"], loads.warm_up, place)
-        _await_runs(served, loads.warm_up.runs)
-        _interpreting(figures, served, loads, place)
-        _taking(figures, served, loads, place)
+        figures["memory_idle"] = held_by(served.process.pid).all
+        with MemoryWatch(served.process.pid) as watch:
+            send("grpc", served.ports["grpc"], loads.warm_up, place)
+            _await_runs(served, loads.warm_up.runs)
+            _interpreting(figures, served, loads, place)
+            _taking(figures, served, loads, place)
+        figures["memory"] = watch.most.all
 
 
 def _interpreting(figures: Figures, served: Served, loads: Loads, place: Path) -> None:
@@ -123,7 +126,6 @@ def _taking(figures: Figures, served: Served, loads: Loads, place: Path) -> None
     seconds = await_spans(served, known + load.spans) - sent["began"]
     figures["queryable"] = load.spans / seconds
     figures["cpu_ms"] = (served.cpu_seconds() - before) / load.spans * 1e6
-    figures["memory"] = served.memory("VmHWM") + served.child_memory("VmHWM")
     _note_archive(figures, served, place / "data" / "log")
 
 
@@ -139,16 +141,19 @@ def _http(figures: Figures, loads: Loads, place: Path) -> None:
 
 
 def _steady(figures: Figures, load: Load, place: Path) -> None:
-    """Send at a rate that every collector has to bear, and see what memory that takes, the child's included."""
+    """Send at a rate that every collector has to bear, and see what memory that takes, in all its processes."""
     errors = place / "stream.txt"
     with Served(place / "data-steady", place / "serve.txt") as served:
         words = (str(load.path), str(STEADY_RATE), str(load.spans / STEADY_RATE))
-        with child("bench.stream", served.ports["grpc"], *words, errors=errors) as process:
+        with (
+            child("bench.stream", served.ports["grpc"], *words, errors=errors) as process,
+            MemoryWatch(served.process.pid) as watch,
+        ):
             first_line(process, errors)
             pipe_of(process.stdin).write("go\n")
             pipe_of(process.stdin).flush()
             pipe_of(process.stdout).read()
-        figures["memory_steady"] = served.memory("VmHWM") + served.child_memory("VmHWM")
+        figures["memory_steady"] = watch.most.all
 
 
 def _direct(figures: Figures, loads: Loads, place: Path) -> None:

@@ -136,19 +136,6 @@ class Served:
                     began = time.monotonic()
         return time.monotonic() - began
 
-    def memory(self, key: str) -> int:
-        """A line of /proc/PID/status in bytes: VmRSS now, VmHWM at its highest."""
-        return memory_of(self.process.pid, key)
-
-    def child_memory(self, key: str = "VmRSS") -> int:
-        """The same of its interpreting process; 0 while it has none."""
-        pid = self.process.pid
-        children = Path(f"/proc/{pid}/task").glob("*/children")
-        try:
-            return sum(memory_of(int(word), key) for file in children for word in file.read_text().split())
-        except OSError:
-            return 0
-
     def cpu_seconds(self) -> float:
         """CPU time of all its threads."""
         return _cpu_seconds_of(self.process.pid)

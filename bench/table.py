@@ -63,7 +63,7 @@ MARKS = (
     Mark("interpreted", "interpreted again, all cores, spans/s", 3_000.0, True, _rate, ("medium",)),
     Mark("step_core", "the pure core, spans per second of one core", 3_000.0, True, _rate),
     Mark("linear", "the pure core with runs ten times as long, against it", 0.9, True, _ratio, ("medium",)),
-    Mark("memory", "peak memory of the collector and its child", 1.5 * GB, False, _gigabytes),
+    Mark("memory", "peak memory of all processes of the collector", 1.5 * GB, False, _gigabytes),
     Mark("memory_steady", "the same at 1,000 spans/s", 0.6 * GB, False, _gigabytes, ("medium",)),
     Mark("disk_raw", "disk: raw tables, bytes per byte sent", 0.04, False, _share, ("long",)),
     Mark("disk_archive", "disk: archive, bytes per byte of the log", 0.08, False, _share, ("long",)),
@@ -93,9 +93,9 @@ ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("step_core_longer", "the pure core, runs ten times as long", _rate),
     ("linear", "ratio", _ratio),
     ("step_write", "of that: writing canonical rows alone, spans/s", _rate),
-    ("memory", "peak memory of the collector and its child", _gigabytes),
+    ("memory", "peak memory of all processes of the collector", _gigabytes),
     ("memory_steady", "the same at 1,000 spans/s", _gigabytes),
-    ("memory_idle", "the collector's memory before the first request", _gigabytes),
+    ("memory_idle", "memory of all processes before the first request", _gigabytes),
     ("disk_raw", "disk: raw tables, bytes per byte sent", _share),
     ("disk_canonical", "disk: canonical tables, bytes per byte sent", _share),
     ("disk_log", "disk: write-ahead log, bytes per byte sent", _ratio),
@@ -119,8 +119,8 @@ ratios say more than rates: sender and receiver share the cores.
 - **Visible** runs from the first send until every run is there, the second for which a run must be quiet included.
   **Interpreted again** is the interpreting part of `retrospan rebuild`. Its steps are measured alone, one thread.
 - The **pure core** is one thread's processor time. Runs ten times as long have spans of the same size.
-- **Peak memory** is that of the process and of its interpreting child, each at its highest, the engine's library
-  (about 0.28 GB of it in use) included. `python -m bench.flood` has the memory of minutes at twice the capacity.
+- **Peak memory** is the most that all processes of the collector held together, by ten looks a second, the engine's
+  library (about 0.28 GB of it in use) included. Until 2026-11-27 the interpreting processes were left out by mistake. `python -m bench.flood` has the memory of minutes at twice the capacity.
 - The archive is that of the segments that were full, once the first of them is archived.
 - Disk is as it lies right after loading and before all parts are merged, by active parts."""
 
