@@ -51,7 +51,7 @@ class Shape:
 
 SHAPES = (
     Shape("small", 1_400, (2, 6), 80_000, 6_000, "runs of 2-6 steps"),
-    Shape("medium", 5_000, (2, 6), 200_000, 8_000, "runs of 2-6 steps, longer texts", True),
+    Shape("medium", 5_000, (2, 6), 200_000, 24_000, "runs of 2-6 steps, longer texts", True),
     Shape("long", 12_000, (50, 50), 8_000, 2_000, "runs of 50 steps, the whole history in every chat"),
 )
 

@@ -193,6 +193,7 @@ class Interpreter(Service):
             self._store = self._warehouse.connect()
             self._begin(self._store)
         worked = self._work(self._store)
+        self._runner.processes.rest()
         self.failure = ""
         if worked:
             self._worked_at = time.monotonic()

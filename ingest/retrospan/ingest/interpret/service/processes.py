@@ -6,12 +6,17 @@ Each has one batch at a time. None is started before it gets one.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import StoreQuery
 from retrospan.ingest.interpret.service.worker import Worker, WorkerGone
 from retrospan.schemas.errors import OutOfMemory
+
+#: A process beside the first ends when it had no job for so many seconds: it holds 0.1 GB, and another is started in a
+#: third of a second.
+IDLE_SECONDS = 5.0
 
 _LOG = logging.getLogger("retrospan.interpret")
 
@@ -24,6 +29,7 @@ class Processes:
         self._workers = [Worker(memory_bytes, patience_seconds) for _ in range(most)]
         self._busy: set[int] = set()
         self._to_forget: set[int] = set()  # these end after the job that they have
+        self._ended_at = [0.0] * most  # when the last job of each ended, by the monotonic clock
 
     def __len__(self) -> int:
         return len(self._workers)
@@ -48,6 +54,7 @@ class Processes:
         """Wait for what came of the job that was sent; None when it has to be done again, with all that belongs to it."""
         worker = self._workers[number]
         self._busy.discard(number)
+        self._ended_at[number] = time.monotonic()
         is_to_forget = number in self._to_forget
         self._to_forget.discard(number)
         try:
@@ -77,6 +84,13 @@ class Processes:
         done = worker.receive(answer)
         assert done is not None
         return done
+
+    def rest(self) -> None:
+        """End those that are not needed just now."""
+        now = time.monotonic()
+        for number, worker in enumerate(self._workers[1:], start=1):
+            if number not in self._busy and now - self._ended_at[number] > IDLE_SECONDS:
+                worker.stop()
 
     def forget(self) -> None:
         """Have them keep nothing of what they have read: each ends, once it has answered what it has under way."""
