@@ -53,7 +53,7 @@ def _measure(served: Served, agents: int, seconds: int) -> None:
     lags, waits = list[float](), list[float]()
     over = threading.Event()
     watch = threading.Thread(target=_watch, args=(served, over, lags))
-    probe = threading.Thread(target=_probe, args=(served, over, waits))
+    probe = threading.Thread(target=send_probes, args=(served, over, waits))
     watch.start()
     probe.start()
     began, sent = time.monotonic(), 0
@@ -95,7 +95,8 @@ def _watch(served: Served, over: threading.Event, lags: list[float]) -> None:
         lags.append(float(served.health()["interpretation_lag_seconds"]))
 
 
-def _probe(served: Served, over: threading.Event, waits: list[float]) -> None:
+def send_probes(served: Served, over: threading.Event, waits: list[float]) -> None:
+    """Send a short run whole every few seconds until it is `over`; add for each how long `runs` did not have it."""
     seed = 1000
     while not over.wait(PROBE_SECONDS):
         seed += 1

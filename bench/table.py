@@ -116,11 +116,11 @@ ratios say more than rates: sender and receiver share the cores.
 - **Acknowledged** runs from the first send to the last answer. The collector loads and interprets meanwhile.
 - **Queryable** runs from the first send until the SQL port counts every span, asked over HTTP. The **direct insert**
   puts the same bytes into the same table with one statement in an otherwise idle process.
-- **Visible** runs from the first send until every run is there, the second for which a run must be quiet included.
+- **Visible** runs from the first send until every run is there.
   **Interpreted again** is the interpreting part of `retrospan rebuild`. Its steps are measured alone, one thread.
 - The **pure core** is one thread's processor time. Runs ten times as long have spans of the same size.
 - **Peak memory** is the most that all processes of the collector held together, by ten looks a second, the engine's
-  library (about 0.28 GB of it in use) included. Until 2026-11-27 the interpreting processes were left out by mistake. `python -m bench.flood` has the memory of minutes at twice the capacity.
+  library (about 0.28 GB of it in use) included. `python -m bench.flood` has that of minutes at twice the capacity.
 - The archive is that of the segments that were full, once the first of them is archived.
 - Disk is as it lies right after loading and before all parts are merged, by active parts."""
 

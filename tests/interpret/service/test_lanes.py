@@ -97,6 +97,23 @@ def test_what_is_done_again_or_lost_changes_no_row(
     assert count >= 5
 
 
+def test_a_stop_writes_what_every_process_has(
+    store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch_module, "BATCH_TRACES", 1)
+    load(store, [body for seed in range(3) for body in requests_of(LongRun(7, seed).spans(), 500)])
+    interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0, processes=2))
+    try:
+        # Two rounds of its thread, which is not started: each sends one of three traces.
+        interpreter.run_once()
+        interpreter.run_once()
+        assert len(interpreter._lanes._under_way) == 2
+        assert store.rows("SELECT count() FROM canon_runs FINAL") == [[0]]
+    finally:
+        interpreter.end()
+    assert store.rows("SELECT count() FROM canon_runs FINAL") == [[2]]
+
+
 def test_a_few_traces_are_read_by_one_process(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch
 ) -> None:

@@ -212,11 +212,12 @@ class Interpreter(Service):
         self._disconnect()
 
     def end(self) -> None:
-        """Write what the other process has under way."""
+        """Write what the other processes have under way."""
         try:
             if self._store is not None:
-                with self._lock:
-                    self._lanes.advance(self._store, None)
+                while self._lanes.is_busy:
+                    with self._lock:
+                        self._lanes.advance(self._store, None)
                 self._disconnect()
         except RetrospanError as error:
             _LOG.warning("the next start reads the runs at hand again: %s", error)
