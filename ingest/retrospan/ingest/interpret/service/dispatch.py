@@ -204,8 +204,6 @@ class BatchRunner:
     def whole(self, store: Store, batch: TraceBatch) -> BatchResult:
         """Interpret traces with all that belong to them, in another process where there is one.
 
-        Where none is without a job, what the first has under way is lost, and done again.
-
         Raises:
             TooLong: what belongs to them is long.
             WorkerGone: the other process came to an end over them.

@@ -69,17 +69,15 @@ class Processes:
         return None
 
     def whole(self, job: Job, answer: Callable[[StoreQuery], object]) -> BatchResult:
-        """Have a job done whose process asks for what it needs: the first without one; what it has under way is lost else.
+        """Have a job done by a process that asks for what it needs. One of them has no job when this is called.
 
         Raises:
             TooLong: what belongs to the traces is long.
             WorkerGone: the process came to an end over them.
         """
-        number = self.free(many_wait=True) or 0
+        number = self.free(many_wait=True)
+        assert number is not None, "whoever has traces read whole has taken back a job before"
         worker = self._workers[number]
-        if number in self._busy:
-            worker.stop()
-            self._busy.discard(number)
         worker.send(job)
         done = worker.receive(answer)
         assert done is not None

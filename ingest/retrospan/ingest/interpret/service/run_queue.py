@@ -69,11 +69,12 @@ class _Read:
 class RunQueue:
     """Traces with new records. Times are seconds of any one monotonic clock.
 
-    A trace is due when its root span has ended, when it has been quiet for `quiet_seconds`, or when its records grew by
-    half. Once it was read it waits to be quiet for twice its last effort as well, ended or not. One that was read before and whose root span has not ended will be read again in any case. It waits for its turn
-    among all that grow (`GROWING_PAUSE`), so that those which have ended are not kept waiting by those which go on, and
-    has it whether it is quiet or not: whatever the rhythm of its spans, it is read as often. Those that grow are read
-    together, for what a reading takes of the engine hardly depends on how many traces it is of.
+    A trace is due when it is new and its root span has ended, when it has been quiet for max(`quiet_seconds`, twice its
+    last effort), or when its records grew by half. One that was read before and whose root span has not ended will be
+    read again in any case. It waits for its turn among all that grow (`GROWING_PAUSE`), so that those which have ended
+    are not kept waiting by those which go on, and has it whether it is quiet or not: whatever the rhythm of its spans,
+    it is read as often. Those that grow are read together, for what a reading takes of the engine hardly depends on how
+    many traces it is of.
     """
 
     def __init__(self, quiet_seconds: float, most: int = MOST_WAITING) -> None:
