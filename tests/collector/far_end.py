@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
 import ssl
 import urllib.request
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, cast
 from certificates import Certificates
 from fix_collector import Served
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from ports import unused_port
 
 from retrospan.ingest.log.record import decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
@@ -38,9 +38,7 @@ low_water_bytes = 9000000000000000000
 
 def free_address() -> str:
     """A port that nobody listens at just now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+    return f"127.0.0.1:{unused_port()}"
 
 
 @dataclass

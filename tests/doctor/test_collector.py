@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from fix_collector import Served
 from fix_recordings import Recording
+from ports import unused_port
 
 from retrospan.ingest.config import KEYS
 from retrospan.ingest.confinement import landlock_abi
@@ -31,12 +32,6 @@ warehouse = EmbeddedWarehouse(Path(sys.argv[1]))
 warehouse.connect().command(sys.argv[2])
 warehouse.close()
 """
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def run(*words: str, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -71,7 +66,7 @@ def alone(data: Path) -> dict[str, str]:
 
 def closed(data: Path) -> dict[str, str]:
     """The same, with an address where nothing listens."""
-    return {**alone(data), "RETROSPAN_URL": f"http://127.0.0.1:{free_port()}"}
+    return {**alone(data), "RETROSPAN_URL": f"http://127.0.0.1:{unused_port()}"}
 
 
 @pytest.mark.long
@@ -138,7 +133,7 @@ def test_an_exporter_that_speaks_to_the_wrong_port_is_told(served: Served) -> No
     for address, protocol, said in (
         (served.grpc, "http/protobuf", "is the gRPC port, and http/protobuf is spoken"),
         (served.http, "grpc", "is the HTTP port, and gRPC is spoken"),
-        (f"127.0.0.1:{free_port()}", "grpc", "nothing listens on"),
+        (f"127.0.0.1:{unused_port()}", "grpc", "nothing listens on"),
     ):
         sends = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
         found = doctor(1, url | sends)

@@ -6,6 +6,8 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
+from ports import unused_port
+
 from retrospan.ingest.config import AlertSettings, Config
 from retrospan.ingest.doctor.targets import check_targets
 
@@ -41,15 +43,13 @@ def test_targets_that_can_be_told(tmp_path: Path) -> None:
 
 
 def test_a_dead_webhook_a_secret_that_is_not_there_and_a_program_that_is_none(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    said = found(tmp_path, port, str(tmp_path / "gone"))
+    said = found(tmp_path, unused_port(), str(tmp_path / "gone"))
     assert [result for result, _ in said] == ["warning", "warning"]
     assert "cannot read the secret in" in said[0][1] and "cannot read the program" in said[1][1]
     (tmp_path / "key").write_text("x" * 32)
     (tmp_path / "plain").write_text("no program")
     (tmp_path / "plain").chmod(0o600)
-    said = found(tmp_path, port, str(tmp_path / "plain"))
+    said = found(tmp_path, unused_port(), str(tmp_path / "plain"))
     assert "efused" in said[0][1] and said[1][1].endswith("cannot be run")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from fix_collector import Served
+from ports import unused_port
 
 pytestmark = [pytest.mark.engine, pytest.mark.long]
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "stuck"
@@ -28,8 +29,7 @@ def place(tmp_path: Path, served: Served) -> Iterator[tuple[Path, dict[str, str]
     """A copy of the example, its model, and the variables that its commands have."""
     folder = tmp_path / "stuck"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = unused_port()
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,19 +13,13 @@ from exporter.conftest import MakePipeline
 from exporter.test_delivery import lines, numbered, record
 from exporter.test_processes import SPAN, agent
 from fix_collector import Served
+from ports import unused_port
 
 from retrospan.exporter.delivery import notices
 from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.delivery.spool import Spool, Spooled
 
 WRITER, READER = "Writer-1", "Reader-1"
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +40,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         directory / "stderr.txt",
         *("--tokens", str(tokens), "--config", str(config)),
         # The same after a restart.
-        *("--http", f"127.0.0.1:{free_port()}"),
+        *("--http", f"127.0.0.1:{unused_port()}"),
     )
     yield collector
     collector.kill()

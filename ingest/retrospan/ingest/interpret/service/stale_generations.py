@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.engines import Form
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Settings, Store
 
 #: Superseded rows stay this long, for queries that began with them.
 KEEP_SECONDS = 120.0
 
 #: And are deleted together: that takes most of a second of the processor, of one run or of a hundred.
 COLLECT_SECONDS = 30.0
+
+#: Of so many runs at a time, the first to be superseded: after a rebuild there are many.
+MOST_RUNS = 10_000
+
+#: Whoever interprets does not wait for it: the engine deletes beside what it merges, and waits for merges that began.
+_IN_BACKGROUND: Settings = {"lightweight_deletes_sync": 0}
 
 #: Tables that replace their rows by themselves; of all others superseded rows must be deleted.
 _REPLACING = ("spans", "traces", "runs")
@@ -24,7 +31,7 @@ class StaleGenerations:
     """What is to be deleted once nobody reads it any more. Belongs to one thread."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[float, str, str, int]] = []
+        self._waiting: deque[tuple[float, str, str, int]] = deque()
         self._collected = -COLLECT_SECONDS
 
     def note(self, tenant: str, run_id: str, generation: int) -> None:
@@ -32,26 +39,28 @@ class StaleGenerations:
         self._waiting.append((time.monotonic(), tenant, run_id, generation))
 
     def collect(self, store: Store, form: Form) -> None:
-        """Delete the rows of generations that were superseded long enough ago."""
+        """Have the rows of generations deleted that were superseded long enough ago; the engine does it soon."""
         now = time.monotonic()
         if now - self._collected < COLLECT_SECONDS:
             return
-        due = [entry for entry in self._waiting if now - entry[0] >= KEEP_SECONDS]
-        if not due:
+        newest: dict[tuple[str, str], int] = {}
+        taken = 0
+        for since, tenant, run_id, generation in self._waiting:
+            if now - since < KEEP_SECONDS or len(newest) == MOST_RUNS:
+                break
+            newest[tenant, run_id] = generation
+            taken += 1
+        if not newest:
             return
         self._collected = now
-        self._waiting = [entry for entry in self._waiting if now - entry[0] < KEEP_SECONDS]
-        by_tenant: dict[str, dict[str, int]] = {}
-        for _, tenant, run_id, generation in due:
-            by_tenant.setdefault(tenant, {})[run_id] = generation
-        for tenant, generations in by_tenant.items():
-            for name in GENERATIONAL:
-                store.command(
-                    form.everywhere(load("delete_superseded")),
-                    {
-                        "table": form.local(TABLES[name]),
-                        "tenant": tenant,
-                        "run_ids": list(generations),
-                        "generations": list(generations.values()),
-                    },
-                )
+        for name in GENERATIONAL:
+            asked: Parameters = {
+                "table": form.local(TABLES[name]),
+                "tenants": [tenant for tenant, _ in newest],
+                "run_ids": [run_id for _, run_id in newest],
+                "generations": [*newest.values()],
+            }
+            store.command(form.everywhere(load("delete_superseded")), asked, _IN_BACKGROUND)
+        # Not before: where one of them failed, all are asked for again.
+        for _ in range(taken):
+            self._waiting.popleft()
