@@ -109,6 +109,7 @@ def _of_tenant(**values: str | int | Sequence[str]) -> Values:
 ASKED: dict[str, Callable[[], Values]] = {
     "traces_known": lambda: _of_tenant(trace_ids=_ids()),
     "traces_joined": lambda: _of_tenant(trace_ids=_ids(), run_ids=_ids()),
+    "traces_belonging": lambda: _of_tenant(trace_ids=_ids(), claims=_ids()),
     "traces_with_histories": lambda: _of_tenant(begun=_ids(), ended=_ids(), most=51),
     "traces_retelling": lambda: _of_tenant(answers=_ids(), retold=_ids(), most=51),
     "traces_with_runs": lambda: _of_tenant(trace_ids=_ids(), run_ids=_ids()),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from arriving import single_records, single_spans
-from bench.long_run import LongRun
+from bench.long_run import LongRun, requests_of
 from fix_recordings import Recording
 from interpreting import canonical, load, settled
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -66,15 +66,17 @@ def test_a_run_read_as_it_grows_has_the_rows_of_one_that_is_read_whole(
 
 
 @pytest.mark.parametrize(
-    ("claims", "sent", "known"),
+    ("claims", "elsewhere", "sent", "known"),
     [
-        pytest.param({}, 3, 0 + 3 + 6, id="by-itself"),
+        pytest.param({}, 0, 3, 0 + 3 + 6, id="by-itself"),
+        pytest.param({RUN_ID: "one"}, 0, 3, 0 + 3 + 6, id="names-a-run"),
         # What leads elsewhere cannot be read by itself, and that is known from then on.
-        pytest.param({RUN_ID: "one"}, 1, 3 + 3 + 6, id="leads-elsewhere"),
+        pytest.param({RUN_ID: "one"}, 1, 1, (1 + 3) + (1 + 3) + (1 + 6), id="leads-elsewhere"),
     ],
 )
 def test_a_run_that_may_go_on_from_another_is_read_once_at_a_time(
     claims: dict[str, str],
+    elsewhere: int,
     sent: int,
     known: int,
     store: EmbeddedStore,
@@ -82,6 +84,12 @@ def test_a_run_that_may_go_on_from_another_is_read_once_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spans, jobs = [*LongRun(30, seed=5).spans()], list[Job]()
+    if elsewhere:
+        (other, *_) = LongRun(30, seed=6).spans()
+        other.attributes.add(key=RUN_ID).value.string_value = claims[RUN_ID]
+        living.notice(*load(store, [*requests_of([other], 1)]))
+        settled(living)
+    read = living.counters.spans
     send = living._runner.processes.send
 
     def noted(place: int, job: Job) -> bool:
@@ -98,9 +106,9 @@ def test_a_run_that_may_go_on_from_another_is_read_once_at_a_time(
         living.notice(*load(store, [request.SerializeToString()]))
         settled(living)
     assert len(jobs) == sent
-    assert living.counters.spans == 3 + 6 + 9
+    assert living.counters.spans - read == (3 + 6 + 9) + 3 * elsewhere
     assert living.counters.known_spans == known
-    assert store.rows("SELECT model_calls FROM canon_runs FINAL") == [[3]]
+    assert store.rows("SELECT model_calls FROM canon_runs FINAL WHERE NOT deleted") == [[3 + elsewhere]]
 
 
 def test_nothing_is_kept_of_runs_once_some_are_deleted(

@@ -52,10 +52,10 @@ class InterpretedTraces:
     foreign: dict[str, str] = field(
         default_factory=dict
     )  # trace id → the run whose interpreter is to read it
-    histories: ToldHistories = field(default_factory=ToldHistories)
-    needs_warehouse: bool = (
-        False  # another trace or run must be looked up first: there are no rows, or not all
-    )
+    histories: dict[str, ToldHistories] = field(default_factory=dict)  # by trace
+    claims: dict[str, list[str]] = field(default_factory=dict)  # the runs that a trace names, by trace
+    left: set[str] = field(default_factory=set)
+    """Traces of which another trace or run must be looked up first: there are no rows of them."""
 
 
 def interpret_traces(
@@ -76,9 +76,10 @@ def interpret_traces(
 
     The traces must be complete groups: with each trace all that join it or that it joins. Runs are read in the order of
     their start, so that a run finds the one before it in its conversation. A run whose interpretation fails is
-    listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: the batch says
-    when something had to be. Where its histories lead to no other trace its rows are right, which the caller finds out:
-    `is_all` is asked before anything is interpreted, and when it denies, nothing is. A group whose key `owns` denies is
+    listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: traces of which
+    something has to be are `left`. Where the histories of the others and the runs that they name lead to no other trace
+    their rows are right, which the caller finds out: `is_all` is asked before anything is interpreted, and when it denies,
+    nothing is. A group whose key `owns` denies is
     left to the interpreter that owns it. `rules` are the user's mutation rules, `prices` what models cost when. Without
     `at_once` the rows were read one after the other: that one of a record is among them does not tell that all of that
     record are. Spans that are `kept` are not read again.
@@ -88,9 +89,14 @@ def interpret_traces(
     problems: dict[str, ParseIssues] = {trace_id: ParseIssues() for trace_id in newest}
     _note_depth(given, problems)
     groups = _groups(spans, problems, batch, tenant, next_generation, kept)
-    batch.histories = _histories(groups)
-    if not is_all(batch.histories) or (conversations is None and not all(map(_is_alone, groups))):
-        batch.needs_warehouse = True
+    if conversations is None:
+        batch.left.update(trace_id for group in groups if not _is_alone(group) for trace_id in group.traces)
+        groups = [*filter(_is_alone, groups)]
+    traces = {trace_id: trace for group in groups for trace_id, trace in group.traces.items()}
+    histories = {trace_id: _histories(trace) for trace_id, trace in traces.items()}
+    batch.histories = {trace_id: of_trace for trace_id, of_trace in histories.items() if of_trace}
+    batch.claims = {trace_id: trace.claims for trace_id, trace in traces.items() if trace.claims}
+    if not is_all(ToldHistories.together(batch.histories.values())):
         return batch
     told: list[_Told] = []
     held = 0
@@ -101,6 +107,13 @@ def interpret_traces(
         began, before = time.perf_counter(), len(told)
         generation = next_generation()
         homes = _interpret_group(batch, generation, group, problems, conversations, told)
+        if homes is None:
+            del told[before:]
+            for trace_id in group.traces:
+                batch.left.add(trace_id)
+                batch.histories.pop(trace_id, None)
+                batch.claims.pop(trace_id, None)
+            continue
         for trace_id, trace in group.traces.items():
             seen = [*newest[trace_id], *(given.sequences[trace_id] if at_once else ())]
             runs = homes.get(trace_id, {})
@@ -141,20 +154,19 @@ def _weight(told: _Told) -> int:
     return sum(len(value.json) for value in told.run.values.all) if told.run is not None else 0
 
 
-def _histories(groups: Sequence[TraceGroup]) -> ToldHistories:
-    """Return the histories that traces go on from and end with, and the answers that they gave or retell."""
-    traces = [trace for group in groups for trace in group.traces.values()]
-    begun = {trace.goes_on_from for trace in traces if not trace.is_same}
-    inside = {trace.goes_on_from for trace in traces if trace.is_same}
-    ended = {history for trace in traces for history in (trace.ends_with, trace.ends_in_full)}
-    answers = {answer for trace in traces for answer in trace.answers}
-    retold = {answer for trace in traces for answer in trace.retold}
-    return ToldHistories(*(frozenset(filter(None, some)) for some in (begun, inside, ended, answers, retold)))
+def _histories(trace: Trace) -> ToldHistories | None:
+    """Return the histories that a trace goes on from and ends with, and the answers that it gave or retells; None without
+    any."""
+    begun = () if trace.is_same else (trace.goes_on_from,)
+    inside = (trace.goes_on_from,) if trace.is_same else ()
+    ended = trace.ends_with, trace.ends_in_full
+    some = [frozenset(filter(None, each)) for each in (begun, inside, ended, trace.answers, trace.retold)]
+    return ToldHistories(*some) if any(some) else None
 
 
 def _is_alone(group: TraceGroup) -> bool:
-    """Tell whether nothing that a trace says leads to another trace, unless it is by its histories."""
-    return len(group.traces) == 1 and not any(trace.joins or trace.claims for trace in group.traces.values())
+    """Tell whether a trace joins no other, unless it is by its histories or by the runs that it names."""
+    return len(group.traces) == 1 and not any(trace.joins for trace in group.traces.values())
 
 
 def _groups(
@@ -193,6 +205,10 @@ def _note_depth(given: DecodedTraces, problems: Mapping[str, ParseIssues]) -> No
                     problems[trace_id].add(span_id, key, "", "nested too deeply")
 
 
+class _NotAlone(Exception):
+    """A run can only be read with the one before it in its conversation."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Told:
     """A run that has no rows yet; why it has none, where its interpretation failed."""
@@ -213,8 +229,10 @@ def _interpret_group(
     problems: Mapping[str, ParseIssues],
     conversations: Conversations | None,
     told: list[_Told],
-) -> dict[str, dict[str, str]]:
-    """Add what a group's runs are; return the run of each span, by trace and span id."""
+) -> dict[str, dict[str, str]] | None:
+    """Add what a group's runs are; return the run of each span, by trace and span id. None where one of them has to be
+    looked up first.
+    """
     homes: dict[str, dict[str, str]] = {}
     for run_id, spans in sorted(group.runs.items()):
         found = ParseIssues()
@@ -223,6 +241,8 @@ def _interpret_group(
         try:
             run, history_run_id = _interpret_run(batch, run_id, spans, found, conversations)
             told.append(_Told(run_id, group, generation, spans, run, history_run_id))
+        except _NotAlone:
+            return None
         except Exception:  # noqa: BLE001 (whatever one run does, the others go on)
             told.append(_Told(run_id, group, generation, spans, None, failure=traceback.format_exc()))
         for span in spans:
@@ -320,13 +340,17 @@ def _interpret_run(
     problems: ParseIssues,
     conversations: Conversations | None,
 ) -> tuple[InterpretedRun, str | None]:
-    """Return the run and the run its history leans on: '' when there is none, None when its API keeps no history."""
+    """Return the run and the run its history leans on: '' when there is none, None when its API keeps no history.
+
+    Raises _NotAlone without conversations, where it needs them.
+    """
     run = interpret(run_id, spans, problems, None, batch.rules)
     if not run.conversation:
         return run, None
     leans = run.stores_history or run.wants_previous_run
     if conversations is None:
-        batch.needs_warehouse = batch.needs_warehouse or leans or run.resumes
+        if leans or run.resumes:
+            raise _NotAlone
         return run, None
     started_at = min(span.sent.started_at for span in spans)
     if run.resumes:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.rows.lists import TABLES, Rows
-from retrospan.ingest.interpret.service.histories import traces_of_histories
+from retrospan.ingest.interpret.service.histories import leading
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.processes import Processes
 from retrospan.ingest.interpret.service.remote_store import answer_from
@@ -68,6 +68,13 @@ class TraceBatch:
         kept = {trace_id: self.newest[trace_id] for trace_id in trace_ids}
         rebuilt = [trace for trace in self.rebuilt if trace[1] in kept]
         return TraceBatch(self.tenant, kept, rebuilt, whole=self.whole if whole is None else whole)
+
+    def take_out(self, trace_ids: Iterable[str]) -> TraceBatch:
+        """Take some of the traces out and return them in a batch of their own, each read with all that belongs to it."""
+        taken = self.part(trace_ids, whole=True)
+        self.newest = {trace: newest for trace, newest in self.newest.items() if trace not in taken.newest}
+        self.rebuilt = [trace for trace in self.rebuilt if trace[1] in self.newest]
+        return taken
 
     def halves(self) -> list[TraceBatch]:
         """Return the traces in two batches, each read with all that belongs to it."""
@@ -128,11 +135,9 @@ class BatchRunner:
         return {trace_id: (count, size) for trace_id, count, size in rows}
 
     def job(self, store: Store, batch: TraceBatch) -> Job | None:
-        """Read a batch for the other process; None when more belongs to it, or it has to be done here."""
+        """Read a batch for another process; None when more belongs to it, or it has to be done here."""
         trace_ids = list(batch.newest)
-        if not self.has_process or batch.whole or self.joined(store, batch):
-            return None
-        if any((batch.tenant, trace_id) in self._leading for trace_id in trace_ids):
+        if not self.has_process or batch.whole:
             return None
         generation = self._free_generations()
         fetch = store_fetch(store)
@@ -184,20 +189,42 @@ class BatchRunner:
             self._trace_bytes = max(self._trace_bytes, size / len(trace_ids))
             yield page
 
-    def joined(self, store: Store, batch: TraceBatch) -> bool:
-        """Whether traces of other batches are known to belong to these."""
+    def known_leading(self, store: Store, batch: TraceBatch) -> set[str]:
+        """Return the traces of a batch that led elsewhere when they were last read, or to which others are known to belong."""
+        noted = {trace_id for trace_id in batch.newest if (batch.tenant, trace_id) in self._leading}
+        return noted | self._belonging(store, batch, {})
+
+    def leading(self, store: Store, batch: TraceBatch, done: BatchResult) -> set[str]:
+        """Return the traces of a batch that lead to traces of other batches, by the histories that they were found to tell
+        and by the runs that they name; also those that name the run of another interpreter."""
+        found = leading(store, batch.tenant, done.histories, batch.newest)
+        found |= self._belonging(store, batch, done.claims)
+        for trace_id, claims in done.claims.items():
+            if not self._owns(batch.tenant, min(claims)):
+                found.add(trace_id)
+        return found
+
+    def _belonging(self, store: Store, batch: TraceBatch, claims: Mapping[str, Sequence[str]]) -> set[str]:
+        """Return the traces of a batch to which others belong; `claims` are the runs that they name, where that is known."""
         # A span may name a run by the trace that it is.
-        asked = {"tenant": batch.tenant, "trace_ids": list(batch.newest), "run_ids": list(batch.newest)}
-        return bool(store.rows(load("traces_joined"), asked))
+        names = {trace_id: {trace_id, *claims.get(trace_id, ())} for trace_id in batch.newest}
+        asked = {
+            "tenant": batch.tenant,
+            "trace_ids": list(names),
+            "claims": sorted({run_id for some in claims.values() for run_id in some}),
+        }
+        found = set[str]()
+        for other, joins, named in typed_rows(
+            store, tuple[str, str, list[str]], load("traces_belonging"), asked
+        ):
+            theirs = {other, joins, *named}
+            found.update(trace_id for trace_id, own in names.items() if not own.isdisjoint(theirs))
+        return found
 
-    def leads_on(self, store: Store, batch: TraceBatch, done: BatchResult) -> bool:
-        """Whether the histories of what was interpreted lead to traces of other batches."""
-        return bool(traces_of_histories(store, batch.tenant, done.histories, batch.newest))
-
-    def note_leading(self, batch: TraceBatch) -> None:
-        """Remember that something in a batch led elsewhere: what goes on is next read at once with all that belongs to it."""
-        for trace_id in batch.newest:
-            self._leading[batch.tenant, trace_id] = None
+    def note_leading(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        """Remember that traces led elsewhere: when they go on they are read at once with all that belongs to them."""
+        for trace_id in trace_ids:
+            self._leading[tenant, trace_id] = None
         while len(self._leading) > REMEMBERED:
             del self._leading[next(iter(self._leading))]
 

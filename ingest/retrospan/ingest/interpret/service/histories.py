@@ -6,7 +6,7 @@ common, as agents that are asked the same again, or only an end, lead nowhere, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -37,6 +37,18 @@ class ToldHistories:
         """Those of histories."""
         return self.goes_on_from | self.inside | self.ends_with
 
+    @classmethod
+    def together(cls, told: Iterable[ToldHistories]) -> ToldHistories:
+        """Return what several tell."""
+        some = [*told]
+        return cls(
+            frozenset[str]().union(*(one.goes_on_from for one in some)),
+            frozenset[str]().union(*(one.inside for one in some)),
+            frozenset[str]().union(*(one.ends_with for one in some)),
+            frozenset[str]().union(*(one.answers for one in some)),
+            frozenset[str]().union(*(one.retold for one in some)),
+        )
+
 
 class StoredHistories(NamedTuple):
     """What the warehouse knows of a trace: it ends with `ends_with`, and it goes on from `goes_on_from` or ends with that
@@ -48,16 +60,20 @@ class StoredHistories(NamedTuple):
     ends_with: str
 
 
+class StoredAnswers(NamedTuple):
+    """What the warehouse knows of a trace that retells answers or gave them: those that were asked for are `told`."""
+
+    trace_id: str
+    run_ids: list[str]
+    told: list[str]
+
+
 def traces_of_histories(
     store: Store, tenant: str, told: ToldHistories, known: Collection[str]
 ) -> dict[str, Newest]:
     """Return the traces that the histories of those in `known` lead to, with all of their runs: trace id → newest records."""
-    stored = _stored(store, tenant, told.goes_on_from | told.ends_with, told.all, known)
-    # Turns that are told in parts again and again are looked at only where something tells one whole.
-    whole = told.inside & {row.ends_with for row in stored}
-    stored += _stored(store, tenant, whole - told.ends_with, frozenset(), known)
-    found = {row.trace_id: row.run_ids for row in related(told, stored)}
-    found |= _retelling(store, tenant, told)
+    found = {row.trace_id: row.run_ids for row in _related(store, tenant, told, known)}
+    found |= {row.trace_id: row.run_ids for row in _retelling(store, tenant, told)}
     if found.keys() <= {*known}:
         return {}
     named: dict[str, str | int | Sequence[str]] = {
@@ -67,6 +83,36 @@ def traces_of_histories(
     }
     rows = typed_rows(store, tuple[str, list[int]], load("traces_with_runs"), named)
     return {trace_id: tuple(through) for trace_id, through in rows if trace_id not in known}
+
+
+def leading(store: Store, tenant: str, told: Mapping[str, ToldHistories], known: Collection[str]) -> set[str]:
+    """Return which of the traces in `known`, of which each tells what is `told` of it, lead to others. What does not lead
+    anywhere can be read without these."""
+    both = ToldHistories.together(told.values())
+    if not traces_of_histories(store, tenant, both, known):
+        return set()
+    hashes: set[str] = set()
+    for row in _related(store, tenant, both, known):
+        hashes |= {row.goes_on_from, row.ends_with}
+    for retelling in _retelling(store, tenant, both):
+        if retelling.trace_id not in known:
+            hashes.update(retelling.told)
+    found = {
+        trace_id
+        for trace_id, one in told.items()
+        if not hashes.isdisjoint(one.all) or not hashes.isdisjoint(one.answers | one.retold)
+    }
+    # It is by a run of theirs that they lead somewhere: of which of them is not looked at.
+    return found or {*known}
+
+
+def _related(store: Store, tenant: str, told: ToldHistories, known: Collection[str]) -> list[StoredHistories]:
+    """Return the traces apart from those that are known that are of one turn with traces that tell this."""
+    stored = _stored(store, tenant, told.goes_on_from | told.ends_with, told.all, known)
+    # Turns that are told in parts again and again are looked at only where something tells one whole.
+    whole = told.inside & {row.ends_with for row in stored}
+    stored += _stored(store, tenant, whole - told.ends_with, frozenset(), known)
+    return related(told, stored)
 
 
 def _stored(
@@ -89,17 +135,17 @@ def _stored(
     return [row for row in rows if row.trace_id not in known]
 
 
-def _retelling(store: Store, tenant: str, told: ToldHistories) -> dict[str, list[str]]:
+def _retelling(store: Store, tenant: str, told: ToldHistories) -> list[StoredAnswers]:
     """Return the traces that retell some answers, and those that gave what is retold here, with their runs."""
     if not (told.answers or told.retold):
-        return {}
+        return []
     asked: dict[str, str | int | Sequence[str]] = {
         "tenant": tenant,
         "answers": sorted(told.answers),
         "retold": sorted(told.retold),
         "most": MOST_EQUAL + 1,
     }
-    return dict(typed_rows(store, tuple[str, list[str]], load("traces_retelling"), asked))
+    return typed_rows(store, StoredAnswers, load("traces_retelling"), asked)
 
 
 def related(told: ToldHistories, stored: Iterable[StoredHistories]) -> list[StoredHistories]:

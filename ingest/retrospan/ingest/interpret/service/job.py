@@ -50,8 +50,9 @@ class RunSummary:
 class BatchResult:
     """What came of a job. `last_generation` is the highest used. `known` spans were kept from earlier readings.
 
-    `histories` are those of its traces: where these lead to others the job was not all that belongs together, unless it
-    was one that `asks`. `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
+    `histories` are those of its traces, and `claims` the runs that they name: where these lead to others the job was not
+    all that belongs together, unless it was one that `asks`. Of traces that are `left` nothing came: they need something
+    that the job did not have. `rows` can be gone through once. With `is_large` they are still coming: they have to be written, or given up,
     before the next job is sent.
     """
 
@@ -65,7 +66,9 @@ class BatchResult:
     rows: Iterable[Encoded] = ()
     is_large: bool = False
     known: int = 0
-    histories: ToldHistories = field(default_factory=ToldHistories)
+    histories: dict[str, ToldHistories] = field(default_factory=dict)
+    claims: dict[str, list[str]] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
 
 
 class TooLong(PermanentError):

@@ -30,8 +30,8 @@ MOST_READINGS = 4
 
 
 def interpret_job(job: Job, kept: KeptTraces | None = None) -> BatchResult | None:
-    """Return what came of a job, or None when it cannot be told without the warehouse. Pure but for its pages: what is `kept`
-    makes no difference."""
+    """Return what came of a job, but for traces of which that cannot be told without the warehouse; None when it is none.
+    Pure but for its pages: what is `kept` makes no difference."""
     raw_logs = parse_logs(job.logs)
     raw_spans: list[RawSpan] = []
     pages = 0
@@ -40,7 +40,10 @@ def interpret_job(job: Job, kept: KeptTraces | None = None) -> BatchResult | Non
         pages += 1
     given = decode_traces(job.newest, raw_spans, raw_logs, EVERY_FAMILY.response_ids)
     del raw_logs, raw_spans  # of a long run they take as much as all the rest
-    if any(map(awaits_strays, given.spans.values())):
+    awaiting = {trace_id for trace_id, spans in given.spans.items() if awaits_strays(spans)}
+    for trace_id in awaiting:
+        del given.spans[trace_id]
+    if not given.spans:
         return None
     generations = count(job.generation + 1)
     batch = interpret_traces(
@@ -54,8 +57,9 @@ def interpret_job(job: Job, kept: KeptTraces | None = None) -> BatchResult | Non
         at_once=pages <= 1,
         kept=kept,
     )
-    if batch.needs_warehouse:
+    if not batch.rows.traces:
         return None
+    batch.left |= awaiting
     return pack(batch, job.timed, next(generations) - 1, _settled(kept))
 
 
@@ -153,6 +157,8 @@ def pack(
         _encoded(batch.rows, timed),
         known=known,
         histories=batch.histories,
+        claims=batch.claims,
+        left=frozenset(batch.left),
     )
 
 

@@ -10,7 +10,7 @@ import logging
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.service.backlog import Backlog
@@ -47,10 +47,8 @@ class Lanes:
         self._writer = writer
         self._long = long_runs
         self._backlog = backlog
-        self._under_way: deque[_Sent] = (
-            deque()
-        )  # what the processes have, in the order in which it is written
-        self._again: deque[TraceBatch] = deque()
+        self._under_way: deque[_Sent] = deque()  # what processes have, in the order in which it is written
+        self._again: list[TraceBatch] = []
 
     @property
     def is_busy(self) -> bool:
@@ -58,8 +56,10 @@ class Lanes:
         return bool(self._under_way)
 
     def again(self) -> list[TraceBatch]:
-        """Return a batch that waits for its turn, if there is one."""
-        return [self._again.popleft()] if self._again else []
+        """Return the batches that wait for their turn."""
+        waiting = [*self._again]
+        self._again.clear()
+        return waiting
 
     def forget(self, tenant: str, trace_ids: Iterable[str]) -> None:
         """Have traces that are being read just now read anew before they are written: rows of them are gone."""
@@ -139,13 +139,29 @@ class Lanes:
             self._settle(store, batch, self._checked(store, batch, following if stands else None))
 
     def _checked(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> BatchResult | None:
-        """Return what came of a batch; None when it has to be done again with all that belongs to it."""
-        if done is None or self._runner.leads_on(store, batch, done):
-            self._runner.note_leading(batch)
+        """Return what came of a batch; None when it has to be done again with all that belongs to it. What in it needs that
+        is all that is left of it then: the others are read again by themselves.
+        """
+        if done is None:
+            self._runner.note_leading(batch.tenant, batch.newest)
             return None
-        if batch.stale or self._runner.joined(store, batch):
-            return None  # rows are gone since, or the batch before it told that others belong to these
+        # The batch before it may have told that others belong to these.
+        if leading := self._runner.leading(store, batch, done):
+            self._runner.note_leading(batch.tenant, leading)
+            self._part(batch, leading)
+            return None
+        if batch.stale:
+            return None  # rows are gone since
+        if done.left:
+            self._again.append(batch.take_out(done.left))
         return done
+
+    def _part(self, batch: TraceBatch, leading: Collection[str]) -> None:
+        """Have the traces that lead nowhere read by themselves, if there are any."""
+        others = batch.newest.keys() - leading
+        if others:
+            self._again.append(batch.part([trace_id for trace_id in batch.newest if trace_id in others]))
+            batch.take_out(others)
 
     def _admitted(self, store: Store, batch: TraceBatch) -> TraceBatch | None:
         """Return what of a batch is read now. Long runs are set aside, and what is too much at once waits."""
@@ -171,7 +187,25 @@ class Lanes:
                 now.append(trace_id)
         if later:
             self._again.append(batch.part(later))
-        return batch.part(now) if now else None
+        return self._apart(store, batch.part(now)) if now else None
+
+    def _apart(self, store: Store, batch: TraceBatch) -> TraceBatch:
+        """Have the traces of which more is known to be needed wait for a turn of their own, where there are others."""
+        if leading := self._known_leading(store, batch):
+            taken = batch.take_out(leading)
+            if not batch.newest:
+                return taken
+            self._again.append(taken)
+        return batch
+
+    def _known_leading(self, store: Store, batch: TraceBatch) -> set[str]:
+        if batch.whole:
+            return set()
+        try:
+            return self._runner.known_leading(store, batch)
+        except (OutOfMemory, PermanentError) as error:
+            _LOG.warning("what belongs to %d traces is not known: %.300s", len(batch.newest), error)
+            return {*batch.newest}
 
     def _sizes(self, store: Store, batch: TraceBatch) -> dict[str, tuple[int, int]]:
         try:

@@ -1,10 +1,11 @@
 -- title: traces that retell some answers, and those that gave others, the newest of each
 -- params: tenant String, answers Array(String), retold Array(String), most UInt32 (traces of one answer)
--- returns: trace_id, run_ids
+-- returns: trace_id, run_ids, told (which of the answers)
 -- Which traces may be meant the indexes say, and only of these the newest row counts: with FINAL alone all would be read.
 SELECT
     trace_id,
-    any(runs) AS run_ids
+    any(runs) AS run_ids,
+    arraySort(groupUniqArray(answer)) AS told
 FROM
 (
     SELECT
