@@ -7,8 +7,8 @@ becomes the nearest end. Text may hold surrogate escapes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,13 @@ class Encoded:
     table: str
     columns: tuple[str, ...]
     data: bytes
+
+    def without(self, keys: Iterable[tuple[str, ...]]) -> Encoded:
+        """Return the rows that do not begin with one of these: with the values of some columns, but not of all."""
+        beginnings = tuple(_bytes(_ENCODE([*key])[:-1] + ",") for key in keys)
+        # Line ends inside values are escaped.
+        kept = (line for line in self.data.split(b"\n") if not line.startswith(beginnings))
+        return replace(self, data=b"\n".join(kept))
 
 
 def insert_rows(

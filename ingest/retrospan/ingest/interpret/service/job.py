@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS
@@ -69,6 +69,20 @@ class BatchResult:
     histories: dict[str, ToldHistories] = field(default_factory=dict)
     claims: dict[str, list[str]] = field(default_factory=dict)
     left: frozenset[str] = frozenset()
+
+    def without(self, tenant: str, trace_ids: Collection[str]) -> BatchResult:
+        """Return what came of the other traces: of traces that were read by themselves no row is about two. What is counted
+        stays: they were read."""
+        # A trace that cannot be interpreted is a run by its own id.
+        gone = {*trace_ids, *(run_id for trace_id in trace_ids for run_id in self.homes.get(trace_id, ()))}
+        keys = [(tenant, key) for key in gone]  # every table begins with the tenant and the run, or the trace
+        return replace(
+            self,
+            runs=[run for run in self.runs if run.run_id not in gone],
+            homes={trace_id: runs for trace_id, runs in self.homes.items() if trace_id not in trace_ids},
+            effort={trace_id: took for trace_id, took in self.effort.items() if trace_id not in trace_ids},
+            rows=(kept for rows in self.rows if (kept := rows.without(keys)).data),
+        )
 
 
 class TooLong(PermanentError):

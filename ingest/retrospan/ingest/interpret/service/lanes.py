@@ -10,7 +10,7 @@ import logging
 import time
 import traceback
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.service.backlog import Backlog
@@ -139,8 +139,8 @@ class Lanes:
             self._settle(store, batch, self._checked(store, batch, following if stands else None))
 
     def _checked(self, store: Store, batch: TraceBatch, done: BatchResult | None) -> BatchResult | None:
-        """Return what came of a batch; None when it has to be done again with all that belongs to it. What in it needs that
-        is all that is left of it then: the others are read again by themselves.
+        """Return what came of a batch, or of those of its traces that lead nowhere: the others wait to be read with all that
+        belongs to them. None when that is the whole batch.
         """
         if done is None:
             self._runner.note_leading(batch.tenant, batch.newest)
@@ -148,20 +148,13 @@ class Lanes:
         # The batch before it may have told that others belong to these.
         if leading := self._runner.leading(store, batch, done):
             self._runner.note_leading(batch.tenant, leading)
-            self._part(batch, leading)
-            return None
         if batch.stale:
             return None  # rows are gone since
-        if done.left:
-            self._again.append(batch.take_out(done.left))
-        return done
-
-    def _part(self, batch: TraceBatch, leading: Collection[str]) -> None:
-        """Have the traces that lead nowhere read by themselves, if there are any."""
-        others = batch.newest.keys() - leading
-        if others:
-            self._again.append(batch.part([trace_id for trace_id in batch.newest if trace_id in others]))
-            batch.take_out(others)
+        if apart := leading | done.left:
+            if apart == batch.newest.keys():
+                return None
+            self._again.append(batch.take_out(apart))
+        return done.without(batch.tenant, leading) if leading else done
 
     def _admitted(self, store: Store, batch: TraceBatch) -> TraceBatch | None:
         """Return what of a batch is read now. Long runs are set aside, and what is too much at once waits."""
