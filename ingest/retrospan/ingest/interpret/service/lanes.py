@@ -49,6 +49,7 @@ class Lanes:
         self._backlog = backlog
         self._under_way: deque[_Sent] = deque()  # what processes have, in the order in which it is written
         self._again: list[TraceBatch] = []
+        self._apart: dict[str, TraceBatch] = {}  # by tenant, to be read with all that belongs to them
 
     @property
     def is_busy(self) -> bool:
@@ -57,8 +58,9 @@ class Lanes:
 
     def again(self) -> list[TraceBatch]:
         """Return the batches that wait for their turn."""
-        waiting = [*self._again]
+        waiting = [*self._again, *self._apart.values()]
         self._again.clear()
+        self._apart.clear()
         return waiting
 
     def forget(self, tenant: str, trace_ids: Iterable[str]) -> None:
@@ -75,6 +77,7 @@ class Lanes:
         self._long.drop()
         self._under_way.clear()
         self._again.clear()
+        self._apart.clear()
 
     def advance(self, store: Store, batch: TraceBatch | None) -> None:
         """Read a batch and pass it on; where no process is free for it, write the first that was passed on before.
@@ -153,7 +156,7 @@ class Lanes:
         if apart := leading | done.left:
             if apart == batch.newest.keys():
                 return None
-            self._again.append(batch.take_out(apart))
+            self._set_apart(batch.take_out(apart))
         return done.without(batch.tenant, leading) if leading else done
 
     def _admitted(self, store: Store, batch: TraceBatch) -> TraceBatch | None:
@@ -180,16 +183,27 @@ class Lanes:
                 now.append(trace_id)
         if later:
             self._again.append(batch.part(later))
-        return self._apart(store, batch.part(now)) if now else None
+        return self._by_themselves(store, batch.part(now)) if now else None
 
-    def _apart(self, store: Store, batch: TraceBatch) -> TraceBatch:
+    def _by_themselves(self, store: Store, batch: TraceBatch) -> TraceBatch:
         """Have the traces of which more is known to be needed wait for a turn of their own, where there are others."""
         if leading := self._known_leading(store, batch):
             taken = batch.take_out(leading)
             if not batch.newest:
                 return taken
-            self._again.append(taken)
+            self._set_apart(taken)
         return batch
+
+    def _set_apart(self, batch: TraceBatch) -> None:
+        """Have a batch wait, together with others: what writing takes hardly depends on how many traces it is of."""
+        held = self._apart.setdefault(batch.tenant, batch)
+        if held is batch:
+            return
+        if held.newest.keys().isdisjoint(batch.newest):
+            held.newest.update(batch.newest)
+            held.rebuilt += batch.rebuilt
+        else:
+            self._again.append(batch)
 
     def _known_leading(self, store: Store, batch: TraceBatch) -> set[str]:
         if batch.whole:
