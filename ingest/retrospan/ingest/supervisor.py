@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
 from retrospan.ingest.config import Config
 from retrospan.ingest.operating_system import resident_bytes
-from retrospan.ingest.priority import LOADING, MERGING, lower_threads
+from retrospan.ingest.priority import INTERPRETING, MERGING, lower_threads
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 #: It reports every second. Without a word for so long it hangs; while it starts, for ten times as long.
@@ -284,8 +284,9 @@ class Supervisor:
         if not self._answering:
             self._changed(False)  # it has ended meanwhile
             return
-        # The engine's merges are work on what is loaded; the process itself cannot look at its threads.
-        lower_threads(MERGING, LOADING, self.pid)
+        # Merges make later answers cheaper, and take a core for half a minute: they are in no more of a hurry than runs.
+        # The process itself cannot look at its threads.
+        lower_threads(MERGING, INTERPRETING, self.pid)
         if self.restarts:
             self._log_event("the warehouse answers again")
 
