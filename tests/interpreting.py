@@ -56,5 +56,19 @@ def canonical(store: EmbeddedStore) -> dict[str, list[list[object]]]:
     return found
 
 
+def living(store: EmbeddedStore) -> dict[str, list[list[object]]]:
+    """The same, without runs that are part of others by now."""
+    rows = canonical(store)
+    gone = store.rows("SELECT run_id FROM canon_runs FINAL WHERE deleted")
+    rows["canon_runs"] = [row for row in rows["canon_runs"] if [row[1]] not in gone]
+    return rows
+
+
+def emptied(store: EmbeddedStore) -> None:
+    """Let go of everything that was sent and read."""
+    for table in (*TABLES.values(), "raw_spans", "raw_logs", "arrivals"):
+        store.command("TRUNCATE TABLE {table:Identifier}", {"table": table})
+
+
 def settled(interpreter: Interpreter) -> None:
     assert interpreter.wait_idle(120)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 from bench.long_run import LongRun, requests_of
-from interpreting import canonical, load, settled
+from interpreting import emptied, living, load, settled
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from pytest import MonkeyPatch
 from told_turns import whole_of
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service import worker as worker_module
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.job import BatchResult, Job
@@ -61,8 +60,7 @@ def rows_of(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, processes: int, kinds: tuple[str, ...]
 ) -> dict[str, list[list[object]]]:
     """Have what comes first read, then the rest at once."""
-    for table in (*TABLES.values(), "raw_spans", "raw_logs", "arrivals"):
-        store.command("TRUNCATE TABLE {table:Identifier}", {"table": table})
+    emptied(store)
     first, leading, plain = two_batches()
     settings = InterpreterSettings(quiet_seconds=0.0, processes=max(1, processes))
     interpreter = Interpreter(warehouse, settings, own_process=processes > 0)
@@ -75,10 +73,7 @@ def rows_of(
         assert interpreter.counters.failures == interpreter.counters.broken == 0
     finally:
         interpreter.stop()
-    rows = canonical(store)
-    gone = store.rows("SELECT run_id FROM canon_runs FINAL WHERE deleted")
-    rows["canon_runs"] = [row for row in rows["canon_runs"] if [row[1]] not in gone]
-    return rows
+    return living(store)
 
 
 @pytest.mark.parametrize("held", ["all rows", "no rows"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from bench.long_run import LongRun, requests_of
-from interpreting import canonical, load, settled
+from interpreting import emptied, living, load, settled
 from pytest import MonkeyPatch
 from told_turns import whole_of
 
 from retrospan.ingest.config import InterpreterSettings
-from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service import dispatch as dispatch_module
 from retrospan.ingest.interpret.service import worker as worker_module
 from retrospan.ingest.interpret.service.dispatch import TraceBatch
@@ -24,8 +23,7 @@ def rows_of(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, processes: int
 ) -> dict[str, list[list[object]]]:
     """Read eight traces, each in a batch of its own; one of them tells a turn of which another tells the parts."""
-    for table in (*TABLES.values(), "raw_spans", "raw_logs", "arrivals"):
-        store.command("TRUNCATE TABLE {table:Identifier}", {"table": table})
+    emptied(store)
     spans = [*LongRun(13, 5).spans()]
     bodies = [body for seed in (11, 12, 13) for body in requests_of(LongRun(7, seed).spans(), 500)]
     bodies += requests_of(spans, 500)
@@ -41,9 +39,7 @@ def rows_of(
         assert interpreter.counters.failures == interpreter.counters.broken == 0
     finally:
         interpreter.stop()
-    rows = canonical(store)
-    gone = store.rows("SELECT run_id FROM canon_runs FINAL WHERE deleted")
-    rows["canon_runs"] = [row for row in rows["canon_runs"] if [row[1]] not in gone]
+    rows = living(store)
     assert len(rows["canon_runs"]) == 7
     return rows
 

@@ -55,7 +55,7 @@ class InterpretedTraces:
     histories: dict[str, ToldHistories] = field(default_factory=dict)  # by trace
     claims: dict[str, list[str]] = field(default_factory=dict)  # the runs that a trace names, by trace
     left: set[str] = field(default_factory=set)
-    """Traces of which another trace or run must be looked up first: there are no rows of them."""
+    """Traces that cannot be read before another trace or run is looked up; they get no rows here."""
 
 
 def interpret_traces(
@@ -79,10 +79,9 @@ def interpret_traces(
     listed with its traceback and holds up no other. Without `conversations` nothing can be looked up: traces of which
     something has to be are `left`. Where the histories of the others and the runs that they name lead to no other trace
     their rows are right, which the caller finds out: `is_all` is asked before anything is interpreted, and when it denies,
-    nothing is. A group whose key `owns` denies is
-    left to the interpreter that owns it. `rules` are the user's mutation rules, `prices` what models cost when. Without
-    `at_once` the rows were read one after the other: that one of a record is among them does not tell that all of that
-    record are. Spans that are `kept` are not read again.
+    nothing is. A group whose key `owns` denies is left to the interpreter that owns it. `rules` are the user's mutation
+    rules, `prices` what models cost when. Without `at_once` the rows were read one after the other: that one of a record
+    is among them does not tell that all of that record are. Spans that are `kept` are not read again.
     """
     batch = InterpretedTraces(rules=rules, prices=prices)
     spans = given.spans
