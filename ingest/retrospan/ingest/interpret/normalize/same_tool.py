@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import string
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
@@ -10,14 +10,17 @@ from retrospan.ingest.json_text import read_value, write_json
 #: How a decorator records what a function was given.
 _BY_PLACE = {"args", "kwargs"}
 _NOTHING: tuple[object, ...] = ([], {})
+#: What cannot stand between an origin and a name.
+_OF_A_NAME = frozenset(string.ascii_letters + string.digits)
 
 
 def is_same_tool(name: str, other: str) -> bool:
     """Tell whether one name is the other with its origin before it: `mail-send`, `mail.send` and `mail__send` are `send`."""
     long, short = (name, other) if len(name) > len(other) else (other, name)
-    return long == short or (
-        bool(short) and re.search(r"[^A-Za-z0-9]" + re.escape(short) + "$", long) is not None
-    )
+    if long == short:
+        return True
+    before = long[-len(short) - 1 : -len(short)] if short and long.endswith(short) else ""
+    return bool(before) and before not in _OF_A_NAME
 
 
 def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
