@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import pytest
@@ -19,14 +20,20 @@ from retrospan.ingest.interpret.service.stale_generations import (
 )
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.schemas.engines import Form
-from retrospan.schemas.errors import WarehouseUnavailable
+from retrospan.schemas.errors import SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Parameters, Settings, Store
+from retrospan.schemas.typed_rows import typed_column
 
 
 class _Store:
     def __init__(self) -> None:
         self.deleted: list[Parameters] = []
-        self.is_away = False
+        self.is_away = self.is_blind = False
+
+    def rows(self, statement: str, parameters: Parameters) -> Iterator[tuple[object, ...]]:
+        if self.is_blind:
+            raise SqlError("not enough privileges")
+        return iter(())
 
     def command(self, statement: str, parameters: Parameters, settings: Settings) -> None:
         if self.is_away and len(self.deleted) % 3 == 2:
@@ -125,6 +132,63 @@ def test_what_could_not_be_deleted_is_asked_for_again(
     assert len(deleted()) == len(GENERATIONAL)
     clock.now += COLLECT_SECONDS
     assert deleted() == []
+
+
+def test_an_account_that_may_not_look_what_failed_deletes_all_the_same(
+    clock: _Clock, stale: StaleGenerations, made: _Store, deleted: Callable[[], list[Parameters]]
+) -> None:
+    stale.note("default", "run", 1)
+    clock.now += KEEP_SECONDS
+    made.is_blind = True
+    assert len(deleted()) == len(GENERATIONAL)
+
+
+def test_while_the_engine_fails_it_is_not_asked_for_more_and_the_log_says_why(
+    store: EmbeddedStore,
+    stale: StaleGenerations,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(stale_generations, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(stale_generations, "COLLECT_SECONDS", 0.0)
+    rows = [{"tenant": "a", "run_id": "r", "generation": generation} for generation in (1, 2)]
+    data = "\n".join(map(json.dumps, rows)).encode()
+    store.insert("INSERT INTO canon_steps (tenant, run_id, generation)", data, "JSONEachRow")
+    fails = "ALTER TABLE canon_steps UPDATE name = 'x' WHERE throwIf(generation = 1, 'no luck') = 0"
+    store.command(fails, settings={"mutations_sync": 0})
+    asked = "SELECT count() FROM system.mutations WHERE table = 'canon_steps' AND {condition}"
+    _await(store, asked.format(condition="latest_fail_reason != ''"), 1)
+
+    stale.note("a", "r", 2)
+    with caplog.at_level(logging.WARNING, "retrospan.interpret"):
+        stale.collect(store, Form())
+        stale.collect(store, Form())
+    (said,) = caplog.messages
+    assert "canon_steps" in said
+    assert "no luck" in said
+    asked = "SELECT count() FROM system.mutations WHERE command LIKE '%_row_exists%'"
+    assert typed_column(store, int, asked) == [0]
+
+    store.command("KILL MUTATION WHERE table = 'canon_steps' SYNC")
+    stale.collect(store, Form())
+    _await(store, "SELECT count() FROM canon_steps", 1)
+    assert typed_column(store, int, "SELECT generation FROM canon_steps") == [2]
+    assert typed_column(store, int, asked) == [len(GENERATIONAL)]
+
+
+def test_what_waits_is_bounded(clock: _Clock, stale: StaleGenerations, made: _Store) -> None:
+    for number in range(stale_generations.MOST_WAITING + 5):
+        stale.note("default", str(number), 1)
+    clock.now += KEEP_SECONDS
+    stale.collect(cast(Store, made), Form())
+    assert made.deleted[0]["run_ids"] == [str(5 + number) for number in range(stale_generations.MOST_RUNS)]
+
+
+def _await(store: EmbeddedStore, asked: str, expected: int) -> None:
+    deadline = time.monotonic() + 60
+    while typed_column(store, int, asked) != [expected]:
+        assert time.monotonic() < deadline, asked
+        time.sleep(0.05)
 
 
 def test_only_older_generations_of_that_tenants_run_go_and_nobody_waits(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.engines import Form
+from retrospan.schemas.errors import SqlError
+from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.store import Parameters, Settings, Store
+from retrospan.schemas.typed_rows import typed_rows
+
+_LOG = logging.getLogger("retrospan.interpret")
 
 #: Superseded rows stay this long, for queries that began with them.
 KEEP_SECONDS = 120.0
@@ -18,6 +24,9 @@ COLLECT_SECONDS = 30.0
 
 #: Of so many runs at a time, the first to be superseded: after a rebuild there are many.
 MOST_RUNS = 10_000
+
+#: So many are remembered where nothing can be deleted; the rows of those before them stay, behind no pointer.
+MOST_WAITING = 200_000
 
 #: Whoever interprets does not wait for it: the engine deletes beside what it merges, and waits for merges that began.
 _IN_BACKGROUND: Settings = {"lightweight_deletes_sync": 0}
@@ -33,13 +42,19 @@ class StaleGenerations:
     def __init__(self) -> None:
         self._waiting: deque[tuple[float, str, str, int]] = deque()
         self._collected = -COLLECT_SECONDS
+        self._failed: list[tuple[str, str]] = []
 
     def note(self, tenant: str, run_id: str, generation: int) -> None:
         """From now on this is the newest generation of the run; those before it have been replaced."""
         self._waiting.append((time.monotonic(), tenant, run_id, generation))
+        if len(self._waiting) > MOST_WAITING:
+            self._waiting.popleft()
 
     def collect(self, store: Store, form: Form) -> None:
-        """Have the rows of generations deleted that were superseded long enough ago; the engine does it soon."""
+        """Have the rows of generations deleted that were superseded long enough ago; the engine does it soon.
+
+        As long as it cannot do what it was asked before, it is not asked for more, and the log says why.
+        """
         now = time.monotonic()
         if now - self._collected < COLLECT_SECONDS:
             return
@@ -53,6 +68,8 @@ class StaleGenerations:
         if not newest:
             return
         self._collected = now
+        if self._is_stuck(store):
+            return
         for name in GENERATIONAL:
             asked: Parameters = {
                 "table": form.local(TABLES[name]),
@@ -64,3 +81,19 @@ class StaleGenerations:
         # Not before: where one of them failed, all are asked for again.
         for _ in range(taken):
             self._waiting.popleft()
+
+    def _is_stuck(self, store: Store) -> bool:
+        """Whether the engine fails with what it was asked before. It tries again by itself, and says so to nobody."""
+        try:
+            failed = typed_rows(store, tuple[str, str], load("failed_mutations"), {"database": DATABASE})
+        except SqlError:
+            return False  # not everybody may look
+        if failed != self._failed:
+            self._failed = failed
+            for table, reason in failed:
+                _LOG.warning(
+                    "superseded rows are not deleted while the engine fails to alter %s (system.mutations): %.300s",
+                    table,
+                    reason,
+                )
+        return bool(failed)
