@@ -29,11 +29,12 @@ class _Store:
     def __init__(self) -> None:
         self.deleted: list[Parameters] = []
         self.is_away = self.is_blind = False
+        self.failed: list[tuple[str, str]] = []
 
     def rows(self, statement: str, parameters: Parameters) -> Iterator[tuple[object, ...]]:
         if self.is_blind:
             raise SqlError("not enough privileges")
-        return iter(())
+        return iter(self.failed)
 
     def command(self, statement: str, parameters: Parameters, settings: Settings) -> None:
         if self.is_away and len(self.deleted) % 3 == 2:
@@ -176,12 +177,32 @@ def test_while_the_engine_fails_it_is_not_asked_for_more_and_the_log_says_why(
     assert typed_column(store, int, asked) == [len(GENERATIONAL)]
 
 
-def test_what_waits_is_bounded(clock: _Clock, stale: StaleGenerations, made: _Store) -> None:
-    for number in range(stale_generations.MOST_WAITING + 5):
-        stale.note("default", str(number), 1)
-    clock.now += KEEP_SECONDS
-    stale.collect(cast(Store, made), Form())
-    assert made.deleted[0]["run_ids"] == [str(5 + number) for number in range(stale_generations.MOST_RUNS)]
+def test_what_waits_is_bounded_while_nothing_can_be_deleted(
+    clock: _Clock,
+    stale: StaleGenerations,
+    made: _Store,
+    deleted: Callable[[], list[Parameters]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stale_generations, "MOST_WAITING", 10)
+
+    def note(first: int) -> list[str]:
+        runs = [str(number) for number in range(first, first + 15)]
+        for run_id in runs:
+            stale.note("default", run_id, 1)
+        clock.now += KEEP_SECONDS
+        return runs
+
+    note(0)
+    made.failed = [("canon_steps", "no luck")]
+    assert deleted() == []
+    more = note(15)
+    made.failed = []
+    clock.now += COLLECT_SECONDS
+    assert deleted()[0]["run_ids"] == more[-10:]
+
+    runs = note(30)
+    assert deleted()[0]["run_ids"] == runs, "not once it goes on"
 
 
 def _await(store: EmbeddedStore, asked: str, expected: int) -> None:

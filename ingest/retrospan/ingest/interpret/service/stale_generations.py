@@ -25,7 +25,7 @@ COLLECT_SECONDS = 30.0
 #: Of so many runs at a time, the first to be superseded: after a rebuild there are many.
 MOST_RUNS = 10_000
 
-#: So many are remembered where nothing can be deleted; the rows of those before them stay, behind no pointer.
+#: While nothing can be deleted so many are remembered. The rows of those before them stay, behind no pointer.
 MOST_WAITING = 200_000
 
 #: Whoever interprets does not wait for it: the engine deletes beside what it merges, and waits for merges that began.
@@ -47,7 +47,7 @@ class StaleGenerations:
     def note(self, tenant: str, run_id: str, generation: int) -> None:
         """From now on this is the newest generation of the run; those before it have been replaced."""
         self._waiting.append((time.monotonic(), tenant, run_id, generation))
-        if len(self._waiting) > MOST_WAITING:
+        while self._failed and len(self._waiting) > MOST_WAITING:
             self._waiting.popleft()
 
     def collect(self, store: Store, form: Form) -> None:
