@@ -25,6 +25,7 @@ from retrospan.ingest.answer.allowlist import (
 )
 from retrospan.ingest.answer.clauses import split_tail
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
+from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_FUNCTION = 46
@@ -32,7 +33,6 @@ UNKNOWN_TABLE = 60
 UNKNOWN_DATABASE = 81
 READONLY = 164
 UNKNOWN_PARAMETER = 456
-ACCESS_DENIED = 497
 
 HEADS = ("select", "with", "show", "describe", "desc", "explain", "exists")
 _UNEXPLAINABLE = ("run_diff", "run_divergence")

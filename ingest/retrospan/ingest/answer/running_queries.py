@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from retrospan.ingest.answer.guard import ACCESS_DENIED
 from retrospan.ingest.answer.lexer import tokens, written
 from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.http.messages import Request
+from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.schemas.errors import SqlError
 from retrospan.schemas.literals import literal
 

@@ -37,7 +37,6 @@ from retrospan.ingest.answer.failures import (
     last_words,
 )
 from retrospan.ingest.answer.formats import content_type
-from retrospan.ingest.answer.guard import ACCESS_DENIED
 from retrospan.ingest.answer.questions import Question, Understanding, with_rows
 from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import RunningQuery
@@ -62,6 +61,7 @@ from retrospan.ingest.http.visitors import Visitors
 from retrospan.ingest.logs import log_failure
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.counting import QueryCounters
+from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import (
     BadRequest,

@@ -6,6 +6,7 @@ import re
 
 MEMORY_LIMIT_EXCEEDED = 241
 UNKNOWN_DATABASE = 81
+ACCESS_DENIED = 497
 #: TOO_MANY_PARTS, NOT_ENOUGH_SPACE, CANNOT_OPEN_FILE / ran out of descriptors, TIMEOUT_EXCEEDED.
 PASSING = frozenset({252, 243, 76, 159, 209, 210})
 #: What a server may say besides: too many queries, a table that is read-only while Keeper is away, an unknown fate of an

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from retrospan.ingest.server_address import ServerAddress
+from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.ingest.warehouse.server import ServerStore, ServerWarehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.engines import Form
@@ -65,7 +66,7 @@ TABLES = (
     "canon_runs",
 )
 #: No privilege, no access storage that can be written, and no such thing: this login cannot keep tenants apart.
-_REFUSALS = (497, 514)
+_REFUSALS = (ACCESS_DENIED, 514)
 
 
 def condition(tenant: str) -> str:

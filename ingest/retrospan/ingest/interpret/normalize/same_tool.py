@@ -17,10 +17,7 @@ _OF_A_NAME = frozenset(string.ascii_letters + string.digits)
 def is_same_tool(name: str, other: str) -> bool:
     """Tell whether one name is the other with its origin before it: `mail-send`, `mail.send` and `mail__send` are `send`."""
     long, short = (name, other) if len(name) > len(other) else (other, name)
-    if long == short:
-        return True
-    before = long[-len(short) - 1 : -len(short)] if short and long.endswith(short) else ""
-    return bool(before) and before not in _OF_A_NAME
+    return long == short or (bool(short) and long.endswith(short) and long[-len(short) - 1] not in _OF_A_NAME)
 
 
 def same_arguments(given: object, asked: object, depth: int = 3) -> bool:

@@ -8,6 +8,7 @@ from collections import deque
 
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.sql import load
+from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.schemas.engines import Form
 from retrospan.schemas.errors import SqlError
 from retrospan.schemas.migrate import DATABASE
@@ -42,12 +43,12 @@ class StaleGenerations:
     def __init__(self) -> None:
         self._waiting: deque[tuple[float, str, str, int]] = deque()
         self._collected = -COLLECT_SECONDS
-        self._failed: list[tuple[str, str]] = []
+        self._failing: dict[str, str] = {}  # why, by table
 
     def note(self, tenant: str, run_id: str, generation: int) -> None:
         """From now on this is the newest generation of the run; those before it have been replaced."""
         self._waiting.append((time.monotonic(), tenant, run_id, generation))
-        while self._failed and len(self._waiting) > MOST_WAITING:
+        while self._failing and len(self._waiting) > MOST_WAITING:
             self._waiting.popleft()
 
     def collect(self, store: Store, form: Form) -> None:
@@ -68,7 +69,8 @@ class StaleGenerations:
         if not newest:
             return
         self._collected = now
-        if self._is_stuck(store):
+        self._look(store, form)
+        if self._failing:
             return
         for name in GENERATIONAL:
             asked: Parameters = {
@@ -82,18 +84,24 @@ class StaleGenerations:
         for _ in range(taken):
             self._waiting.popleft()
 
-    def _is_stuck(self, store: Store) -> bool:
-        """Whether the engine fails with what it was asked before. It tries again by itself, and says so to nobody."""
+    def _look(self, store: Store, form: Form) -> None:
+        """Learn at which tables the engine fails with what it was asked before: it tries again by itself, and tells nobody."""
+        asked: Parameters = {
+            "database": DATABASE,
+            "tables": [form.local(TABLES[name]) for name in GENERATIONAL],
+        }
         try:
-            failed = typed_rows(store, tuple[str, str], load("failed_mutations"), {"database": DATABASE})
-        except SqlError:
-            return False  # not everybody may look
-        if failed != self._failed:
-            self._failed = failed
-            for table, reason in failed:
+            found = dict(typed_rows(store, tuple[str, str], load("failed_mutations"), asked))
+        except SqlError as refusal:
+            if refusal.code != ACCESS_DENIED:
+                raise
+            found = {}  # not every account may look
+        before, self._failing = self._failing, found
+        for table, reason in found.items():
+            # Once for each: the reason may tell another size each time.
+            if table not in before:
                 _LOG.warning(
                     "superseded rows are not deleted while the engine fails to alter %s (system.mutations): %.300s",
                     table,
                     reason,
                 )
-        return bool(failed)
