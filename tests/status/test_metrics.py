@@ -12,7 +12,7 @@ from docs.metrics_table import shown, table
 from retrospan.ingest.access.gate import AccessCounters
 from retrospan.ingest.interpret.service.result_writer import InterpretationCounters as InterpreterCounters
 from retrospan.ingest.interpreter_process import ShareOfRuns
-from retrospan.ingest.load.loader import LoaderCounters
+from retrospan.ingest.load.counters import LoaderCounters
 from retrospan.ingest.receive.intake import IntakeCounters
 from retrospan.ingest.status.counting import AlertCounters, QueryCounters
 from retrospan.ingest.status.health import Facts

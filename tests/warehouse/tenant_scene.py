@@ -109,7 +109,7 @@ def ask(directory: Path, tenant: str, *, comparing: bool = False) -> None:
 
     connect: Any = chdb.connect  # its type depends on the version
     connection = connect(f"{directory}?config-file={config_of(directory, tenant)}")
-    store = EmbeddedStore(connection, lambda _: None, lambda: None)
+    store = EmbeddedStore(connection, lambda _: None)
     store.command("USE retrospan")
     runs = json.loads(sys.stdin.read())
     (foreign,) = {"acme", "globex"} - {tenant or "acme"}

@@ -47,3 +47,17 @@ def test_a_merge_notes_the_range_of_each_column_by_which_parts_are_left_out(
     assert kinds == [["basic"]]
     store.command("DROP TABLE merged")
     store.close()
+
+
+def test_few_merges_go_on_at_once_and_none_for_hours(warehouse: EmbeddedWarehouse) -> None:
+    store = warehouse.connect()
+    tasks = store.rows(
+        "SELECT name, value FROM system.server_settings "
+        "WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_ratio') ORDER BY name"
+    )
+    assert tasks == [["background_merges_mutations_concurrency_ratio", "1"], ["background_pool_size", "2"]]
+    most = store.rows(
+        "SELECT value FROM system.merge_tree_settings WHERE name = 'max_bytes_to_merge_at_max_space_in_pool'"
+    )
+    assert most == [[str(4 << 30)]]
+    store.close()

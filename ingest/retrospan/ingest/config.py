@@ -77,7 +77,8 @@ class LoaderSettings:
     batch_bytes: int = 64 * MIB
     """The most bytes of the log in one insert."""
     wait_seconds: float = 0.2
-    """How long a batch waits for more records; up to a second while they keep trickling in."""
+    """How long a batch waits for more records; up to a second while they keep trickling in, and five when more is
+    received than can be loaded meanwhile."""
     memory_bytes: int = 4 * GIB
     """The memory that one statement of the loader may use in the embedded engine, within the container's limit."""
 

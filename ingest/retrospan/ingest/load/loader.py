@@ -13,12 +13,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
+from retrospan.ingest.load.burst import Burst
 from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, stored_items
+from retrospan.ingest.load.counters import LoaderCounters
 from retrospan.ingest.load.landing import insert_records, note_stored
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
@@ -36,28 +38,10 @@ _LOG = logging.getLogger(__name__)
 _IDLE_SECONDS = 0.5
 _SMALL_BATCH = 4  # a batch below this part of a full one
 #: Rows are counted again when that takes no more than this share of the time.
-_COUNTING_SHARE = 0.05
+_COUNTING_SHARE = 0.01
 
 StoreFactory = Callable[[], Store]
 Progress = Callable[[int, int], None]
-
-
-@dataclass(slots=True)
-class LoaderCounters:
-    """What the loader has done since it started. `seconds` were spent inserting.
-
-    `duplicates` are items that made no new row, as far as rows were counted: stored already, or in quarantine.
-    """
-
-    batches: int = 0
-    records: int = 0
-    items: int = 0
-    bytes: int = 0
-    duplicates: int = 0
-    repeated: int = 0
-    refused: int = 0
-    failures: int = 0
-    seconds: float = 0.0
 
 
 class Loader(Service):
@@ -100,6 +84,7 @@ class Loader(Service):
         self._moved = threading.Condition()
         self._behind_since: float | None = None
         self._resting = Rest()
+        self._burst = Burst()
         self._batch_is_small = True
         self._batch_records = 0
         self._too_large = ""  # the token of a batch that the engine had not the memory for
@@ -237,6 +222,7 @@ class Loader(Service):
                 content = self._ahead.take(self.loaded_sequence) or self._next_content(
                     self.loaded_sequence, wait_seconds=self._patience()
                 )
+                self._let_burst_pass(content)
                 batch = self._begin(content)
             else:
                 content = content_of(self._log, batch, most_bytes=self._settings.batch_bytes)
@@ -266,6 +252,22 @@ class Loader(Service):
             return 0.0
         return max(self._settings.wait_seconds, self._resting.seconds_left)
 
+    def _is_small(self, content: Content) -> bool:
+        return (
+            content.items * _SMALL_BATCH < self._settings.batch_spans
+            and len(content.data) * _SMALL_BATCH < self._settings.batch_bytes
+        )
+
+    def _let_burst_pass(self, content: Content) -> None:
+        """Leave the processor to senders while more than a full batch of such records arrives every second."""
+        if self._is_small(content):
+            self._burst.caught_up()
+        if self._is_small(content) or not self._settings.wait_seconds:
+            return
+        spans, last = self._settings.batch_spans, content.frames[-1].sequence
+        rate = min(self._settings.batch_bytes, len(content.data) * spans // max(1, content.items))
+        self._burst.let_pass(rate, lambda: self._log.bytes_beyond(last), self._stopping.wait)
+
     def _begin(self, content: Content) -> Batch:
         if not content.frames:
             # These records were damaged on disk; the log's own recovery says so. Nothing of them can be loaded.
@@ -281,10 +283,7 @@ class Loader(Service):
         started = time.perf_counter()
         store = self._connection()
         self._batch_records = batch.last - batch.first + 1
-        self._batch_is_small = (
-            batch.items * _SMALL_BATCH < self._settings.batch_spans
-            and len(content.data) * _SMALL_BATCH < self._settings.batch_bytes
-        )
+        self._batch_is_small = self._is_small(content)
         if self._log.bytes_beyond(batch.last) >= self._settings.batch_bytes:
             self._ahead.begin(batch.last)
         if self._noted_epoch != self._ledger.epoch and self._log_number == 0:

@@ -14,7 +14,6 @@ import os
 import re
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from types import ModuleType
 from typing import Any, cast
 from urllib.parse import urlencode
 
-from retrospan.ingest.operating_system import is_alive, make_nameless_file, path_of, resident_bytes
+from retrospan.ingest.operating_system import is_alive, make_nameless_file, path_of
 from retrospan.ingest.warehouse.error_codes import (
     MEMORY_LIMIT_EXCEEDED,
     PASSING,
@@ -38,10 +37,9 @@ from retrospan.schemas.literals import parameter_text
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.store import Parameters, Settings, Store
 
-#: When the process has grown by so many bytes, what the engine no longer needs is given back.
-_WASTE = 32 << 20
-#: To look how much memory the process holds may take this share of the time: not every system tells at once.
-_LOOKING = 0.05
+#: What the engine has freed goes back to the system within 0.2 s. It would keep it for five: the waste of an insert
+#: beside that of the merges before it. At once would take a quarter more processor for an insert, in faults of pages.
+_ALLOCATOR = {"JE_MALLOC_CONF": "dirty_decay_ms:200,muzzy_decay_ms:0"}
 
 _IMPORTING = threading.Lock()
 
@@ -98,8 +96,6 @@ class EmbeddedWarehouse:
         self._purger: Any = None
         self._stopping = threading.Lock()
         self._killer: Any = None
-        self._look_again = 0.0
-        self._least = 0  # what the process held after it gave back last, in bytes
 
     @property
     def path(self) -> Path:
@@ -136,9 +132,7 @@ class EmbeddedWarehouse:
                         pid=owner,
                     ) from cause
                 raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
-            store = EmbeddedStore(
-                connection, on_close=self._forget, after_statement=self._give_back, stop=self._stop
-            )
+            store = EmbeddedStore(connection, on_close=self._forget, stop=self._stop)
             self._open.add(store)
         try:
             self._use_database(store)
@@ -175,7 +169,6 @@ class EmbeddedWarehouse:
             for cache in _RESTING:
                 self._purger.query(f"SYSTEM DROP {cache} CACHE")
             self._purger.query("SYSTEM JEMALLOC PURGE")
-        self._least = resident_bytes()
 
     def _forget(self, store: EmbeddedStore) -> None:
         with self._lock:
@@ -199,32 +192,6 @@ class EmbeddedWarehouse:
                 self._killer = _engine()(str(self._path))
             self._killer.query(f"KILL QUERY WHERE Settings['log_comment'] = '{mark}' ASYNC")
 
-    def _give_back(self) -> None:
-        """Have the engine give back what statements took: its allocator would keep it for seconds, or until the next.
-
-        On a connection of its own, for some may only read.
-        """
-        began = time.monotonic()
-        if began < self._look_again:
-            return
-        held = resident_bytes()
-        self._look_again = began + (time.monotonic() - began) / _LOOKING
-        self._least = min(self._least, held)
-        if held - self._least < _WASTE or not self._purging.acquire(blocking=False):
-            return
-        # A kindness to the machine, so its failing is not a failure: the statement itself went well.
-        try:
-            if not self._open:
-                return  # closed meanwhile: a connection opened now would stay
-            if self._purger is None:
-                self._purger = _engine()(str(self._path))
-            self._purger.query("SYSTEM JEMALLOC PURGE")
-            self._least = resident_bytes()
-        except RuntimeError:
-            pass
-        finally:
-            self._purging.release()
-
 
 class EmbeddedStore(Store):
     """One connection to the embedded engine. Belongs to one thread at a time."""
@@ -233,14 +200,12 @@ class EmbeddedStore(Store):
         self,
         connection: Any,
         on_close: Any,
-        after_statement: Callable[[], None],
         stop: Callable[[str], None] = lambda mark: None,
     ) -> None:
-        """`after_statement` is called after each, in the thread that ran it; `stop` ends what has a mark."""
+        """`stop` ends what has a mark."""
         self._stop = stop
         self._connection: Any = connection
         self._on_close = on_close
-        self._after_statement = after_statement
         self._to_set: dict[str, str | int] = {}
 
     def keep(self, settings: Settings) -> None:
@@ -343,18 +308,16 @@ class EmbeddedStore(Store):
             if code in PASSING:
                 raise WarehouseUnavailable(message) from cause
             raise SqlError(message, code=code) from cause
-        else:
-            data: bytes = result.bytes()
-            del result
-            return data
-        finally:
-            self._after_statement()
+        return cast("bytes", result.bytes())
 
 
 def _engine() -> Any:
     """Return the engine's `connect`, untyped upstream. Raises MissingExtra when chDB is not installed."""
-    # At its import the engine looks for pyarrow, for results as Arrow tables: 45 MB that nobody here asks it for.
+    # At its import the engine looks for pyarrow, for results as Arrow tables: 45 MB that nobody here asks it for; and its
+    # allocator reads its settings. Who has set some for it keeps them.
     with _IMPORTING:
+        told = {name: value for name, value in _ALLOCATOR.items() if name not in os.environ}
+        os.environ.update(told)
         spared = "chdb" not in sys.modules and "pyarrow" not in sys.modules
         if spared:
             sys.modules["pyarrow"] = cast("ModuleType", None)
@@ -363,6 +326,8 @@ def _engine() -> Any:
         except ImportError as cause:
             raise MissingExtra("embedded", module="chdb") from cause
         finally:
+            for name in told:
+                del os.environ[name]
             if spared:
                 del sys.modules["pyarrow"]
     return chdb.connect
