@@ -112,7 +112,7 @@ class Receiving:
     def bytes_beyond(self, sequence: int) -> int:
         if self.times:
             self.times -= 1
-            for _ in range(50):
+            for _ in range(20):
                 self._log.append(tenant="default", traces=traces(self._log.durable_sequence + 1), items=5)
         return self._log.bytes_beyond(sequence)
 
@@ -144,7 +144,7 @@ def test_loading_begins_once_a_burst_is_over(
         pass
     # Who does not wait for more records does not wait for a burst; then one look at a time is for what to read next.
     assert found[0] == (1, 0 if wait_seconds else 3)
-    assert (loader.lag_records, count(store, "raw_spans")) == (0, 5 * 201)
+    assert (loader.lag_records, count(store, "raw_spans")) == (0, 5 * 81)
 
 
 def test_a_flood_is_over_when_less_than_a_batch_is_left(scene: Scene, store: EmbeddedStore) -> None:
