@@ -27,7 +27,7 @@ from bench.processes import Served, cpu_seconds_of_family
 from bench.scale import settle
 
 PROBE_SPANS, PROBE_SECONDS = 7, 5.0
-#: Asking takes 40 ms of processor: ten times a second it took a fifth of a core from what is measured.
+#: Asking takes 40 ms of processor: with a pause of 0.1 s it took a quarter of a core from what is measured.
 _ASK_AGAIN_SECONDS = 0.5
 _READ, _KNOWN = "retrospan_interpreter_spans", "retrospan_interpreter_known_spans"
 

@@ -16,7 +16,6 @@ from retrospan.ingest.load import burst
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.record import Reject
-from retrospan.ingest.log.segment_reader import Chunk
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.migrate import shipped
@@ -98,47 +97,29 @@ def test_a_record_larger_than_a_batch_is_a_batch(scene: Scene, store: EmbeddedSt
     assert count(store, "raw_spans") == 100
 
 
-class Receiving:
-    """A log that gets more records whenever somebody looks how much waits, so many times."""
-
-    def __init__(self, log: WriteAheadLog, times: int) -> None:
-        self.times = times
-        self._log = log
-
-    @property
-    def durable_sequence(self) -> int:
-        return self._log.durable_sequence
-
-    def bytes_beyond(self, sequence: int) -> int:
-        if self.times:
-            self.times -= 1
-            for _ in range(20):
-                self._log.append(tenant="default", traces=traces(self._log.durable_sequence + 1), items=5)
-        return self._log.bytes_beyond(sequence)
-
-    def wait_beyond(self, sequence: int, timeout: float) -> bool:
-        return self._log.wait_beyond(sequence, timeout)
-
-    def read(self, after_sequence: int, *, max_bytes: int, until: int | None = None) -> Chunk | None:
-        return self._log.read(after_sequence, max_bytes=max_bytes, until=until)
-
-
 @pytest.mark.parametrize("wait_seconds", [0.05, 0.0])
 def test_loading_begins_once_a_burst_is_over(
     scene: Scene, store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, wait_seconds: float
 ) -> None:
+    left, found, beyond = [4], list[tuple[int, int]](), scene.log.bytes_beyond
+
+    def receive() -> None:
+        scene.log.append(tenant="default", traces=traces(scene.log.durable_sequence + 1), items=5)
+
+    def receive_and_tell(sequence: int) -> int:
+        """More is received whenever somebody looks how much waits, four times."""
+        if left[0]:
+            left[0] -= 1
+            for _ in range(20):
+                receive()
+        return beyond(sequence)
+
     monkeypatch.setattr(burst, "_LONGEST_SECONDS", 600.0)
-    scene.log.append(tenant="default", traces=traces(1), items=5)
-    log = Receiving(scene.log, times=4)
-    loader = Loader(
-        log,
-        scene.warehouse.connect,
-        Ledger.open(scene.ledger_path),
-        LoaderSettings(batch_spans=20, wait_seconds=wait_seconds),
-        on_loaded=lambda first, last: found.append((first, log.times)),
+    monkeypatch.setattr(scene.log, "bytes_beyond", receive_and_tell)
+    receive()
+    loader = scene.loader(
+        replace(SETTINGS, wait_seconds=wait_seconds), lambda first, last: found.append((first, left[0]))
     )
-    scene.loaders.append(loader)
-    found: list[tuple[int, int]] = []
     loader.prepare()
     while loader.load_next():
         pass

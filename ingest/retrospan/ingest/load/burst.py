@@ -43,5 +43,5 @@ class Burst:
             at, before = now, there
 
     def caught_up(self) -> None:
-        """Wait for the next one again: nothing is left to load."""
+        """Wait for the next one again: so little was left to load that the batch was small."""
         self._was_waited_for = False

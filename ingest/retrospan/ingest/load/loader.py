@@ -262,7 +262,8 @@ class Loader(Service):
         """Leave the processor to senders while more than a full batch of such records arrives every second."""
         if self._is_small(content):
             self._burst.caught_up()
-        if self._is_small(content) or not self._settings.wait_seconds:
+            return
+        if not self._settings.wait_seconds:
             return
         spans, last = self._settings.batch_spans, content.frames[-1].sequence
         rate = min(self._settings.batch_bytes, len(content.data) * spans // max(1, content.items))

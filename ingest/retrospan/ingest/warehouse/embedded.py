@@ -39,7 +39,7 @@ from retrospan.schemas.store import Parameters, Settings, Store
 
 #: What the engine has freed goes back to the system within 0.2 s. It would keep it for five: the waste of an insert
 #: beside that of the merges before it. At once would take a quarter more processor for an insert, in faults of pages.
-_ALLOCATOR = {"JE_MALLOC_CONF": "dirty_decay_ms:200,muzzy_decay_ms:0"}
+_ALLOCATOR, _GIVE_BACK_SOON = "JE_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0"
 
 _IMPORTING = threading.Lock()
 
@@ -316,9 +316,12 @@ def _engine() -> Any:
     # At its import the engine looks for pyarrow, for results as Arrow tables: 45 MB that nobody here asks it for; and its
     # allocator reads its settings. Who has set some for it keeps them.
     with _IMPORTING:
-        told = {name: value for name, value in _ALLOCATOR.items() if name not in os.environ}
-        os.environ.update(told)
-        spared = "chdb" not in sys.modules and "pyarrow" not in sys.modules
+        is_first = "chdb" not in sys.modules
+        # Once it runs, its threads read the environment, which nobody may change then.
+        told = is_first and _ALLOCATOR not in os.environ
+        if told:
+            os.environ[_ALLOCATOR] = _GIVE_BACK_SOON
+        spared = is_first and "pyarrow" not in sys.modules
         if spared:
             sys.modules["pyarrow"] = cast("ModuleType", None)
         try:
@@ -326,8 +329,8 @@ def _engine() -> Any:
         except ImportError as cause:
             raise MissingExtra("embedded", module="chdb") from cause
         finally:
-            for name in told:
-                del os.environ[name]
+            if told:
+                del os.environ[_ALLOCATOR]
             if spared:
                 del sys.modules["pyarrow"]
     return chdb.connect
