@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,8 @@ _WAREHOUSE, _INTERPRETING = "retrospan.ingest.warehouse_process", "retrospan.ing
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Resident bytes (VmRSS) at one time. A page that two processes share counts twice."""
+    """Resident bytes (VmRSS) at one time, and those of nameless files in memory, which no process has mapped. A page that
+    two processes share counts twice."""
 
     receiving: int = 0
     warehouse: int = 0
@@ -34,7 +36,7 @@ def held_by(pid: int) -> Held:
     for process in family(pid):
         try:
             words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
-            resident = memory_of(process, "VmRSS")
+            resident = memory_of(process, "VmRSS") + _files_in_memory(process)
         except (OSError, BenchError):
             continue
         if _WAREHOUSE in words:
@@ -44,6 +46,18 @@ def held_by(pid: int) -> Held:
         else:
             receiving += resident
     return Held(receiving, warehouse, interpreting)
+
+
+def _files_in_memory(process: int) -> int:
+    """Return the bytes of the nameless files that a process has open."""
+    total = 0
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        try:
+            if os.readlink(file).startswith("/memfd:"):
+                total += file.stat().st_blocks * 512
+        except OSError:  # closed meanwhile
+            continue
+    return total
 
 
 class MemoryWatch:

@@ -13,7 +13,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from retrospan.ingest.config import LoaderSettings
@@ -62,7 +62,11 @@ class DeadlyStore(EmbeddedStore):
     inserts = 0
 
     def insert(
-        self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
+        self,
+        statement: str,
+        data: bytes | Iterable[bytes],
+        input_format: str,
+        settings: Settings | None = None,
     ) -> None:
         super().insert(statement, data, input_format, settings)
         DeadlyStore.inserts += "landing" in statement

@@ -21,7 +21,7 @@ from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 
 def batch_after(sequence: int) -> Content:
-    return Content(b"x", [Frame(sequence + 1, 0, 0, 1)], 1, f"hash {sequence}")
+    return Content.of(f"record {sequence + 1}".encode(), [Frame(sequence + 1, 0, 0, 1)])
 
 
 def test_what_was_read_is_taken_once_and_only_in_its_place() -> None:
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_left_to_the_loader() -> None:
     ahead = Prefetcher(refusing)
     ahead.begin(1)
     assert ahead.take(1) is None
-    damaged = Prefetcher(lambda after: Content(b"", [], 0, ""))
+    damaged = Prefetcher(lambda after: Content.of(b"", []))
     damaged.begin(1)
     assert damaged.take(1) is None
 

@@ -179,9 +179,9 @@ def test_whoever_has_read_to_the_end_keeps_nothing_unpacked(tmp_path: Path) -> N
     log.seal(40)
     archive_all(log)
     assert log.read(39, max_bytes=1) is not None
-    assert log._reader._unpacked is not None
+    assert log._reader._unpacked
     assert log.read(40, max_bytes=1) is None
-    assert log._reader._unpacked is None
+    assert not log._reader._unpacked
     log.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 Parameters = Mapping[str, str | int | float | bool | Sequence[str] | Sequence[int]]
@@ -99,9 +99,14 @@ class Store(Protocol):
         return list(read_rows(data))
 
     def insert(
-        self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
+        self,
+        statement: str,
+        data: bytes | Iterable[bytes],
+        input_format: str,
+        settings: Settings | None = None,
     ) -> None:
-        """Run `INSERT INTO … ` (without FORMAT) with the data inline. Returns once ClickHouse has the rows."""
+        """Run `INSERT INTO … ` (without FORMAT) with the data, of which a part may be held at a time where it comes in
+        pieces. Returns once ClickHouse has the rows. What its pieces raise is raised, and the rows do not count."""
         ...
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from retrospan.ingest.load.batches import Content
 from retrospan.ingest.load.ledger import Batch, Head, Ledger
 from retrospan.ingest.log.hashes import KnownHashes
-from retrospan.ingest.log.record import tenant_at
 from retrospan.ingest.warehouse.rows import encode_rows, insert_encoded
 from retrospan.schemas.retention_tables import LoadedBatch, hash_of_link
 from retrospan.schemas.sequences import base_of
@@ -103,9 +102,8 @@ def insert_link(store: Store, ledger: Ledger, log: int, batch: Batch, content: C
 
     A batch that is repeated after a crash leaves the same row again, which counts once.
     """
-    tenants = {tenant_at(content.data, frame.body, frame.end) for frame in content.frames}
     row = LoadedBatch(
-        tenant=tenants.pop() if len(tenants) == 1 else "",
+        tenant=next(iter(content.tenants)) if len(content.tenants) == 1 else "",
         log=log,
         epoch=ledger.epoch,
         number=ledger.batches.number + 1,
@@ -113,7 +111,7 @@ def insert_link(store: Store, ledger: Ledger, log: int, batch: Batch, content: C
         last_record=base_of(log) + batch.last,
         records=len(content.frames),
         items=batch.items,
-        bytes=len(content.data),
+        bytes=content.size,
         content_hash=content.hash,
         loaded_at=batch.begun_at,
         previous_hash=ledger.batches.hash,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
+from retrospan.ingest.load.batches import Content
 from retrospan.ingest.load.sql import load
 from retrospan.ingest.log.record import holds_only_spans
 from retrospan.schemas.store import Settings, Store
@@ -42,9 +44,15 @@ def insert_records(store: Store, data: bytes, token: str) -> None:
         SqlError: the engine cannot read the data; some of the tables may have got their rows.
         WarehouseUnavailable: not now.
     """
-    # The engine plans every view over the table it inserts into: over this one there are only those of spans.
-    table = _OF_SPANS if data and holds_only_spans(data) else _OF_ANYTHING
-    _insert(store, table, data, token)
+    _insert(store, _table_for(bool(data) and holds_only_spans(data)), data, token)
+
+
+def insert_content(store: Store, content: Content, token: str) -> None:
+    """Insert the records of a batch, piece by piece. Returns and raises as `insert_records` does.
+
+    Raises LogFailed when the log no longer holds what was hashed.
+    """
+    _insert(store, _table_for(content.holds_only_spans), content.pieces(), token)
 
 
 def insert_nothing(store: Store) -> None:
@@ -58,7 +66,12 @@ def insert_nothing(store: Store) -> None:
         _insert(store, table, _EMPTY_RECORD, "nothing")
 
 
-def _insert(store: Store, table: str, data: bytes, token: str) -> None:
+def _table_for(only_spans: bool) -> str:
+    # The engine plans every view over the table it inserts into: over this one there are only those of spans.
+    return _OF_SPANS if only_spans else _OF_ANYTHING
+
+
+def _insert(store: Store, table: str, data: bytes | Iterable[bytes], token: str) -> None:
     settings = {**_SETTINGS, "format_schema": f"{schema_path()}:Record", "insert_deduplication_token": token}
     store.insert(f"INSERT INTO {table}", data, "Protobuf", settings)
 

@@ -21,7 +21,7 @@ from retrospan.ingest.load.burst import Burst
 from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, stored_items
 from retrospan.ingest.load.counters import LoaderCounters
-from retrospan.ingest.load.landing import insert_records, note_stored
+from retrospan.ingest.load.landing import insert_content, note_stored
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.load.quarantine import insert_piecemeal
@@ -225,12 +225,12 @@ class Loader(Service):
                 self._let_burst_pass(content)
                 batch = self._begin(content)
             else:
-                content = content_of(self._log, batch, most_bytes=self._settings.batch_bytes)
+                content = content_of(self._log, batch)
                 self.counters.repeated += 1
             self._insert(batch, content)
             link = insert_link(self._connection(), self._ledger, self._log_number, batch, content)
             # Before the ledger counts it as loaded: what is loaded has a hash.
-            self._ledger.hashes.note(content.data, content.frames, batch.last)
+            self._ledger.hashes.note(content, batch.last)
             self._ledger.finish(batch, link)
             self._uncounted = True
         self._tell(batch)
@@ -255,7 +255,7 @@ class Loader(Service):
     def _is_small(self, content: Content) -> bool:
         return (
             content.items * _SMALL_BATCH < self._settings.batch_spans
-            and len(content.data) * _SMALL_BATCH < self._settings.batch_bytes
+            and content.size * _SMALL_BATCH < self._settings.batch_bytes
         )
 
     def _let_burst_pass(self, content: Content) -> None:
@@ -266,7 +266,7 @@ class Loader(Service):
         if not self._settings.wait_seconds:
             return
         spans, last = self._settings.batch_spans, content.frames[-1].sequence
-        rate = min(self._settings.batch_bytes, len(content.data) * spans // max(1, content.items))
+        rate = min(self._settings.batch_bytes, content.size * spans // max(1, content.items))
         self._burst.let_pass(rate, lambda: self._log.bytes_beyond(last), self._stopping.wait)
 
     def _begin(self, content: Content) -> Batch:
@@ -292,7 +292,7 @@ class Loader(Service):
             self._noted_epoch = self._ledger.epoch
         if content.frames:
             try:
-                insert_records(store, content.data, batch.token)
+                insert_content(store, content, batch.token)
             except SqlError as refusal:
                 self.counters.refused += 1
                 _LOG.warning("batch %d-%d was refused: %.300s", batch.first, batch.last, refusal)
@@ -313,7 +313,7 @@ class Loader(Service):
         self.counters.batches += 1
         self.counters.records += len(content.frames)
         self.counters.items += batch.items
-        self.counters.bytes += len(content.data)
+        self.counters.bytes += content.size
 
     def _tell(self, batch: Batch) -> None:
         self.failure = ""

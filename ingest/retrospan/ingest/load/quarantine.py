@@ -35,10 +35,11 @@ def insert_piecemeal(
     _require_sound(store)
     # What was refused may have got some of its rows in, under another token.
     note_stored(store, content.frames[0].sequence)
+    whole = content.data
     waiting: list[Sequence[Frame]] = [content.frames]
     while waiting:
         frames = waiting.pop()
-        data = content.data[frames[0].start : frames[-1].end]
+        data = whole[frames[0].start : frames[-1].end]
         try:
             insert_records(store, data, token_of(epoch, data))
         except (OutOfMemory, SqlError) as refusal:
@@ -50,7 +51,7 @@ def insert_piecemeal(
             else:
                 _insert_mended(
                     store,
-                    decode(content.data[frames[0].body : frames[0].end]),
+                    decode(whole[frames[0].body : frames[0].end]),
                     epoch,
                     str(refusal),
                     set_aside,

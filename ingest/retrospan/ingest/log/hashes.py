@@ -32,6 +32,19 @@ class Placed(Protocol):
     def start(self) -> int: ...
 
 
+class Hashed(Protocol):
+    """A batch: its records, all of its bytes, and their SHA-256 in hex."""
+
+    @property
+    def frames(self) -> Sequence[Placed]: ...
+
+    @property
+    def data(self) -> bytes: ...
+
+    @property
+    def hash(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class KnownHash:
     """The records from `first` to `last` as they were. `link` is the head of the file up to here."""
@@ -67,14 +80,14 @@ class KnownHashes:
         self._whole = len(content)
         self.last, self.exists = behind, True
 
-    def note(self, data: bytes, records: Sequence[Placed], last: int) -> None:
+    def note(self, batch: Hashed, last: int) -> None:
         """Keep the hash of a batch that ends with record `last`, of those records that have none; returns once that is
         on disk."""
         if last <= self.last:
             return
-        frames = [record for record in records if record.sequence > self.last]
-        digest = hashlib.sha256(memoryview(data)[frames[0].start :] if frames else b"")
-        line = _line(last, len(frames), digest.hexdigest())
+        new = [record for record in batch.frames if record.sequence > self.last]
+        rest = memoryview(batch.data)[new[0].start :] if new and new[0].start else b""
+        line = _line(last, len(new), hashlib.sha256(rest).hexdigest() if rest or not new else batch.hash)
         if self._descriptor < 0:
             self._open()
         try:

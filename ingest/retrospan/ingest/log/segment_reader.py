@@ -17,7 +17,10 @@ from retrospan.ingest.log.segment import Framed, Segment, extent_at, framed_at, 
 
 #: Enough for a record's length, arrival and sequence.
 _HEAD_BYTES = 32
-_CURSORS = 16
+#: A batch is read in pieces, twice, while the next one is.
+_CURSORS = 256
+#: One of the batch that is inserted, one of the batch that is read ahead.
+_UNPACKED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,12 @@ class SegmentReader:
     def __init__(self, recovery: Recovery) -> None:
         self._recovery = recovery
         self._cursors: dict[int, tuple[Segment, int]] = {}
-        self._unpacked: tuple[Segment, int] | None = None
+        self._unpacked: list[tuple[Segment, int]] = []
 
     def close(self) -> None:
-        """Let go of an unpacked segment."""
-        if self._unpacked is not None:
-            os.close(self._unpacked[1])
-            self._unpacked = None
+        """Let go of unpacked segments."""
+        while self._unpacked:
+            os.close(self._unpacked.pop()[1])
 
     def read(self, part: Readable, after: int, *, until: int | None, max_bytes: int) -> Chunk | None:
         """Return records of one segment following `after`, up to `until`; None if it has none.
@@ -99,16 +101,18 @@ class SegmentReader:
 
     @contextmanager
     def _opened(self, segment: Segment) -> Iterator[int]:
-        """Return a descriptor of a segment's bytes. An archived one stays unpacked until another segment is read."""
-        if self._unpacked is not None and self._unpacked[0] is not segment:
-            self.close()
+        """Return a descriptor of a segment's bytes. An archived one stays unpacked until two others are read."""
         if not segment.packed:
             with opened(segment) as descriptor:
                 yield descriptor
             return
-        if self._unpacked is None:
-            self._unpacked = (segment, unpack(segment))
-        yield self._unpacked[1]
+        known = next((each for each in self._unpacked if each[0] is segment), None)
+        if known is None:
+            while len(self._unpacked) >= _UNPACKED:
+                os.close(self._unpacked.pop(0)[1])
+            known = (segment, unpack(segment))
+            self._unpacked.append(known)
+        yield known[1]
 
     def _offset_behind(self, descriptor: int, part: Readable, after: int) -> int:
         """Return where the first record following `after` starts, by the records' own account."""

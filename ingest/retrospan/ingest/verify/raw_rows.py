@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from retrospan.ingest.load.batches import Content, Frame, ReadableLog, next_content
-from retrospan.ingest.log.record import items_at
 from retrospan.ingest.retention.deletion.archive_compaction import Deleted, cleanser_of
 from retrospan.ingest.retention.sql import load as load_of_retention
 from retrospan.ingest.verify.differences import Row, differing_columns, paired
@@ -170,19 +169,17 @@ class RawRows:
         change = cleanser_of(graves)
         parts: list[bytes] = []
         frames: list[Frame] = []
-        items = size = 0
+        size, data = 0, content.data
         for frame in content.frames:
-            made = change(content.data[frame.body : frame.end])
-            whole = content.data[frame.start : frame.end] if made == b"" else made
+            made = change(data[frame.body : frame.end])
+            whole = data[frame.start : frame.end] if made == b"" else made
             if not whole:
                 continue
             body = size + (frame.body - frame.start if made == b"" else _length_bytes(whole))
             frames.append(Frame(frame.sequence, size, body, size + len(whole)))
             parts.append(whole)
             size += len(whole)
-        data = b"".join(parts)
-        items = sum(items_at(data, frame.body, frame.end) for frame in frames)
-        return Content(data, frames, items, "")
+        return Content.of(b"".join(parts), frames)
 
     def _check_quarantine(self, unreadable: set[int], first: int, last: int) -> None:
         noted = {sequence for sequence in self._quarantined if first <= sequence <= last}

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from retrospan.ingest.load.batches import Content
-from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.load.landing import insert_content
 from retrospan.ingest.load.quarantine import insert_piecemeal
 from retrospan.ingest.verify.differences import Row
 from retrospan.ingest.verify.sql import load
@@ -79,7 +79,7 @@ class Scratch:
         if not content.frames:
             return set()
         try:
-            insert_records(self.store, content.data, f"{self._token}-{self._fills}")
+            insert_content(self.store, content, f"{self._token}-{self._fills}")
         except (SqlError, OutOfMemory):
             unreadable: set[int] = set()
             self.clear()

@@ -2,7 +2,7 @@
 
 Measured traps this module closes off, so that nobody else need know them:
   - data given inline after `FORMAT x` ends at the first empty line, and what follows is run as SQL. Inserts
-    therefore pass their bytes as a file in memory, never inside the statement;
+    therefore pass their bytes as a file in memory or through a pipe, never inside the statement;
   - parameter values are read as tab-separated text: backslashes, tabs and newlines must be escaped;
   - the engine crashes at exit when a connection is still open: `EmbeddedWarehouse.close` closes them all;
   - a process can open one path only, and no second process can open it.
@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from retrospan.ingest.warehouse.error_codes import (
     UNKNOWN_DATABASE,
     error_code,
 )
+from retrospan.ingest.warehouse.fed_pipe import fed_pipe
 from retrospan.ingest.warehouse.statements import settings_list
 from retrospan.schemas.engines import PLAIN, Form
 from retrospan.schemas.errors import DirectoryInUse, MissingExtra, OutOfMemory, SqlError, WarehouseUnavailable
@@ -265,11 +266,15 @@ class EmbeddedStore(Store):
         return partial(self._stop, mark)
 
     def insert(
-        self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
+        self,
+        statement: str,
+        data: bytes | Iterable[bytes],
+        input_format: str,
+        settings: Settings | None = None,
     ) -> None:
         """Run `INSERT INTO … ` (without FORMAT) with the data. Returns once the rows are written."""
         clause = f" SETTINGS {settings_list(settings)}" if settings else ""
-        with _file_in_memory(data) as path:
+        with _file_in_memory(data) if isinstance(data, bytes) else fed_pipe(data) as path:
             self._run(f"{statement.rstrip()} FROM INFILE '{path}'{clause} FORMAT {input_format}")
 
     def close(self) -> None:

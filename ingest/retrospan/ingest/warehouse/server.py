@@ -17,7 +17,7 @@ import logging
 import re
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -288,14 +288,20 @@ class ServerStore(Store):
         return stop
 
     def insert(
-        self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
+        self,
+        statement: str,
+        data: bytes | Iterable[bytes],
+        input_format: str,
+        settings: Settings | None = None,
     ) -> None:
         """Run `INSERT INTO … ` (without FORMAT) with the data. Returns once the rows are written."""
+        # In one body, which the client can send again over another connection.
+        body = data if isinstance(data, bytes) else b"".join(data)
         client = self._open()
         told = self._told({**self._settings, **schema_settings(settings or {}, client.server_settings)})
         place = statement.strip().removeprefix("INSERT INTO ")
         self._run(
-            lambda: client.raw_insert(place, insert_block=io.BytesIO(data), settings=told, fmt=input_format)
+            lambda: client.raw_insert(place, insert_block=io.BytesIO(body), settings=told, fmt=input_format)
         )
 
     def close(self) -> None:

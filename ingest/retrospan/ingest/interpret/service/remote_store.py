@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -73,7 +73,11 @@ class RemoteStore(Store):
         raise _refusal()
 
     def insert(
-        self, statement: str, data: bytes, input_format: str, settings: Settings | None = None
+        self,
+        statement: str,
+        data: bytes | Iterable[bytes],
+        input_format: str,
+        settings: Settings | None = None,
     ) -> None:
         raise _refusal()
 

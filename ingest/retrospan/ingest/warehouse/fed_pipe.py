@@ -1,0 +1,66 @@
+"""Data that the engine reads while it is made, through a pipe that has a path in this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from retrospan.ingest.operating_system import path_of, widen_pipe
+from retrospan.ingest.priority import LOADING, set_thread_nice
+
+#: The length of a message that no message has: an insert that was to end here is refused as a whole.
+_REFUSED = b"\xff" * 16
+
+
+@contextmanager
+def fed_pipe(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Return a path under which the engine reads the pieces, once and in order; a thread takes one at a time.
+
+    When they fail, the engine reads what is no message in any format of lengths and messages, and their error is raised
+    at the end of the block, whatever came of it.
+    """
+    reader, writer = os.pipe()
+    widen_pipe(reader)
+    feeder = _Feeder(pieces, writer)
+    feeder.start()
+    try:
+        yield path_of(reader)
+    finally:
+        # Who still writes is told so: the engine has what it wanted, or has refused it.
+        os.close(reader)
+        feeder.join()
+        if feeder.failure is not None:
+            raise feeder.failure
+
+
+class _Feeder(threading.Thread):
+    def __init__(self, pieces: Iterable[bytes], writer: int) -> None:
+        super().__init__(name="retrospan-feeding", daemon=True)
+        self.failure: Exception | None = None
+        self._pieces = pieces
+        self._writer = writer
+
+    def run(self) -> None:
+        set_thread_nice(LOADING)
+        try:
+            with suppress(BrokenPipeError):
+                self._feed()
+        finally:
+            os.close(self._writer)
+
+    def _feed(self) -> None:
+        try:
+            for piece in self._pieces:
+                self._write(piece)
+        except BrokenPipeError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - raised where the insert was asked for
+            self.failure = failure
+            self._write(_REFUSED)
+
+    def _write(self, piece: bytes) -> None:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(self._writer, view) :]
