@@ -105,8 +105,11 @@ class Store(Protocol):
         input_format: str,
         settings: Settings | None = None,
     ) -> None:
-        """Run `INSERT INTO … ` (without FORMAT) with the data, of which a part may be held at a time where it comes in
-        pieces. Returns once ClickHouse has the rows. What its pieces raise is raised, and the rows do not count."""
+        """Run `INSERT INTO … ` (without FORMAT) with the data. Returns once ClickHouse has the rows.
+
+        Protobuf may come in pieces, of which one is held at a time where that is possible. What they raise is raised, and
+        leaves no rows.
+        """
         ...
 
     def close(self) -> None:

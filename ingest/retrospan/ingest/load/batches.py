@@ -182,7 +182,8 @@ def next_content(
             break
         segment = chunk.segment
         last = chunk.last_sequence
-        if not cut.add(chunk, most_items):
+        # The next segment is not looked into: to unpack an archived one takes as long as to read this one.
+        if not cut.add(chunk, most_items) or chunk.ends_segment:
             break
     return cut.content()
 

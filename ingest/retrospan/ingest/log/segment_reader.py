@@ -28,7 +28,8 @@ class Chunk:
     """Whole records in order, as one byte string that `FORMAT Protobuf` reads.
 
     The sequences run from `first_sequence` to `last_sequence`, with gaps only where records were lost. They lie in the
-    segment that begins with record `segment`, from the byte `offset` of its content on.
+    segment that begins with record `segment`, from the byte `offset` of its content on; `ends_segment` when nothing follows
+    there, now or later.
     """
 
     first_sequence: int
@@ -37,6 +38,7 @@ class Chunk:
     data: bytes
     segment: int = 0
     offset: int = 0
+    ends_segment: bool = False
 
     def frames(self) -> Iterator[Framed]:
         """Where each record lies in `data`: `data[frame.start:frame.end]` is insertable, `data[frame.body:frame.end]`
@@ -95,8 +97,10 @@ class SegmentReader:
             stop = min((start for start, _ in part.segment.bad if start >= at), default=part.size)
             chunk, intact = read_frames(descriptor, at, stop, until, max_bytes)
         if chunk is not None:
-            chunk = replace(chunk, segment=part.segment.first, offset=at)
-            self._remember(chunk.last_sequence, part.segment, at + len(chunk.data))
+            end = at + len(chunk.data)
+            ends = part.before is not None and end >= part.size
+            chunk = replace(chunk, segment=part.segment.first, offset=at, ends_segment=ends)
+            self._remember(chunk.last_sequence, part.segment, end)
         return chunk, intact
 
     @contextmanager
