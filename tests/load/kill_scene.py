@@ -18,6 +18,7 @@ from pathlib import Path
 
 from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.durable_files import Files
+from retrospan.ingest.load import batches
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
@@ -75,6 +76,7 @@ class DeadlyStore(EmbeddedStore):
 
 
 def main(data: Path, point: str) -> None:
+    batches._HELD_BYTES = 0  # every batch is read again while it is inserted
     warehouse = EmbeddedWarehouse(data / "warehouse")
     log = WriteAheadLog.open(data / "log", low_water_bytes=0)
 

@@ -51,14 +51,19 @@ class _Feeder(threading.Thread):
             os.close(self._writer)
 
     def _feed(self) -> None:
+        # Whatever ends this early: the engine would take what it has by then for the whole.
+        is_whole = False
         try:
             for piece in self._pieces:
                 self._write(piece)
+            is_whole = True
         except BrokenPipeError:
             raise
         except Exception as failure:  # noqa: BLE001 - raised where the insert was asked for
             self.failure = failure
-            self._write(_REFUSED)
+        finally:
+            if not is_whole:
+                self._write(_REFUSED)
 
     def _write(self, piece: bytes) -> None:
         view = memoryview(piece)
