@@ -227,6 +227,32 @@ def test_pieces_that_fail_leave_no_rows(log: WriteAheadLog, warehouse: EmbeddedW
     assert (threading.active_count(), pipes()) == (threads, before)
 
 
+@pytest.mark.long
+def test_nothing_of_a_full_batch_is_left_when_its_last_piece_fails(
+    tmp_path: Path, warehouse: EmbeddedWarehouse
+) -> None:
+    """As large as batches get, and held by nobody: the engine must not have made a block of it by then."""
+    log, store = WriteAheadLog.open(tmp_path / "log", low_water_bytes=0), warehouse.connect()
+    for number in range(1, 65):
+        span = Span(
+            trace_id=number.to_bytes(16, "big"), span_id=b"s" * 8, name=os.urandom(500_000).hex().encode()
+        )
+        log.append(tenant="a", traces=request(Origin(), [span]), items=1)
+    content = next_content(log, 0, most_items=1000, most_bytes=64 << 20, wait_seconds=0.0)
+    assert len(content.frames) > 60 and content.size > 60 << 20
+
+    def failing() -> Iterator[bytes]:
+        yield from content.pieces()
+        raise OSError("the disk does not answer")
+
+    with pytest.raises(OSError, match="the disk does not answer"):
+        insert_content(store, replace(content, pieces=failing), content.hash)
+    assert store.rows("SELECT count() FROM raw_spans") == [[0]]
+    insert_content(store, content, content.hash)
+    assert store.rows("SELECT count() FROM raw_spans") == [[len(content.frames)]]
+    log.close()
+
+
 def test_whoever_feeds_a_statement_that_is_refused_is_not_left_behind(warehouse: EmbeddedWarehouse) -> None:
     store = warehouse.connect()
     threads, before = threading.active_count(), pipes()

@@ -108,7 +108,7 @@ class Store(Protocol):
         """Run `INSERT INTO … ` (without FORMAT) with the data. Returns once ClickHouse has the rows.
 
         Protobuf may come in pieces, of which one is held at a time where that is possible. What they raise is raised, and
-        leaves no rows.
+        the statement is refused: no row of a block that was not complete by then is kept.
         """
         ...
 

@@ -47,9 +47,9 @@ class Frame(NamedTuple):
 class Content:
     """The records of a batch: where each lies in its bytes, of which there are `size`, and whose they are.
 
-    `hash` is the SHA-256 of the bytes, in hex. `pieces` gives the bytes, in pieces of whole records: a large batch is
-    read from the log once more for that, so that two of them need no room in memory while one is inserted. It raises
-    LogFailed behind the last piece when they are not those that were hashed.
+    `hash` is the SHA-256 of the bytes, in hex. `pieces` yields them, each piece holding whole records: a large batch is
+    read from the log once more for that, so that neither it nor the next one is held in memory while it is inserted.
+    It raises LogFailed after the last piece when these are not the bytes that were hashed.
     """
 
     frames: Sequence[Frame]
@@ -75,7 +75,7 @@ class Content:
 
     @property
     def data(self) -> bytes:
-        """All of its bytes. Raises LogFailed when they are not what was hashed."""
+        """All of its bytes. Raises LogFailed when they are not those that were hashed."""
         return b"".join(self.pieces())
 
     def batch(self, epoch: int) -> Batch:
@@ -107,14 +107,13 @@ class _Cut:
         end = 0
         for frame in chunk.frames():
             items = items_at(chunk.data, frame.body, frame.end)
-            tenant = tenant_at(chunk.data, frame.body, frame.end)
             if most_items is not None and self.frames and self.items + items > most_items:
                 break
             self.frames.append(
                 Frame(frame.sequence, self.size + frame.start, self.size + frame.body, self.size + frame.end)
             )
             self.items += items
-            self._tenants.add(tenant)
+            self._tenants.add(tenant_at(chunk.data, frame.body, frame.end))
             end = frame.end
         whole = end == len(chunk.data)
         data = chunk.data if whole else chunk.data[:end]

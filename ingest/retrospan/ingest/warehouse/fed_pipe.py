@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from retrospan.ingest.operating_system import path_of, widen_pipe
-from retrospan.ingest.priority import LOADING, set_thread_nice
 
-#: The length of a message that no message has: an insert that was to end here is refused as a whole.
+#: A length that no Protobuf message can have: the engine refuses the whole insert.
 _REFUSED = b"\xff" * 16
 
 
 @contextmanager
 def fed_pipe(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Return a path under which the engine reads the pieces, once and in order; a thread takes one at a time.
+    """Return a path under which the engine reads the pieces, once and in order; a thread takes one at a time, with the
+    priority of the caller's.
 
-    When they fail, the engine reads what is no message in any format of lengths and messages, and their error is raised
-    at the end of the block, whatever came of it.
+    For Protobuf, whose messages stand behind their lengths. When the pieces fail, the engine reads a length that it
+    refuses, and their error is raised at the end of the block, whatever came of the statement.
     """
     reader, writer = os.pipe()
     widen_pipe(reader)
@@ -43,7 +43,6 @@ class _Feeder(threading.Thread):
         self._writer = writer
 
     def run(self) -> None:
-        set_thread_nice(LOADING)
         try:
             with suppress(BrokenPipeError):
                 self._feed()
