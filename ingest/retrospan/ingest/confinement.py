@@ -46,7 +46,8 @@ _TCP = 0b11
 #: Abstract sockets and signals of processes that are not confined with this one (6).
 _OUTSIDE = 0b11
 
-#: The system's own, as the engine, Python and the C library open them; none is anybody's data. `/etc/resolv.conf` is
+#: The system's own, as the engine, Python and the C library open them; none is anybody's data: what a process tells of
+#: itself below `task` has its environment in it, and that of this process says where Python is and nothing else. `/etc/resolv.conf` is
 #: left out on purpose: without it no name is looked up, so none carries anything outside.
 SYSTEM_PLACES = tuple(
     Path(place)
@@ -56,6 +57,8 @@ SYSTEM_PLACES = tuple(
         *("/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup"),
         *("/sys/kernel/mm/transparent_hugepage", "/proc/sys/vm/overcommit_memory", "/dev/urandom"),
         *("/proc/self/cgroup", "/proc/self/statm", "/proc/self/auxv", "/proc/self/fd", "/proc/self/maps"),
+        # Each of the engine's threads looks at its own `schedstat` here, for each statement, and throws where it may not.
+        "/proc/self/task",
     )
 )
 #: May be written as well.
