@@ -186,7 +186,7 @@ class Unmoved(EmbeddedStore):
         self._store.close()
 
 
-@pytest.mark.parametrize(("megabytes", "kind"), [(16, "Compact"), (40, "Wide")])
+@pytest.mark.parametrize(("megabytes", "kind"), [(16, "Compact"), (80, "Wide")])
 def test_what_comes_in_a_second_or_two_is_one_file_of_data(
     store: EmbeddedStore, megabytes: int, kind: str
 ) -> None:
