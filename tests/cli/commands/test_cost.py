@@ -78,6 +78,8 @@ def test_wrong_use_is_refused(ask: Ask) -> None:
     assert ask("cost", REFUND, "--by", "day").code == 2
     assert ask("cost", "--by", "colour").code == 2
     assert ask("cost", "no-such-run").code == 2
+    said = ask("cost", "0" * 32)
+    assert said.code == 2 and "no run starts with" in said.err and "Nearest:" in said.err
 
 
 @pytest.mark.parametrize("words", [["cost"], ["cost", "--by", "tool"], ["cost", "last"]])

@@ -58,9 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.run:
         if arguments.by or arguments.since is not None or arguments.agent:
             raise UsageError("--by, --since and --agent are for the cost of all runs: leave out RUN.", "cost")
-        if is_whole(arguments.run) and not arguments.sql:
-            session.ask_ahead(*_of_run(arguments.run, arguments.n))
-        return _cost_of_run(session, arguments, find_run(session, arguments.run))
+        return _cost_of_run(session, arguments)
     by = arguments.by or "agent"
     asked: dict[str, Parameter] = {
         "since": OPEN if arguments.since is None else arguments.since.clickhouse(),
@@ -182,13 +180,21 @@ def _of_run(run_id: str, most: int) -> list[Asked]:
     return [("cost_stated", asked), ("cost_of_run", asked), ("prompts_of_run", {**asked, "most": most})]
 
 
-def _cost_of_run(session: Session, arguments: argparse.Namespace, run_id: str) -> int:
-    asked = _of_run(run_id, arguments.n)
+def _cost_of_run(session: Session, arguments: argparse.Namespace) -> int:
+    typed = str(arguments.run)
     if arguments.sql:
-        return session.print_sql(*asked)
-    if not is_whole(arguments.run):
-        session.ask_ahead(*asked)
-    stated, lines, filling = (session.ask(name, **parameters) for name, parameters in asked)
+        return session.print_sql(*_of_run(find_run(session, typed), arguments.n))
+    stated: list[Row] = []
+    run_id = typed
+    if is_whole(typed):
+        # A run whose cost is told is there, whatever it cost: nothing else is asked for to know that.
+        session.ask_ahead(*_of_run(typed, arguments.n))
+        stated = session.ask("cost_stated", run_id=typed)
+    if not stated:
+        run_id = find_run(session, typed)
+        session.ask_ahead(*_of_run(run_id, arguments.n))
+        stated = session.ask("cost_stated", run_id=run_id)
+    lines, filling = (session.ask(name, **asked) for name, asked in _of_run(run_id, arguments.n)[1:])
     about: Row = stated[0] if stated else {"run_id": run_id, "cost": None, "cost_unknown": None}
     if arguments.json:
         session.print_json([about], view="runs")
