@@ -3,6 +3,11 @@
 import os
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes decides nothing: the machine may be busy.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 pytest_plugins = ["fix_collector", "fix_recordings", "fix_spans", "fix_store"]
 

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from otlp_values import Origin, Span, request
 
 from retrospan.ingest.load import merging as merging_module
-from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.load.merging import Merging
-from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 ROWS = 4_000
@@ -184,22 +181,3 @@ class Unmoved(EmbeddedStore):
 
     def close(self) -> None:
         self._store.close()
-
-
-@pytest.mark.parametrize(("megabytes", "kind"), [(16, "Compact"), (80, "Wide")])
-def test_what_comes_in_a_second_or_two_is_one_file_of_data(
-    store: EmbeddedStore, megabytes: int, kind: str
-) -> None:
-    store.command("SYSTEM STOP MERGES raw_spans")
-    spans = [
-        Span(trace_id=number.to_bytes(16, "big"), span_id=b"s" * 8, name=b"%03d" % number * 100_000)
-        for number in range(megabytes * 10 // 3)
-    ]
-    parts, _ = encode(arrived_at=0, sequence=1, tenant="t", traces=request(Origin(), spans), logs=None)
-    insert_records(store, b"".join(parts), "one batch")
-    found = store.rows(
-        "SELECT part_type, rows FROM system.parts "
-        "WHERE active AND database = currentDatabase() AND table = 'raw_spans'"
-    )
-    store.command("SYSTEM START MERGES raw_spans")
-    assert found == [[kind, len(spans)]]

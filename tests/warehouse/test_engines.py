@@ -216,11 +216,6 @@ ALTERED = [
     "raw_spans_local",
     "raw_logs_local",
     "arrivals_local",
-    "raw_spans_local",
-    "raw_logs_local",
-    "canon_values_local",
-    "canon_tool_calls_local",
-    "canon_runs_local",
 ]
 
 
