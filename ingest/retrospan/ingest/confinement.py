@@ -46,9 +46,9 @@ _TCP = 0b11
 #: Abstract sockets and signals of processes that are not confined with this one (6).
 _OUTSIDE = 0b11
 
-#: The system's own, as the engine, Python and the C library open them; none is anybody's data: what a process tells of
-#: itself below `task` has its environment in it, and that of this process says where Python is and nothing else. `/etc/resolv.conf` is
-#: left out on purpose: without it no name is looked up, so none carries anything outside.
+#: The system's own, as the engine, Python and the C library open them; none is anybody's data. `task`
+#: has this process's environment (where Python is, language and time zone) and the machine's mounts and connections.
+#: `/etc/resolv.conf` is left out on purpose: without it no name is looked up, so none carries anything outside.
 SYSTEM_PLACES = tuple(
     Path(place)
     for place in (
