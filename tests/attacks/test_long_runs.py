@@ -196,6 +196,7 @@ def _is_below(process: Path, served: Served) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_a_long_run_that_is_alone_is_answered_whole(served: Served) -> None:
     """Its values are 1.4 MB, and it has 1,500 calls: beside each call they would be more than a question may hold."""
     run = LongRun(4_500, 7)

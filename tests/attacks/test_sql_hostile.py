@@ -64,12 +64,12 @@ def held_to() -> str:
 
 
 def test_some_hostile_statements_do_no_harm(start: Start) -> None:
-    hold(start(False), range(60))
+    hold(start(False), range(20))
 
 
 @pytest.mark.long
 def test_more_hostile_statements_do_no_harm(start: Start) -> None:
-    hold(start(False), range(60, 200))
+    hold(start(False), range(20, 200))
 
 
 @pytest.mark.soak

@@ -58,6 +58,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_an_agent_that_does_it_again_is_green_and_touches_nothing(project: Path) -> None:
     code, said = run_pytest(project)
     assert code == 0, said

@@ -97,7 +97,7 @@ def test_a_record_larger_than_a_batch_is_a_batch(scene: Scene, store: EmbeddedSt
     assert count(store, "raw_spans") == 100
 
 
-@pytest.mark.parametrize("wait_seconds", [0.05, 0.0])
+@pytest.mark.parametrize("wait_seconds", [0.05, pytest.param(0.0, marks=pytest.mark.long)])
 def test_loading_begins_once_a_burst_is_over(
     scene: Scene, store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, wait_seconds: float
 ) -> None:

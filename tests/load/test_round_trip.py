@@ -344,6 +344,7 @@ def test_records_of_different_days_merge_too(store: EmbeddedStore) -> None:
     assert row.sequence == 3
 
 
+@pytest.mark.long
 def test_one_insert_may_hold_any_number_of_days(store: EmbeddedStore) -> None:
     data = b""
     for day in range(150):

@@ -169,6 +169,7 @@ def test_a_span_starts_at_its_step_and_a_cycle_over_runs_ends(views: EmbeddedSto
     assert max(row["depth"] for row in up) < 8 and not any(row["truncated"] for row in up)
 
 
+@pytest.mark.long
 def test_a_thing_that_too_many_runs_share_is_cut_and_says_so(views: EmbeddedStore, ask: Ask) -> None:
     stories = [_run(f"r{number:04}", "read it") for number in range(1_100)]
     for story in stories:

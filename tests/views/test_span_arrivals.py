@@ -101,6 +101,7 @@ def test_spans_count_that_came_after_their_trace_was_read(
     _agree(views)
 
 
+@pytest.mark.long
 def test_a_span_that_came_again_counts_once_when_it_came_last(
     recordings: dict[str, Recording], views: EmbeddedStore, interpreter: Interpreter
 ) -> None:

@@ -56,6 +56,7 @@ def _time(nanoseconds: int) -> str:
     return f"fromUnixTimestamp64Nano({nanoseconds})"
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(begin=_bounds, end=_bounds, negated=st.booleans(), word=st.sampled_from(["AND", "OR"]))
 def test_every_window_has_its_rows(

@@ -96,6 +96,7 @@ def test_what_is_sent_is_asked_for_as_with_an_embedded_warehouse(
     assert {row["run_id"] for row in again.rows("SELECT run_id FROM runs")} == {row["run_id"] for row in rows}
 
 
+@pytest.mark.long
 def test_no_request_writes_through_the_sql_port(start: Start, engine_server: EngineServer) -> None:
     collector = start("one")
     collector.until(lambda: collector.health()["status"] == "ok")

@@ -18,6 +18,10 @@ from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 
 PLAIN = 8
+#: How a trace may lead to another.
+KINDS = ("linked", "named", "names a trace", "told whole")
+#: The default run has all of them at once, the long one each alone as well: it tells which of them fails.
+ALONE = [pytest.param((kind,), marks=pytest.mark.long, id=kind) for kind in KINDS]
 
 
 def named(spans: list[Span], run_id: str) -> list[Span]:
@@ -77,17 +81,7 @@ def rows_of(
 
 
 @pytest.mark.parametrize("held", ["all rows", "no rows"])
-@pytest.mark.parametrize(
-    "kinds",
-    [
-        ("linked",),
-        ("named",),
-        ("names a trace",),
-        ("told whole",),
-        ("linked", "named", "names a trace", "told whole"),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("kinds", [*ALONE, pytest.param(KINDS, id=" ".join(KINDS))])
 def test_the_others_of_a_batch_are_read_by_themselves(
     store: EmbeddedStore,
     warehouse: EmbeddedWarehouse,

@@ -148,7 +148,10 @@ def test_a_run_is_not_read_with_those_that_were_asked_and_answered_the_same(
     assert living.counters.failures == living.counters.broken == 0
 
 
-@pytest.mark.parametrize("own_process", [True, False], ids=["own-process", "one-process"])
+@pytest.mark.parametrize(
+    "own_process",
+    [pytest.param(True, id="own-process"), pytest.param(False, id="one-process", marks=pytest.mark.long)],
+)
 def test_a_turn_that_is_told_in_parts_and_whole_is_one_run_whatever_came_first(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, own_process: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

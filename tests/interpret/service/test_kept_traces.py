@@ -37,7 +37,13 @@ def living(warehouse: EmbeddedWarehouse) -> Iterator[Interpreter]:
     interpreter.stop()
 
 
-@pytest.mark.parametrize("name", ["langgraph-openinference/parallel", "genai-openai.event_only/normal"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "langgraph-openinference/parallel",
+        pytest.param("genai-openai.event_only/normal", marks=pytest.mark.long),
+    ],
+)
 def test_a_run_read_as_it_grows_has_the_rows_of_one_that_is_read_whole(
     name: str, recordings: dict[str, Recording], store: EmbeddedStore, living: Interpreter
 ) -> None:
@@ -69,7 +75,7 @@ def test_a_run_read_as_it_grows_has_the_rows_of_one_that_is_read_whole(
     ("claims", "elsewhere", "sent", "known"),
     [
         pytest.param({}, 0, 3, 0 + 3 + 6, id="by-itself"),
-        pytest.param({RUN_ID: "one"}, 0, 3, 0 + 3 + 6, id="names-a-run"),
+        pytest.param({RUN_ID: "one"}, 0, 3, 0 + 3 + 6, id="names-a-run", marks=pytest.mark.long),
         # What leads elsewhere cannot be read by itself, and that is known from then on.
         pytest.param({RUN_ID: "one"}, 1, 1, (1 + 3) + (1 + 3) + (1 + 6), id="leads-elsewhere"),
     ],

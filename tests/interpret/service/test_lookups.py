@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +102,7 @@ def _literal(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else repr(value)
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(traces=st.lists(TRACE, max_size=8), runs=st.lists(RUN, max_size=8))
 def test_indexes_first_answers_as_final_alone_does(

@@ -19,6 +19,7 @@ from retrospan.ingest.interpret.service.processes import Processes
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 
+@pytest.mark.long
 def test_a_process_beside_the_first_ends_once_it_has_nothing_to_do(
     warehouse: EmbeddedWarehouse, store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
