@@ -12,9 +12,8 @@ from story import Ask
 
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.inlining import inlined, placed
-from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.narrowing import narrowed
-from retrospan.ingest.answer.runs_first import runs_first
+from retrospan.ingest.answer.questions import reading_less
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.queries.catalogue import install
 
@@ -62,7 +61,7 @@ def _rows(
     if computed is not None and any(call.view.name in trusted for call in calls):
         return computed
     found = read(inlined(statement))
-    less = narrowed(inlined(lean(runs_first(statement))), parameters)
+    less = narrowed(inlined(reading_less(statement)), parameters)
     if less != inlined(statement):
         assert in_any_order(read(less)) == in_any_order(found)
     assert computed is None or in_any_order(computed) == in_any_order(found)

@@ -23,9 +23,8 @@ from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.databases import unqualified
 from retrospan.ingest.answer.guard import Guard
 from retrospan.ingest.answer.inlining import inlined, own_functions, placed
-from retrospan.ingest.answer.lean_views import lean
 from retrospan.ingest.answer.narrowing import narrowed
-from retrospan.ingest.answer.runs_first import runs_first
+from retrospan.ingest.answer.questions import reading_less
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.tenants import TABLES
 from retrospan.queries import catalogue
@@ -42,6 +41,9 @@ STATEMENTS: list[tuple[str, bool]] = [
     ("SELECT attributes FROM spans PREWHERE span_id = '1111111111111111' WHERE run_id = 'r' ORDER BY ALL", True),
     ("SELECT resource FROM spans WHERE attributes['n'] = {v:String} ORDER BY ALL", True),
     ("SELECT attributes FROM spans WHERE attributes['n'] = {v:UInt8} ORDER BY ALL", False),
+    # What is known of an entity, by the runs that speak of it.
+    ("SELECT * FROM retrospan.observations WHERE entity_id = {v:String} ORDER BY ALL", True),
+    ("SELECT * FROM `overwrites` AS o WHERE entity_type = 'order' AND entity_id = '1' ORDER BY ALL", True),
     # Lists of what is large, by the runs of their rows.
     ("SELECT * FROM retrospan.steps ORDER BY run_id, step LIMIT 5", True),
     ("SELECT * FROM `model_calls` WHERE ordinal = 1 ORDER BY started_at, run_id LIMIT 5", True),
@@ -238,7 +240,7 @@ def told(module_views: EmbeddedStore) -> EmbeddedStore:
 
 def _port_writes(sql: str) -> str:
     return narrowed(
-        inlined(lean(runs_first(unqualified(sql)))), {name: str(value) for name, value in PARAMETERS.items()}
+        inlined(reading_less(unqualified(sql))), {name: str(value) for name, value in PARAMETERS.items()}
     )
 
 
@@ -263,7 +265,7 @@ def _marks(place: int, sql: str) -> list[pytest.MarkDecorator]:
     [pytest.param(*each, id=each[0], marks=_marks(place, each[0])) for place, each in enumerate(STATEMENTS)],
 )
 def test_what_the_port_writes_says_the_same(told: EmbeddedStore, sql: str, is_rewritten: bool) -> None:
-    with_places, of_views = placed(lean(runs_first(unqualified(sql))), COMPUTED)
+    with_places, of_views = placed(reading_less(unqualified(sql)), COMPUTED)
     assert (_port_writes(sql) != sql) == is_rewritten
     assert _answer(told, _port_writes(sql)) == _answer(told, sql)
     if of_views:
@@ -294,7 +296,7 @@ def test_the_guard_judges_what_is_written_as_it_judges_what_was_asked(told: Embe
             asked = guard.check(sql, given).sql
         except SqlError:
             continue
-        for made in (_port_writes(asked), placed(lean(runs_first(unqualified(asked))), COMPUTED)[0]):
+        for made in (_port_writes(asked), placed(reading_less(unqualified(asked)), COMPUTED)[0]):
             assert guard.check(made, given, own_functions()).sql == made, sql
     for sql in REFUSED:
         with pytest.raises(SqlError):

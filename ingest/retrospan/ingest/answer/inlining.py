@@ -162,6 +162,11 @@ def _template(view: View) -> _Template | None:
     return _Template(tuple(pieces), tuple(names), tuple(types[name] for name in names), size)
 
 
+def is_alias(after: Token | None) -> bool:
+    """Return whether what follows a table is a name for it, or AS and its name."""
+    return after is not None and after.kind in ("word", "name") and after.folded not in CLAUSES
+
+
 def shortened(token: Token) -> Token:
     """Blanks of one character: a comment has left as many as it was long."""
     if token.kind != "blank":
@@ -208,9 +213,7 @@ def _call(found: Sequence[Token], words: Sequence[int], at: int) -> _Call | None
         given[name.value] = value[:size]
         position += 2 + size
         if is_mark(position, ")"):
-            after = word(position + 1)
-            is_alias = after is not None and after.kind in ("word", "name") and after.folded not in CLAUSES
-            return _Call(given, words[position] + 1, is_alias)
+            return _Call(given, words[position] + 1, is_alias(word(position + 1)))
         if not is_mark(position, ","):
             return None
         position += 1

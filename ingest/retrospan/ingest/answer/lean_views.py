@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from retrospan.ingest.answer.inlining import CLAUSES, shortened
+from retrospan.ingest.answer.inlining import is_alias, shortened
 from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.queries import catalogue
 
@@ -51,8 +51,7 @@ def lean(sql: str) -> str:
             continue
         if follows is not None and (follows.is_mark(".") or follows.is_mark("(")):
             continue
-        is_alias = follows is not None and follows.kind in ("word", "name") and follows.folded not in CLAUSES
-        instead[place] = [*view.pieces, *([] if is_alias else tokens(f" AS {view.name}"))]
+        instead[place] = [*view.pieces, *([] if is_alias(follows) else tokens(f" AS {view.name}"))]
     pieces = [one for place, token in enumerate(found) for one in instead.get(place, [token])]
     return written(pieces) if instead else sql
 
@@ -117,7 +116,7 @@ def _without_values(name: str, statement: str) -> _LeanView | None:
     Such a view is `SELECT … FROM (values) AS v RIGHT JOIN (SELECT c.* FROM … AS c …) AS c ON …`.
     """
     found = [shortened(token) for token in tokens(statement)]
-    top = _at_top(found)
+    top = at_top(found)
     source = next((place for place in top if found[place].is_word("from")), len(found))
     joins = [place for place in top if found[place].is_word("right") and place > source]
     if len(joins) != 1 or not _is_of_values(found[source : joins[0]]):
@@ -137,7 +136,7 @@ def _without_values(name: str, statement: str) -> _LeanView | None:
     return _LeanView(name, payload, [*tokens("("), *text, *tokens(")")])
 
 
-def _at_top(found: Sequence[Token]) -> list[int]:
+def at_top(found: Sequence[Token]) -> list[int]:
     """Return the places outside of all brackets."""
     depth, places = 0, list[int]()
     for place, token in enumerate(found):

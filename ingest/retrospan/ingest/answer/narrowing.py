@@ -137,7 +137,7 @@ def _by_index(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Tok
     if len(views) != 1 or _goes_on(kept, views[0]):
         return list(found)
     view = kept[views[0]].value
-    if _renames(kept, _OF_TEXTS.get(view, _OF_SPANS)):
+    if renames(kept, _OF_TEXTS.get(view, _OF_SPANS)):
         return list(found)
     added = {_MESSAGES: runs_of_message, _TEXTS: runs_of_text}.get(view, traces_of)
     joined = _joined(found, words, lambda at: added(kept, at, parameters))
@@ -145,7 +145,7 @@ def _by_index(found: Sequence[Token], parameters: Mapping[str, str]) -> list[Tok
         view == _VIEW
         and len(joined) == len(found)
         and not _is_narrow(kept)
-        and not _renames(kept, _OF_WINDOWS)
+        and not renames(kept, _OF_WINDOWS)
     ):
         joined = _joined(found, words, lambda at: traces_within(kept, at))
     return joined
@@ -194,7 +194,7 @@ def _goes_on(kept: Sequence[Token], view: int) -> bool:
     return False
 
 
-def _renames(kept: Sequence[Token], used: Container[str]) -> bool:
+def renames(kept: Sequence[Token], used: Container[str]) -> bool:
     """Return whether a column that conditions are joined by might be something else here: an alias, or a variable."""
     for token, after in pairwise(kept):
         if token.is_mark("-") and after.is_mark(">"):

@@ -18,6 +18,7 @@ from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.computed.lookups import TooMuch
 from retrospan.ingest.answer.databases import qualified, unqualified
+from retrospan.ingest.answer.entity_first import entity_first
 from retrospan.ingest.answer.formats import checked_format
 from retrospan.ingest.answer.guard import UNKNOWN_PARAMETER, CheckedStatement, Guard
 from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
@@ -163,7 +164,7 @@ class Understanding:
         shown = checked.sql if shows_internals else listed(checked.sql, self._views)
         if not shows_internals:
             checked = self._executed(checked, shown, parameters)
-        read = lean(runs_first(unqualified(checked.sql)))
+        read = reading_less(unqualified(checked.sql))
         text, calls = placed(read, COMPUTED)
         if any(call.parameter in parameters for call in calls):
             text, calls = inlined(read), []
@@ -234,6 +235,11 @@ class Understanding:
                 # 0 means without limit in ClickHouse: it lifts nothing here.
                 most[name] = min(int(value), most.get(name, int(value)))
         return {**chosen, **bounded(most)}
+
+
+def reading_less(sql: str) -> str:
+    """Return a statement with those views in place of which it reads a part only. Its views are without their database."""
+    return entity_first(lean(runs_first(sql)))
 
 
 def _parameters(url: Mapping[str, str]) -> dict[str, Escaped]:
