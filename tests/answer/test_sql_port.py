@@ -360,3 +360,21 @@ def test_probes_hear_whether_it_lives_and_whether_what_is_sent_is_kept(
         assert port.ask("/health/ready")[:2] == (503, b"not ready: /health says why\n")
     finally:
         served.stop(5.0)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count() FROM stale_reads WHERE entity_id = '{}'",
+        "SELECT count() FROM entity_state(entity_type = 'order', entity_id = '{}', at = '', known_at = '')",
+        "SELECT count() FROM run_state(run_id = '{}', step = 3)",
+        "SELECT count() FROM provenance(ref = '{}', direction = 'up', depth = 20)",
+        "SELECT count() FROM spans WHERE attributes['user.id'] = '{0}' OR span_id = '{0}'",
+    ],
+)
+def test_what_is_put_into_a_statement_makes_it_no_longer_than_the_engine_reads(
+    port: Port, query: str
+) -> None:
+    """The engine reads 262,144 bytes, and a value may be repeated where a view is put in place."""
+    for value in ("x" * 100_000, "ä" * 60_000):
+        assert port.sql(query.format(value))[:2] == (200, b"0\n")

@@ -126,6 +126,8 @@ def test_within_another_select(told: EmbeddedStore) -> None:
         "WITH overwrites AS (SELECT '1' AS entity_id) SELECT * FROM overwrites WHERE entity_id = '1'",
         "SELECT extract(YEAR FROM overwrites) FROM (SELECT today() AS overwrites, '1' AS entity_id) WHERE entity_id = '1'",
         "SELECT 'FROM overwrites WHERE entity_id = 1'",
+        # Each is looked at by itself, and they may be thousands.
+        " UNION ALL ".join(5 * ["SELECT * FROM (SELECT * FROM overwrites WHERE entity_id = '1')"]),
         "EXPLAIN SELECT * FROM overwrites WHERE entity_id = '1'",
         "",
     ],

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import pairwise
 
 from retrospan.ingest.answer.allowlist import word_set
-from retrospan.ingest.answer.inlining import is_alias, shortened
+from retrospan.ingest.answer.inlining import MOST_PLACED, is_alias, shortened
 from retrospan.ingest.answer.lean_views import at_top, in_selects
 from retrospan.ingest.answer.lexer import Token, tokens, written
 from retrospan.ingest.answer.narrowing import renames
@@ -48,10 +48,14 @@ def entity_first(sql: str) -> str:
     if not words or not words[0].is_word("select") or any(token.is_word("with") for token in words):
         return sql
     of_selects = in_selects(words)
+    read = [
+        at
+        for at, token in enumerate(words)
+        if token.value in _VIEWS and of_selects[at] and words[at - 1].is_word("from")
+    ]
     instead: dict[int, list[Token]] = {}
-    for at, token in enumerate(words):
-        if not (token.value in _VIEWS and of_selects[at] and words[at - 1].is_word("from")):
-            continue
+    for at in read if len(read) <= MOST_PLACED else ():
+        token = words[at]
         begin, end = _brackets_around(words, at)
         entity = _entity(words[begin:end], at - begin)
         if "entity_id" in entity:

@@ -43,6 +43,9 @@ _PARAMETER = re.compile(r"(?![0-9]+$)(?!\$$)[A-Za-z0-9_$]{1,120}")
 #: A parameter of this type is a name: which one decides whether a statement may be executed.
 _IDENTIFIER = "identifier"
 
+#: Bytes that the engine reads of a statement. What is put into one repeats its values, and may grow beyond that.
+_LONGEST_READ = 262_144
+
 #: Settings under which what a question needs is looked up.
 _BOUNDS = ("max_execution_time", "max_memory_usage", "max_threads", "max_block_size")
 
@@ -171,7 +174,8 @@ class Understanding:
         by_values = any(
             depends_on_values(each) or _IDENTIFIER in each.casefold() for each in (sql, shown, text)
         )
-        return Reading(checked, self._executed(checked, text, parameters), calls, settings), by_values
+        executed = self._executed(checked, text, parameters)
+        return Reading(checked, executed, calls if executed is not checked else [], settings), by_values
 
     @property
     def _views(self) -> Mapping[str, Sequence[str]]:
@@ -205,7 +209,7 @@ class Understanding:
     ) -> CheckedStatement:
         """Return the statement as the engine gets it: what the guard let through last, views put in place before."""
         text = narrowed(text, parameters)
-        if text == statement.sql:
+        if text == statement.sql or len(text.encode()) > _LONGEST_READ:
             return statement
         return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)
 
