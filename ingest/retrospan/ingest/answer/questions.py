@@ -166,7 +166,7 @@ class Understanding:
         require_parameters(checked.sql, self._views)
         shown = checked.sql if shows_internals else listed(checked.sql, self._views)
         if not shows_internals:
-            checked = self._executed(checked, shown, parameters)
+            checked = self._checked_again(checked, shown, parameters)
         read = reading_less(unqualified(checked.sql))
         text, calls = placed(read, COMPUTED)
         if any(call.parameter in parameters for call in calls):
@@ -207,9 +207,20 @@ class Understanding:
     def _executed(
         self, statement: CheckedStatement, text: str, parameters: Mapping[str, str]
     ) -> CheckedStatement:
-        """Return the statement as the engine gets it: what the guard let through last, views put in place before."""
+        """Return the statement as the engine gets it: what the guard let through last, views put in place before.
+
+        Where that is longer than the engine reads, it gets the statement itself.
+        """
         text = narrowed(text, parameters)
-        if text == statement.sql or len(text.encode()) > _LONGEST_READ:
+        if len(text.encode()) > _LONGEST_READ:
+            return statement
+        return self._checked_again(statement, text, parameters)
+
+    def _checked_again(
+        self, statement: CheckedStatement, text: str, parameters: Mapping[str, str]
+    ) -> CheckedStatement:
+        """Return the statement with another text, which the guard judges. Raises SqlError for what may not be."""
+        if text == statement.sql:
             return statement
         return replace(statement, sql=self._checked(text, parameters, own_functions()).sql)
 
