@@ -2,8 +2,8 @@
 
 Each of them joins what runs said with the generation of each run that counts. The engine reads those of all runs there
 are, however few speak of the entity, and once more for each join: in five million spans the overwrites of an order took
-210 to 231 ms of processor, and take 85 to 129. Where a statement holds a view to one entity, the port puts the view's SELECT in its
-place, and in it names the runs. The rows are the same.
+210 to 231 ms of processor, and take 85 to 129. Where a statement holds a view to one entity, the port puts the view's
+SELECT in its place, and in it names the runs. The rows are the same.
 
 What cannot be told for sure is left as it is: the condition must be one of those that AND joins in the view's own WHERE.
 Pure.
