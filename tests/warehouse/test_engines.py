@@ -216,6 +216,7 @@ ALTERED = [
     "raw_spans_local",
     "raw_logs_local",
     "arrivals_local",
+    "raw_spans_local",
 ]
 
 

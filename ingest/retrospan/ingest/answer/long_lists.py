@@ -15,7 +15,12 @@ from retrospan.schemas.store import Settings
 
 #: Of a piece, so many bytes are of its largest column. Each has to pass through the view: in pieces of 512 KiB the
 #: gigabyte took 5.3 s of processor and up to 43 MB of memory, of 768 4.2 and 61, of 1,024 3.9 and 64; by granules 3.6.
-_IN_PIECES: Settings = {"preferred_max_column_in_block_size_bytes": 640 << 10, "use_query_condition_cache": 0}
+#: Small parts, as they were inserted, are of one file for all columns and can be read by granules only: one at a time.
+_IN_PIECES: Settings = {
+    "preferred_max_column_in_block_size_bytes": 640 << 10,
+    "max_block_size": 1_024,
+    "use_query_condition_cache": 0,
+}
 #: For engines that know them.
 LONG_LIST: Settings = {**_IN_PIECES, "max_threads": 1}
 #: Columns of conditions that the cache or an index answers.
