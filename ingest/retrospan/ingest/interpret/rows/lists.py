@@ -48,3 +48,6 @@ LISTS = tuple(each.name for each in fields(Rows))
 
 #: Row list → table, in the order of writing: the pointer last.
 TABLES = {name: f"canon_{name}" for name in LISTS}
+
+#: What tells readers which rows count, written when all others are there, in this order.
+POINTERS = (TABLES["traces"], TABLES["runs"])

@@ -23,6 +23,7 @@ from retrospan.ingest.interpret.service.partition_lease import PartitionLease
 from retrospan.ingest.interpret.service.result_writer import InterpretationCounters, ResultWriter
 from retrospan.ingest.interpret.service.run_queue import MOST_WAITING, Touched
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
+from retrospan.ingest.interpret.service.side_by_side import SideBySide
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.interpret.version import version_with
@@ -99,8 +100,15 @@ class Interpreter(Service):
         )
         self._share = share
         self._arrivals = ArrivalFeed(share.name if share else "")
+        self._side_by_side = SideBySide(warehouse.connect)
         self._writer = ResultWriter(
-            self._runner, self._backlog, self._arrivals, share, self.counters, self._superseded
+            self._runner,
+            self._backlog,
+            self._arrivals,
+            share,
+            self.counters,
+            self._superseded,
+            self._side_by_side,
         )
         self._long = LongRuns(
             self._runner,
@@ -218,12 +226,13 @@ class Interpreter(Service):
                 while self._lanes.is_busy:
                     with self._lock:
                         self._lanes.advance(self._store, None)
-                self._disconnect()
         except RetrospanError as error:
             _LOG.warning("the next start reads the runs at hand again: %s", error)
         self._lanes.drop()
+        self._disconnect()
 
     def _disconnect(self) -> None:
+        self._side_by_side.close()
         if self._store is not None:
             self._store.close()
             self._store = None

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from retrospan.ingest.interpret.rows.lists import POINTERS
 from retrospan.ingest.interpret.rows.placeholders import broken_trace, deleted_run
 from retrospan.ingest.interpret.service.arrivals import ArrivalFeed
 from retrospan.ingest.interpret.service.backlog import Backlog
@@ -18,6 +19,7 @@ from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch,
 from retrospan.ingest.interpret.service.job import BatchResult
 from retrospan.ingest.interpret.service.orphans import orphaned_runs
 from retrospan.ingest.interpret.service.partition_lease import PartitionLease
+from retrospan.ingest.interpret.service.side_by_side import SideBySide
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.warehouse.rows import Encoded, insert_encoded
@@ -63,6 +65,7 @@ class ResultWriter:
         share: PartitionLease | None,
         counters: InterpretationCounters,
         superseded: StaleGenerations,
+        side_by_side: SideBySide,
     ) -> None:
         self.counters = counters
         self._runner = runner
@@ -70,13 +73,17 @@ class ResultWriter:
         self._arrivals = arrivals
         self._share = share
         self._superseded = superseded
+        self._side_by_side = side_by_side
 
     def write(self, store: Store, batch: TraceBatch, done: BatchResult) -> None:
         """Write what these traces gave, whole."""
         began = time.perf_counter()
         writing = self.begin(store, batch, done)
-        for rows in done.rows:
-            self.piece(store, writing, rows)
+        if done.is_large:
+            for rows in done.rows:
+                self.piece(store, writing, rows)
+        else:
+            self._all(store, writing)
         self.end(store, writing)
         took = time.perf_counter() - began + batch.seconds
         # What it took in all: reading raw rows and writing others is as much of it as what lies between.
@@ -102,6 +109,14 @@ class ResultWriter:
         """Write rows, in the order in which they come."""
         self._require()
         insert_encoded(store, rows)
+
+    def _all(self, store: Store, writing: Writing) -> None:
+        """Write all rows, which are in memory: two tables at a time, the pointers after all others, in their order."""
+        rows = [*writing.done.rows]
+        self._side_by_side.insert(store, (each for each in rows if each.table not in POINTERS), self._require)
+        for each in rows:
+            if each.table in POINTERS:
+                self.piece(store, writing, each)
 
     def end(self, store: Store, writing: Writing) -> None:
         """Note what was written: after the last of its rows."""
