@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 
+from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
+from retrospan.ingest.warehouse.warehouse import Warehouse
 
 _EXCLUDED = ("generation", "through_sequence", "through", "arrived_at", "arrivals", "interpreted_by")
 _SEQUENCES = count(1)
@@ -72,3 +74,24 @@ def emptied(store: EmbeddedStore) -> None:
 
 def settled(interpreter: Interpreter) -> None:
     assert interpreter.wait_idle(120)
+
+
+def read_anew(
+    store: EmbeddedStore,
+    warehouse: Warehouse,
+    bodies: Iterable[bytes],
+    processes: int = 1,
+    failures: int = 0,
+) -> dict[str, list[list[object]]]:
+    """Let go of everything, have these requests read by so many processes, 0 is in this one; return the living rows."""
+    emptied(store)
+    load(store, [*bodies])
+    settings = InterpreterSettings(quiet_seconds=0.0, processes=max(1, processes))
+    interpreter = Interpreter(warehouse, settings, own_process=processes > 0)
+    interpreter.start()
+    try:
+        settled(interpreter)
+        assert (interpreter.counters.failures, interpreter.counters.broken) == (failures, 0)
+    finally:
+        interpreter.stop()
+    return living(store)

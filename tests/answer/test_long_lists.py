@@ -59,20 +59,23 @@ def client(warehouse: EmbeddedWarehouse) -> Iterator[Client]:
     """Asks a port over spans of 5 KB each, which came in thirds."""
     store = warehouse.connect()
     store.command("SYSTEM STOP MERGES raw_spans")
-    for first in range(0, SPANS, THIRD):
-        store.command(
-            "INSERT INTO raw_spans (tenant, trace_id, span_id, content_hash, sequence, arrived_at, attributes) "
-            "SELECT 'default', toString(intDiv(number, 100)), toString(number), 0, number, now64(9), "
-            "[('payload', 'string', randomPrintableASCII(5000))] FROM numbers({first:UInt32}, {third:UInt32})",
-            {"first": first, "third": THIRD},
-        )
-    port = started(warehouse, LIMITS)
-    client = clickhouse_connect.get_client(host="127.0.0.1", port=port.start(), database="retrospan")
-    yield client
-    client.close()
-    port.stop(5.0)
-    store.command("SYSTEM START MERGES raw_spans")
-    store.close()
+    try:
+        for first in range(0, SPANS, THIRD):
+            store.command(
+                "INSERT INTO raw_spans (tenant, trace_id, span_id, content_hash, sequence, arrived_at, attributes) "
+                "SELECT 'default', toString(intDiv(number, 100)), toString(number), 0, number, now64(9), "
+                "[('payload', 'string', randomPrintableASCII(5000))] FROM numbers({first:UInt32}, {third:UInt32})",
+                {"first": first, "third": THIRD},
+            )
+        port = started(warehouse, LIMITS)
+        client = clickhouse_connect.get_client(host="127.0.0.1", port=port.start(), database="retrospan")
+        yield client
+        client.close()
+        port.stop(5.0)
+    finally:
+        # Other tests have this engine after this one.
+        store.command("SYSTEM START MERGES raw_spans")
+        store.close()
 
 
 @pytest.mark.parametrize("query", ["SELECT * FROM spans", "SELECT * FROM spans WHERE name = ''"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bench.long_run import LongRun, requests_of
-from interpreting import emptied, living, load, settled
+from interpreting import load, read_anew, settled
 from pytest import MonkeyPatch
 from told_turns import whole_of
 
@@ -23,23 +23,13 @@ def rows_of(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, processes: int
 ) -> dict[str, list[list[object]]]:
     """Read eight traces, each in a batch of its own; one of them tells a turn of which another tells the parts."""
-    emptied(store)
     spans = [*LongRun(13, 5).spans()]
     bodies = [body for seed in (11, 12, 13) for body in requests_of(LongRun(7, seed).spans(), 500)]
     bodies += requests_of(spans, 500)
     bodies += [body for seed in (14, 15) for body in requests_of(LongRun(7, seed).spans(), 500)]
     bodies += requests_of([whole_of(spans)], 500)
     bodies += requests_of(LongRun(7, 16).spans(), 500)
-    load(store, bodies)
-    settings = InterpreterSettings(quiet_seconds=0.0, processes=max(1, processes))
-    interpreter = Interpreter(warehouse, settings, own_process=processes > 0)
-    interpreter.start()
-    try:
-        settled(interpreter)
-        assert interpreter.counters.failures == interpreter.counters.broken == 0
-    finally:
-        interpreter.stop()
-    rows = living(store)
+    rows = read_anew(store, warehouse, bodies, processes)
     assert len(rows["canon_runs"]) == 7
     return rows
 

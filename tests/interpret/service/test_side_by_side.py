@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 from bench.long_run import LongRun, requests_of
-from interpreting import emptied, living, load, settled
+from interpreting import read_anew
 from pytest import MonkeyPatch
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import POINTERS, TABLES
 from retrospan.ingest.interpret.service import side_by_side as module
-from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.side_by_side import SideBySide
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.ingest.warehouse.rows import Encoded, insert_encoded
@@ -149,32 +147,16 @@ class NotedStore(EmbeddedStore):
         NotedStore.noted.append(("end", table))
 
 
-def written(
-    store: EmbeddedStore, warehouse: EmbeddedWarehouse, failures: int
-) -> dict[str, list[list[object]]]:
-    """Have six runs read, and return their rows."""
-    emptied(store)
-    load(store, [body for seed in range(6) for body in requests_of(LongRun(7, seed).spans(), 500)])
-    interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0))
-    interpreter.start()
-    try:
-        settled(interpreter)
-        assert interpreter.counters.failures == failures
-    finally:
-        interpreter.stop()
-    rows = living(store)
-    assert len(rows["canon_runs"]) == 6
-    return rows
-
-
 @pytest.mark.parametrize("failing", ["", "canon_steps", "canon_values", "canon_traces"])
 def test_pointers_are_written_when_all_other_rows_are_there(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch, failing: str
 ) -> None:
-    expected = written(store, warehouse, failures=0)
+    bodies = [body for seed in range(6) for body in requests_of(LongRun(7, seed).spans(), 500)]
+    expected = read_anew(store, warehouse, bodies)
+    assert len(expected["canon_runs"]) == 6
     monkeypatch.setattr("retrospan.ingest.warehouse.embedded.EmbeddedStore", NotedStore)
     NotedStore.noted, NotedStore.failing = [], failing
-    assert written(store, warehouse, failures=int(bool(failing))) == expected
+    assert read_anew(store, warehouse, bodies, failures=int(bool(failing))) == expected
     inserts = [(what, table) for what, table in NotedStore.noted if table in TABLES.values()]
     assert len({table for _, table in inserts}) > 8
     under_way: set[str] = set()

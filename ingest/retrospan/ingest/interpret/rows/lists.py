@@ -46,7 +46,7 @@ class Rows:
 
 LISTS = tuple(each.name for each in fields(Rows))
 
-#: Row list → table, in the order of writing: the pointer last.
+#: Row list → table, the pointers last.
 TABLES = {name: f"canon_{name}" for name in LISTS}
 
 #: What tells readers which rows count, written when all others are there, in this order.

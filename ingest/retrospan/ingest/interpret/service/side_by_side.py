@@ -1,7 +1,7 @@
 """Rows of several tables go in two at a time, each over a connection of its own.
 
 An insert of a few hundred rows waits for files, and for its turn at a processor, for longer than it computes: one after the
-other, those of a batch kept the interpreter's thread for two fifths of its time, while a third of a core was idle.
+other, those of a batch kept the interpreter's thread for two fifths of its time, with processor to spare.
 """
 
 from __future__ import annotations
