@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import pytest
 from bench.long_run import LongRun, requests_of
 from fix_recordings import Recording, taken
-from interpreting import canonical, load, settled
+from interpreting import canonical, emptied, load, settled
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from spans import rows_of_recording
 
@@ -18,11 +18,12 @@ from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.run import interpret
 from retrospan.ingest.interpret.service import batch as batch_module
+from retrospan.ingest.interpret.service.dependents import dependent_runs
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.selection import Selection
 from retrospan.ingest.interpret.version import VERSION
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
-from retrospan.schemas.errors import BadRequest
+from retrospan.schemas.errors import BadRequest, WarehouseUnavailable
 
 
 def _only(body: bytes, trace_id: str) -> bytes:
@@ -34,6 +35,32 @@ def _only(body: bytes, trace_id: str) -> bytes:
             del scope.spans[:]
             scope.spans.extend(kept)
     return request.SerializeToString()
+
+
+def halves(bodies: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Return requests with the earlier half of all spans, and others with the rest."""
+    ends = sorted(
+        span.end_time_unix_nano
+        for body in bodies
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    )
+    parts: tuple[list[bytes], list[bytes]] = ([], [])
+    for body in bodies:
+        for part, is_late in zip(parts, (False, True), strict=True):
+            request = ExportTraceServiceRequest.FromString(body)
+            for resource in request.resource_spans:
+                for scope in resource.scope_spans:
+                    kept = [
+                        each
+                        for each in scope.spans
+                        if (each.end_time_unix_nano >= ends[len(ends) // 2]) == is_late
+                    ]
+                    del scope.spans[:]
+                    scope.spans.extend(kept)
+            part.append(request.SerializeToString())
+    return parts
 
 
 def batched(names: Sequence[str], size: int) -> list[Sequence[str]]:
@@ -333,3 +360,40 @@ def test_a_turn_that_leaves_out_earlier_calls_has_them_from_the_run_before_whate
         assert histories == [[second, "inferred"]] * 2
         expected = expected or canonical(store)
         assert canonical(store) == expected
+
+
+def test_a_turn_whose_run_before_it_changed_is_read_again_though_nobody_could_note_it(
+    store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = taken()["langgraph-openlit/multiturn"]
+    first, second = (row.runs[0].run_id for row in rows_of_recording(recording))
+    of_first, of_second = ([_only(body, run) for body in recording.traces] for run in (first, second))
+    early, late = halves(of_first)
+    failing = [False]
+
+    def failing_once(*asked: Any) -> Iterator[tuple[str, list[str]]]:
+        if failing[0]:
+            failing[0] = False
+            raise WarehouseUnavailable("the connection is gone")
+        return dependent_runs(*asked)
+
+    monkeypatch.setattr("retrospan.ingest.interpret.service.result_writer.dependent_runs", failing_once)
+    found = []
+    for fails in (False, True):
+        emptied(store)
+        interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0))
+        interpreter.start()
+        try:
+            for some in (early, of_second):
+                interpreter.notice(*load(store, some))
+                settled(interpreter)
+            before = canonical(store)
+            failing[0] = fails
+            interpreter.notice(*load(store, late))
+            settled(interpreter)
+            assert interpreter.counters.failures == fails
+        finally:
+            interpreter.stop()
+        found.append(canonical(store))
+        assert found[-1] != before
+    assert found[0] == found[1]

@@ -37,6 +37,7 @@ RUN = st.fixed_dictionaries(
         "final_history_hash": st.sampled_from(FEW),
     }
 )
+SECONDS = st.integers(0, 3).map(lambda second: f"2026-01-01 00:00:0{second}")
 #: What each statement would be without indexes.
 PLAIN = {
     "traces_known": "SELECT trace_id, run_ids, joins, claims FROM canon_traces FINAL WHERE trace_id IN {trace_ids:Array(String)}",
@@ -91,9 +92,9 @@ def written(store: EmbeddedStore, table: str, key: str, rows: list[dict[str, Any
     for place, row in enumerate(once.values()):
         told = {"tenant": "default", **row}
         if table == "canon_traces":
-            told |= {"run_ids": [f"run {place}"], "through": [place], "through_sequence": place}
+            told = {"run_ids": [f"run {place}"], **told, "through": [place], "through_sequence": place}
         else:
-            told |= {"started_at": f"2026-01-0{row['generation']} 00:00:0{place % 10}"}
+            told = {"started_at": f"2026-01-0{row['generation']} 00:00:0{place % 10}", **told}
         values = ", ".join("NULL" if value is None else _literal(value) for value in told.values())
         store.command(f"INSERT INTO {table} ({', '.join(told)}) VALUES ({values})")
 
@@ -118,3 +119,41 @@ def test_indexes_first_answers_as_final_alone_does(
     assert all(row in found for row in store.rows(BELONGING, ASKED))
     assert {str(row[0]) for row in found}.isdisjoint(ASKED["trace_ids"])
     assert bool(store.rows(load("traces_overtaken"), ASKED)) == bool(store.rows(OVERTAKEN, ASKED)[0][0])
+
+
+@pytest.mark.long
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    traces=st.lists(TRACE.map(lambda row: {**row, "run_ids": row["claims"]}), max_size=8),
+    runs=st.lists(RUN.flatmap(lambda row: SECONDS.map(lambda at: {**row, "started_at": at})), max_size=8),
+)
+def test_what_was_cut_short_is_found(
+    store: EmbeddedStore, traces: list[dict[str, Any]], runs: list[dict[str, Any]]
+) -> None:
+    runs = [
+        {**run, "run_id": run["run_id"].replace("t", "abc"[int(run["run_id"][1]) % 3])[:1]} for run in runs
+    ]
+    written(store, "canon_traces", "trace_id", traces)
+    written(store, "canon_runs", "run_id", runs)
+    read = {(row["trace_id"], row["generation"]): row for row in traces}
+    of_runs = {(row["run_id"], row["generation"]): row for row in runs}
+    newest_traces = {trace_id: read[trace_id, generation] for trace_id, generation in sorted(read)}
+    newest_runs = {run_id: of_runs[run_id, generation] for run_id, generation in sorted(of_runs)}
+    expected = {
+        trace_id
+        for trace_id, row in newest_traces.items()
+        if any(
+            newest_runs.get(run_id, {"generation": 0})["generation"] < row["generation"]
+            for run_id in row["run_ids"]
+        )
+    }
+    there = [run for run in newest_runs.values() if not run["deleted"]]
+    for run in there:
+        if run["history_run_id"] is not None and any(
+            other["generation"] > run["generation"]
+            for other in there
+            if other["conversation_id"] == run["conversation_id"]
+            and (other["started_at"], other["run_id"]) < (run["started_at"], run["run_id"])
+        ):
+            expected |= {*run["trace_ids"]} & newest_traces.keys()
+    assert [row[1] for row in store.rows(load("traces_unsettled"))] == sorted(expected)

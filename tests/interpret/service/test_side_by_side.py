@@ -147,7 +147,7 @@ class NotedStore(EmbeddedStore):
         NotedStore.noted.append(("end", table))
 
 
-@pytest.mark.parametrize("failing", ["", "canon_steps", "canon_values", "canon_traces"])
+@pytest.mark.parametrize("failing", ["", "canon_steps", "canon_values", "canon_traces", "canon_runs"])
 def test_pointers_are_written_when_all_other_rows_are_there(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch, failing: str
 ) -> None:

@@ -238,11 +238,12 @@ class Interpreter(Service):
             self._store = None
 
     def _begin(self, store: Store) -> None:
-        """Find what is unread; what comes after that is noticed or looked for."""
+        """Find what is unread, or was not written whole; what comes after that is noticed or looked for."""
         self._runner.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
-        self._backlog.begin([*self._unread(store), *touched_lately(store)])
+        cut_short = typed_rows(store, Touched, load("traces_unsettled"))
+        self._backlog.begin([*self._unread(store), *cut_short, *touched_lately(store)])
 
     def _unread(self, store: Store) -> list[Touched]:
         """Rows of traces that nothing has read, the oldest, as many as may wait."""

@@ -1,0 +1,133 @@
+"""An interpreter in a process of its own, which kills itself with SIGKILL at a named point of writing rows.
+
+    python kill_scene.py DATA PART POINT
+
+PART: `first` and `second` send that half of each run's spans, and read them; `rest` reads what is unread; `none` reads
+nothing. Points: `never`; `first` as the first insert of canonical rows begins; `amid` when five have ended and another
+is under way; the name of a table, as its insert begins; `written` after the last. Prints the rows that readers see as
+JSON when it lives to the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from bench.long_run import LongRun, requests_of
+from interpreting import living, settled
+
+from retrospan.ingest.config import InterpreterSettings
+from retrospan.ingest.interpret.rows.lists import POINTERS, TABLES
+from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.load.landing import insert_records
+from retrospan.ingest.log.record import encode
+from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.queries.catalogue import install
+from retrospan.schemas.migrate import Migrations
+from retrospan.schemas.store import Settings, Store
+
+Rows = dict[str, list[list[object]]]
+
+RUNS, SPANS = 6, 13
+PARTS = ("first", "second")
+_CANONICAL = frozenset(TABLES.values())
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DeadlyStore(EmbeddedStore):
+    """Dies at the point."""
+
+    point = "never"
+    _lock = threading.Lock()
+    _begun = _ended = 0
+
+    def insert(
+        self,
+        statement: str,
+        data: bytes | Iterable[bytes],
+        input_format: str,
+        settings: Settings | None = None,
+    ) -> None:
+        table = statement.split()[2]
+        if table not in _CANONICAL:
+            super().insert(statement, data, input_format, settings)
+            return
+        if DeadlyStore.point in ("first", table):
+            die()
+        with self._lock:
+            DeadlyStore._begun += 1
+        super().insert(statement, data, input_format, settings)
+        with self._lock:
+            DeadlyStore._ended += 1
+            is_amid = DeadlyStore._begun > DeadlyStore._ended >= 5
+        if (DeadlyStore.point == "amid" and is_amid) or (DeadlyStore.point, table) == (
+            "written",
+            POINTERS[-1],
+        ):
+            die()
+
+
+class DeadlyWarehouse(EmbeddedWarehouse):
+    """Gives connections that are deadly."""
+
+    def connect(self, limits: Settings | None = None) -> EmbeddedStore:
+        store = super().connect(limits)
+        store.__class__ = DeadlyStore
+        return store
+
+
+def send(store: Store, part: str) -> None:
+    """Put one half of the spans of each run into the raw tables."""
+    half = SPANS // 2
+    sent = bytearray()
+    for seed in range(RUNS):
+        spans = [*LongRun(SPANS, seed).spans()]
+        for body in requests_of(spans[:half] if part == PARTS[0] else spans[half:], 500):
+            sequence = 1 + seed + RUNS * PARTS.index(part)
+            pieces, _ = encode(
+                arrived_at=time.time_ns(), sequence=sequence, tenant="default", traces=body, logs=None
+            )
+            sent += b"".join(pieces)
+    insert_records(store, bytes(sent), part)
+
+
+def seen(store: EmbeddedStore) -> Rows:
+    """Return what readers see: of spans by the view, of everything else by the pointers."""
+    rows = living(store)
+    rows["canon_spans"] = store.rows(
+        "SELECT trace_id, span_id, run_id, operation, dialect FROM spans WHERE run_id != '' ORDER BY ALL"
+    )
+    return rows
+
+
+def main(data: Path, part: str, point: str) -> None:
+    DeadlyStore.point = point
+    warehouse = DeadlyWarehouse(data / "warehouse")
+    store = warehouse.connect()
+    Migrations(store).apply()
+    install(store)
+    # A merge of canon_spans keeps the newest row of a span, which counts once the pointer of its trace says so.
+    store.command("SYSTEM STOP MERGES")
+    if part in PARTS:
+        send(store, part)
+    if part != "none":
+        interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0))
+        interpreter.start()
+        settled(interpreter)
+        assert (interpreter.counters.failures, interpreter.counters.broken) == (0, 0), interpreter.failure
+        assert interpreter.stop(60.0)
+    print(json.dumps(seen(store), default=str), flush=True)
+    warehouse.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
