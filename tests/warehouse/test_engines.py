@@ -217,7 +217,6 @@ ALTERED = [
     "raw_logs_local",
     "arrivals_local",
     "raw_spans_local",
-    "canon_values_local",
     "canon_tool_calls_local",
 ]
 
