@@ -37,7 +37,6 @@ RUN = st.fixed_dictionaries(
         "final_history_hash": st.sampled_from(FEW),
     }
 )
-SECONDS = st.integers(0, 3).map(lambda second: f"2026-01-01 00:00:0{second}")
 #: What each statement would be without indexes.
 PLAIN = {
     "traces_known": "SELECT trace_id, run_ids, joins, claims FROM canon_traces FINAL WHERE trace_id IN {trace_ids:Array(String)}",
@@ -121,39 +120,56 @@ def test_indexes_first_answers_as_final_alone_does(
     assert bool(store.rows(load("traces_overtaken"), ASKED)) == bool(store.rows(OVERTAKEN, ASKED)[0][0])
 
 
-@pytest.mark.long
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    traces=st.lists(TRACE.map(lambda row: {**row, "run_ids": row["claims"]}), max_size=8),
-    runs=st.lists(RUN.flatmap(lambda row: SECONDS.map(lambda at: {**row, "started_at": at})), max_size=8),
+#: Traces and runs as readings leave them, and runs of the same names.
+UNSETTLED_TRACE = st.builds(lambda row, runs: {**row, "run_ids": runs}, TRACE, SOME)
+UNSETTLED_RUN = st.builds(
+    lambda row, run_id, second: {**row, "run_id": run_id, "started_at": f"2026-01-01 00:00:0{second}"},
+    RUN,
+    st.sampled_from(FEW[1:]),
+    st.integers(0, 3),
 )
-def test_what_was_cut_short_is_found(
-    store: EmbeddedStore, traces: list[dict[str, Any]], runs: list[dict[str, Any]]
+
+
+def newest_of(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
+    """Return the row of each key that counts."""
+    return {row[key]: row for row in sorted(rows, key=lambda row: row["generation"])}
+
+
+@pytest.mark.long
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    traces=st.lists(UNSETTLED_TRACE, max_size=8, unique_by=lambda row: (row["trace_id"], row["generation"])),
+    runs=st.lists(UNSETTLED_RUN, max_size=8, unique_by=lambda row: (row["run_id"], row["generation"])),
+    within=st.integers(1, 5),
+)
+def test_what_was_cut_short_lately_is_found(
+    store: EmbeddedStore, traces: list[dict[str, Any]], runs: list[dict[str, Any]], within: int
 ) -> None:
-    runs = [
-        {**run, "run_id": run["run_id"].replace("t", "abc"[int(run["run_id"][1]) % 3])[:1]} for run in runs
-    ]
     written(store, "canon_traces", "trace_id", traces)
     written(store, "canon_runs", "run_id", runs)
-    read = {(row["trace_id"], row["generation"]): row for row in traces}
-    of_runs = {(row["run_id"], row["generation"]): row for row in runs}
-    newest_traces = {trace_id: read[trace_id, generation] for trace_id, generation in sorted(read)}
-    newest_runs = {run_id: of_runs[run_id, generation] for run_id, generation in sorted(of_runs)}
+    of_traces, of_runs = newest_of(traces, "trace_id"), newest_of(runs, "run_id")
+    since_traces, since_runs = (
+        max((row["generation"] for row in rows), default=0) - within for rows in (traces, runs)
+    )
     expected = {
         trace_id
-        for trace_id, row in newest_traces.items()
-        if any(
-            newest_runs.get(run_id, {"generation": 0})["generation"] < row["generation"]
+        for trace_id, row in of_traces.items()
+        if row["generation"] > since_traces
+        and any(
+            run_id not in of_runs or of_runs[run_id]["generation"] < row["generation"]
             for run_id in row["run_ids"]
         )
     }
-    there = [run for run in newest_runs.values() if not run["deleted"]]
+    lately = {run["conversation_id"] for run in runs if run["generation"] > since_runs}
+    there = [run for run in of_runs.values() if not run["deleted"] and run["conversation_id"] in lately]
     for run in there:
+        place = run["started_at"], run["run_id"]
         if run["history_run_id"] is not None and any(
             other["generation"] > run["generation"]
             for other in there
             if other["conversation_id"] == run["conversation_id"]
-            and (other["started_at"], other["run_id"]) < (run["started_at"], run["run_id"])
+            and (other["started_at"], other["run_id"]) < place
         ):
-            expected |= {*run["trace_ids"]} & newest_traces.keys()
-    assert [row[1] for row in store.rows(load("traces_unsettled"))] == sorted(expected)
+            expected |= {*run["trace_ids"]} & of_traces.keys()
+    found = store.rows(load("traces_unsettled"), {"within": within})
+    assert [row[1] for row in found] == sorted(expected)

@@ -43,6 +43,8 @@ TICK_SECONDS = 0.1
 #: While the loader is far behind, one batch of runs is read in so many seconds: what is loaded can be asked for, what is
 #: not cannot, and interpreting would take most of the processor that loading needs. The runs wait in the warehouse.
 FLOOD_PATIENCE_SECONDS = 20.0
+#: What was cut short so long before the last reading is looked for by whoever begins: each did so before.
+CUT_SHORT_NS = 24 * 3_600 * 1_000_000_000
 #: The other process ends when there was nothing to read for so long: it keeps the memory that its largest batch took, and
 #: another is started in a third of a second.
 RESTING_SECONDS = 60.0
@@ -242,7 +244,7 @@ class Interpreter(Service):
         self._runner.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
-        cut_short = typed_rows(store, Touched, load("traces_unsettled"))
+        cut_short = typed_rows(store, Touched, load("traces_unsettled"), {"within": CUT_SHORT_NS})
         self._backlog.begin([*self._unread(store), *cut_short, *touched_lately(store)])
 
     def _unread(self, store: Store) -> list[Touched]:
