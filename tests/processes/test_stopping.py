@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,20 @@ from pathlib import Path
 
 import pytest
 from fix_collector import Served
+
+
+#: `retrospan serve` without uvicorn, which fails while the process of the warehouse is still being started.
+FAILS_WHILE_STARTING = """
+import subprocess, sys, time
+class Slow(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        time.sleep(3.0)
+        super().__init__(*arguments, **options)
+subprocess.Popen = Slow
+sys.modules["uvicorn"] = None
+from retrospan.ingest.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.fixture
@@ -66,3 +81,16 @@ def test_a_signal_that_another_thread_gets_ends_it_as_well(apart: Served, number
     send = ctypes.CDLL(None, use_errno=True).tgkill
     assert send(pid, others[-1], int(number)) == 0, os.strerror(ctypes.get_errno())
     assert apart.process.wait(120) == 0
+
+
+def test_a_start_that_fails_while_the_warehouse_is_being_started_ends(tmp_path: Path) -> None:
+    addresses = [word for port in ("--grpc", "--http", "--sql") for word in (port, "127.0.0.1:0")]
+    failed = subprocess.run(
+        [sys.executable, "-c", FAILS_WHILE_STARTING, "serve", "--data", str(tmp_path / "data"), *addresses],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert failed.returncode != 0
+    assert "uvicorn is not installed" in failed.stderr

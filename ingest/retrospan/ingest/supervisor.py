@@ -177,9 +177,13 @@ class Supervisor:
     def _run(self) -> None:
         """Belongs to one thread for the life of the collector: the kernel ends the process when its thread ends."""
         pause = _FIRST_PAUSE
-        while not self._stopping:
+        while True:
             try:
-                self._begin()
+                # Whoever stops comes before the process or finds it: one that nobody tells to end would never end.
+                with self._state:
+                    if self._stopping:
+                        return
+                    self._begin()
             except OSError as error:
                 reason = f"its process could not be started: {error}"
             else:

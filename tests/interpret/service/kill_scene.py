@@ -4,8 +4,8 @@
 
 PART: `first` and `second` send that half of each run's spans, and read them; `rest` reads what is unread; `none` reads
 nothing. Points: `never`; `first` as the first insert of canonical rows begins; `amid` when five have ended and another
-is under way; the name of a table, as its insert begins; `written` after the last. Prints the rows that readers see as
-JSON when it lives to the end.
+is under way, at the latest as a pointer's begins; the name of a table, as its insert begins; `written` after the last.
+Prints the rows that readers see as JSON when it lives to the end.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class DeadlyStore(EmbeddedStore):
         if table not in _CANONICAL:
             super().insert(statement, data, input_format, settings)
             return
-        if DeadlyStore.point in ("first", table):
+        if DeadlyStore.point in ("first", table) or (DeadlyStore.point == "amid" and table in POINTERS):
             die()
         with self._lock:
             DeadlyStore._begun += 1
