@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from fix_collector import Served
 
-
 #: `retrospan serve` without uvicorn, which fails while the process of the warehouse is still being started.
 FAILS_WHILE_STARTING = """
 import subprocess, sys, time

@@ -141,12 +141,12 @@ class Collector:
         """Open everything and return once every port answers; requests are acknowledged before that. On an error,
         everything opened is closed again.
 
-                Raises:
-                    ConfigError: the file of tokens, of rules, of alert rules, of prices, or one of TLS cannot be used, the process may have
-                        too little memory, or metrics would go to the collector itself.
-                    DirectoryInUse: another process owns the data directory.
-                    PortInUse: another process listens on one of the addresses.
-                    SchemaTooNew: a later release wrote the data.
+        Raises:
+            ConfigError: the file of tokens, of rules, of alert rules, of prices, or one of TLS cannot be used, the
+                process may have too little memory, or metrics would go to the collector itself.
+            DirectoryInUse: another process owns the data directory.
+            PortInUse: another process listens on one of the addresses.
+            SchemaTooNew: a later release wrote the data.
         """
         with ExitStack() as stack:
             self._addresses = self._start(stack)
