@@ -16,11 +16,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from bench.long_run import LongRun, requests_of
 from interpreting import living, settled
+from watched_store import WatchedStore
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import POINTERS, TABLES
@@ -43,36 +43,28 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DeadlyStore(EmbeddedStore):
+class DeadlyStore(WatchedStore):
     """Dies at the point."""
 
     point = "never"
     _lock = threading.Lock()
     _begun = _ended = 0
 
-    def insert(
-        self,
-        statement: str,
-        data: bytes | Iterable[bytes],
-        input_format: str,
-        settings: Settings | None = None,
-    ) -> None:
-        table = statement.split()[2]
+    def begins(self, table: str) -> None:
         if table not in _CANONICAL:
-            super().insert(statement, data, input_format, settings)
             return
-        if DeadlyStore.point in ("first", table) or (DeadlyStore.point == "amid" and table in POINTERS):
+        if self.point in ("first", table) or (self.point == "amid" and table in POINTERS):
             die()
         with self._lock:
             DeadlyStore._begun += 1
-        super().insert(statement, data, input_format, settings)
+
+    def ended(self, table: str) -> None:
+        if table not in _CANONICAL:
+            return
         with self._lock:
             DeadlyStore._ended += 1
             is_amid = DeadlyStore._begun > DeadlyStore._ended >= 5
-        if (DeadlyStore.point == "amid" and is_amid) or (DeadlyStore.point, table) == (
-            "written",
-            POINTERS[-1],
-        ):
+        if (self.point == "amid" and is_amid) or (self.point == "written" and table == POINTERS[-1]):
             die()
 
 

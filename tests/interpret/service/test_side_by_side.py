@@ -9,6 +9,7 @@ import pytest
 from bench.long_run import LongRun, requests_of
 from interpreting import read_anew
 from pytest import MonkeyPatch
+from watched_store import WatchedStore
 
 from retrospan.ingest.interpret.rows.lists import POINTERS, TABLES
 from retrospan.ingest.interpret.service import side_by_side as module
@@ -125,25 +126,19 @@ def test_both_ask_before_each_insert_and_end_when_one_is_denied(
     assert sum(counted(store, tables)) == 5 * ROWS
 
 
-class NotedStore(EmbeddedStore):
+class NotedStore(WatchedStore):
     """A connection that notes which tables rows go to, in the order in which inserts begin and end."""
 
     noted: list[tuple[str, str]]
     failing = ""
 
-    def insert(
-        self,
-        statement: str,
-        data: bytes | Iterable[bytes],
-        input_format: str,
-        settings: Settings | None = None,
-    ) -> None:
-        table = statement.split()[2]
+    def begins(self, table: str) -> None:
         if table == NotedStore.failing:
             NotedStore.failing = ""
             raise WarehouseUnavailable("the connection is gone")
         NotedStore.noted.append(("begin", table))
-        super().insert(statement, data, input_format, settings)
+
+    def ended(self, table: str) -> None:
         NotedStore.noted.append(("end", table))
 
 
