@@ -51,7 +51,12 @@ LEFT JOIN
         SELECT r.tenant AS tenant, r.trace_id AS trace_id, toInt64({_sent("r.ended_ns")}) AS at,
             toString(s.dialect) AS dialect, toUInt32(count()) AS spans, toUInt32(countIf(s.run_id = '')) AS outside
         FROM raw_spans AS r
-        LEFT JOIN (SELECT * FROM canon_spans WHERE position(trace_id, '{MARK}') = 3) AS s USING (tenant, trace_id, span_id)
+        LEFT JOIN
+        (
+            SELECT * FROM canon_spans
+            WHERE position(trace_id, '{MARK}') = 3
+                AND (tenant, trace_id, generation) IN (SELECT tenant, trace_id, generation FROM canon_traces FINAL)
+        ) AS s USING (tenant, trace_id, span_id)
         GROUP BY ALL
         ORDER BY at, dialect
     )

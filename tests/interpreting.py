@@ -50,7 +50,7 @@ def canonical(store: EmbeddedStore) -> dict[str, list[list[object]]]:
         columns = ", ".join(str(name) for (name,) in named if name not in _EXCLUDED)
         pointer = "canon_traces" if table in ("canon_traces", "canon_spans") else "canon_runs"
         key = "trace_id" if pointer == "canon_traces" else "run_id"
-        final = "FINAL" if table in ("canon_traces", "canon_spans", "canon_runs") else ""
+        final = "FINAL" if table in ("canon_traces", "canon_runs") else ""
         found[table] = store.rows(
             f"SELECT {columns} FROM {table} {final} WHERE ({key}, generation) IN "
             f"(SELECT {key}, generation FROM {pointer} FINAL) ORDER BY ALL"

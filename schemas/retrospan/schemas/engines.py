@@ -60,6 +60,11 @@ _LIES_AGAIN = "w.trace_id IN (SELECT trace_id FROM raw_resent)"
 #: Statements that lay out a table anew and copy its rows.
 _ANEW = re.compile(r"^CREATE OR REPLACE TABLE \w+", re.MULTILINE)
 _CANONICAL = re.compile(r"^CREATE TABLE IF NOT EXISTS canon_", re.MULTILINE)
+#: How `canon_spans` was made first, and how it is laid out anew.
+_EACH_READING = (
+    "ENGINE = ReplacingMergeTree(generation)\nORDER BY (tenant, trace_id, span_id)\n",
+    "ENGINE = MergeTree\nORDER BY (tenant, trace_id, span_id, generation)\n",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +189,11 @@ def choosing_everywhere(statement: str) -> str:
 
 
 def _laid_out(statement: str) -> str:
-    """Return a canonical table as it is laid out anew elsewhere: a question about one run reads one small granule."""
+    """Return a canonical table as it is laid out anew elsewhere: a question about one run reads one small granule, and every
+    reading of a span is kept."""
     if not _CANONICAL.search(statement):
         return statement
+    statement = statement.replace(*_EACH_READING)
     return statement.replace("index_granularity = 8192", "index_granularity = 1024")
 
 

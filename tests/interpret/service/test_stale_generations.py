@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
 
 import pytest
@@ -24,6 +24,9 @@ from retrospan.schemas.engines import Form
 from retrospan.schemas.errors import SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Parameters, Settings, Store
 from retrospan.schemas.typed_rows import typed_column
+
+#: The tables whose rows go by their run; those of `canon_spans` go by their trace.
+OF_RUNS = tuple(name for name in GENERATIONAL if name != "spans")
 
 
 class _Store:
@@ -85,7 +88,7 @@ def test_rows_of_many_runs_are_deleted_together(
     clock.now += KEEP_SECONDS - 1
     assert deleted() == []
     clock.now += 1
-    assert [each["run_ids"] for each in deleted()] == [["first"]] * len(GENERATIONAL)
+    assert [each["names"] for each in deleted()] == [["first"]] * len(OF_RUNS)
     for number in range(10):
         stale.note("default", f"run {number}", number)
         stale.note("other", f"run {number}", number + 50)
@@ -94,9 +97,9 @@ def test_rows_of_many_runs_are_deleted_together(
     assert deleted() == []
     clock.now += KEEP_SECONDS
     last = deleted()
-    assert len(last) == len(GENERATIONAL), "of all tenants in one statement"
+    assert len(last) == len(OF_RUNS), "of all tenants in one statement"
     assert last[0]["tenants"] == ["default", "other"] * 10
-    assert last[0]["run_ids"] == [f"run {number // 2}" for number in range(20)]
+    assert last[0]["names"] == [f"run {number // 2}" for number in range(20)]
     assert last[0]["generations"] == [number // 2 + (50 if number % 2 else 100) for number in range(20)]
     stale.note("default", "late", 7)
     clock.now += COLLECT_SECONDS - 1
@@ -109,7 +112,7 @@ def test_after_a_rebuild_they_go_a_part_at_a_time(
     deleted: Callable[[], list[Parameters]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stale_generations, "MOST_RUNS", 4)
+    monkeypatch.setattr(stale_generations, "MOST_AT_ONCE", 4)
     for number in range(10):
         stale.note("default", f"run {number}", number)
     clock.now += KEEP_SECONDS
@@ -131,7 +134,7 @@ def test_what_could_not_be_deleted_is_asked_for_again(
         deleted()
     made.is_away = False
     clock.now += COLLECT_SECONDS
-    assert len(deleted()) == len(GENERATIONAL)
+    assert len(deleted()) == len(OF_RUNS)
     clock.now += COLLECT_SECONDS
     assert deleted() == []
 
@@ -142,7 +145,7 @@ def test_an_account_that_may_not_look_what_failed_deletes_all_the_same(
     stale.note("default", "run", 1)
     clock.now += KEEP_SECONDS
     made.is_blind = True
-    assert len(deleted()) == len(GENERATIONAL)
+    assert len(deleted()) == len(OF_RUNS)
 
 
 def test_while_the_engine_fails_it_is_not_asked_for_more_and_the_log_says_why(
@@ -179,7 +182,7 @@ def test_while_the_engine_fails_it_is_not_asked_for_more_and_the_log_says_why(
     stale.collect(store, Form())
     _await(store, "SELECT count() FROM canon_steps", 1)
     assert typed_column(store, int, "SELECT generation FROM canon_steps") == [2]
-    assert typed_column(store, int, asked) == [len(GENERATIONAL)]
+    assert typed_column(store, int, asked) == [len(OF_RUNS)]
     store.command("KILL MUTATION WHERE table = 'loaded_batches' SYNC")
 
 
@@ -205,10 +208,10 @@ def test_what_waits_is_bounded_while_nothing_can_be_deleted(
     more = note(15)
     made.failed = []
     clock.now += COLLECT_SECONDS
-    assert deleted()[0]["run_ids"] == more[-10:]
+    assert deleted()[0]["names"] == more[-10:]
 
     runs = note(30)
-    assert deleted()[0]["run_ids"] == runs, "not once it goes on"
+    assert deleted()[0]["names"] == runs, "not once it goes on"
 
 
 def _await(store: EmbeddedStore, asked: str, expected: int) -> None:
@@ -229,7 +232,7 @@ def test_only_older_generations_of_that_tenants_run_go_and_nobody_waits(
         for generation in (1, 2, 3)
     ]
     data = "\n".join(map(json.dumps, rows)).encode()
-    for name in GENERATIONAL:
+    for name in OF_RUNS:
         table = TABLES[name]
         store.insert(f"INSERT INTO {table} (tenant, run_id, generation)", data, "JSONEachRow")
         store.command("SYSTEM STOP MERGES {table:Identifier}", {"table": table})
@@ -241,13 +244,74 @@ def test_only_older_generations_of_that_tenants_run_go_and_nobody_waits(
         # While the engine can do nothing of it: whoever waited would wait for ever.
         stale.collect(store, Form())
     finally:
-        for name in GENERATIONAL:
+        for name in OF_RUNS:
             store.command("SYSTEM START MERGES {table:Identifier}", {"table": TABLES[name]})
     gone = {("a", "r", 1), ("a", "r", 2), ("b", "r", 1)}
     expected = sorted({(*row.values(),) for row in rows} - gone)
     deadline = time.monotonic() + 60
-    for name in GENERATIONAL:
+    for name in OF_RUNS:
         asked = f"SELECT tenant, run_id, generation FROM {TABLES[name]} ORDER BY ALL"
         while (left := [tuple(row) for row in store.rows(asked)]) != expected and time.monotonic() < deadline:
             time.sleep(0.05)
         assert left == expected, name
+
+
+def test_readings_of_a_span_go_by_the_generation_of_its_trace(
+    store: EmbeddedStore, stale: StaleGenerations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stale_generations, "KEEP_SECONDS", 0.0)
+    rows = [
+        {"tenant": tenant, "trace_id": trace_id, "span_id": span_id, "generation": generation}
+        for tenant in ("a", "b")
+        for trace_id in ("t", "u")
+        for span_id in ("1", "2")
+        for generation in (1, 2)
+    ]
+    insert(store, "canon_spans", rows)
+    store.command("OPTIMIZE TABLE canon_spans FINAL")
+    assert typed_column(store, int, "SELECT count() FROM canon_spans") == [len(rows)], "a merge leaves both"
+    stale.note("a", "u", 2)  # a run of that name
+    stale.note_trace("a", "t", 2)
+    stale.collect(store, Form())
+    _await(store, "SELECT count() FROM canon_spans", len(rows) - 2)
+    left = store.rows("SELECT tenant, trace_id, span_id, generation FROM canon_spans ORDER BY ALL")
+    gone = {("a", "t", "1", 1), ("a", "t", "2", 1)}
+    assert [tuple(row) for row in left] == sorted({(*row.values(),) for row in rows} - gone)
+
+
+def test_what_the_process_before_had_no_time_to_delete_goes_once(
+    store: EmbeddedStore, stale: StaleGenerations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stale_generations, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(stale_generations, "COLLECT_SECONDS", 0.0)
+    now = 10**18
+    long_ago = now - int(stale_generations.LEFT_SECONDS * 1e9)
+    runs = [("old", long_ago), ("new", now), ("new", now - 5)]
+    insert(
+        store, "canon_runs", [{"tenant": "a", "run_id": run, "generation": number} for run, number in runs]
+    )
+    insert(store, "canon_traces", [{"tenant": "a", "trace_id": "t", "generation": now - 1}])
+    read = [("old", long_ago - 1), ("old", long_ago), ("new", now - 5), ("new", now)]
+    insert(
+        store, "canon_steps", [{"tenant": "a", "run_id": run, "generation": number} for run, number in read]
+    )
+    spans = [{"tenant": "a", "trace_id": "t", "span_id": "s", "generation": now - age} for age in (1, 2)]
+    insert(store, "canon_spans", spans)
+
+    asked = "SELECT count() FROM system.mutations WHERE command LIKE '%_row_exists%'"
+    (before,) = typed_column(store, int, asked)
+    stale.begin(store)
+    stale.begin(store)
+    stale.collect(store, Form())
+    stale.collect(store, Form())
+    _await(store, "SELECT count() FROM canon_steps", len(read) - 1)
+    _await(store, "SELECT count() FROM canon_spans", 1)
+    left = store.rows("SELECT run_id, generation FROM canon_steps ORDER BY ALL")
+    assert left == [["new", now], ["old", long_ago - 1], ["old", long_ago]]
+    assert typed_column(store, int, "SELECT generation FROM canon_spans") == [now - 1]
+    assert typed_column(store, int, asked) == [before + len(GENERATIONAL)], "looked for once"
+
+
+def insert(store: EmbeddedStore, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+    columns = ", ".join(rows[0])
+    store.insert(f"INSERT INTO {table} ({columns})", "\n".join(map(json.dumps, rows)).encode(), "JSONEachRow")

@@ -160,7 +160,7 @@ FROM
     LEFT JOIN
     (
         SELECT x.tenant AS tenant, x.run_id AS run_id, x.generation AS generation, x.trace_id AS trace_id, x.span_id AS span_id
-        FROM canon_spans AS x FINAL
+        FROM canon_spans AS x
         INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
             USING (tenant, run_id, generation)
         WHERE (x.tenant, x.trace_id) IN (SELECT tenant, trace_id FROM shared)

@@ -242,6 +242,7 @@ class Interpreter(Service):
     def _begin(self, store: Store) -> None:
         """Find what is unread, or was not written whole; what comes after that is noticed or looked for."""
         self._runner.begin(store)
+        self._superseded.begin(store)
         if self._share is not None:
             self._arrivals.begin(store)
         cut_short = typed_rows(store, Touched, load("traces_unsettled"), {"within": CUT_SHORT_NS})

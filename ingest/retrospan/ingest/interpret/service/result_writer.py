@@ -17,8 +17,8 @@ from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dependents import dependent_runs, final_histories
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch, write_rows
 from retrospan.ingest.interpret.service.job import BatchResult
-from retrospan.ingest.interpret.service.orphans import orphaned_runs
 from retrospan.ingest.interpret.service.partition_lease import PartitionLease
+from retrospan.ingest.interpret.service.replaced import orphaned_runs, runs_before
 from retrospan.ingest.interpret.service.side_by_side import SideBySide
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
 from retrospan.ingest.interpret.sql import load
@@ -99,11 +99,12 @@ class ResultWriter:
         self._arrivals.pass_on(
             store, tenant, {t: run for t, run in done.foreign.items() if t in batch.newest}
         )
-        before = final_histories(store, tenant, [run.run_id for run in done.runs])
+        histories = final_histories(store, tenant, [run.run_id for run in done.runs])
         self._require()
-        for run_id in orphaned_runs(store, tenant, done.homes):
+        before = runs_before(store, tenant, [*done.homes])
+        for run_id in orphaned_runs(before, done.homes):
             write_rows(store, deleted_run(tenant, run_id, self._runner.next_generation()))
-        return Writing(tenant, done, before)
+        return Writing(tenant, done, histories, frozenset(before))
 
     def piece(self, store: Store, writing: Writing, rows: Encoded) -> None:
         """Write rows, in the order in which they come."""
@@ -124,8 +125,13 @@ class ResultWriter:
         self._mark_dependents(store, writing)
         self._backlog.note_effort(writing.tenant, done.effort)
         for run in done.runs:
-            if run.run_id in writing.before:
+            if run.run_id in writing.histories:
                 self._superseded.note(writing.tenant, run.run_id, run.generation)
+        generations = {run.run_id: run.generation for run in done.runs}
+        for trace_id in writing.read_before:
+            # A trace has the generation of its runs.
+            if of_runs := [generations[run_id] for run_id in done.homes[trace_id] if run_id in generations]:
+                self._superseded.note_trace(writing.tenant, trace_id, min(of_runs))
         self.counters.runs += len(done.runs)
         self.counters.spans += done.spans
         self.counters.known_spans += done.known
@@ -172,7 +178,7 @@ class ResultWriter:
     def _mark_dependents(self, store: Store, writing: Writing) -> None:
         """Have the later runs read again whose second input changed: their history leans on the run before them."""
         tenant = writing.tenant
-        for run_id, trace_ids in dependent_runs(store, tenant, writing.done.runs, writing.before):
+        for run_id, trace_ids in dependent_runs(store, tenant, writing.done.runs, writing.histories):
             if self._backlog.owns(tenant, run_id):
                 self._backlog.read_again(tenant, trace_ids, home=run_id)
             else:
@@ -185,8 +191,9 @@ class ResultWriter:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What is being written: the histories of its runs as they were `before`."""
+    """What is being written; the final `histories` that its runs had, and those of its traces that were `read_before`."""
 
     tenant: str
     done: BatchResult
-    before: dict[str, str]
+    histories: dict[str, str]
+    read_before: frozenset[str]

@@ -1,4 +1,4 @@
-"""Rows of generations that a newer reading of their run has replaced: kept a while, then deleted."""
+"""Rows of generations that a newer reading of their run, or of their trace, has replaced: kept a while, then deleted."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ KEEP_SECONDS = 120.0
 #: And are deleted together: that takes most of a second of the processor, of one run or of a hundred.
 COLLECT_SECONDS = 30.0
 
-#: Of so many runs at a time, the first to be superseded: after a rebuild there are many.
-MOST_RUNS = 10_000
+#: Of so many runs and traces at a time, the first to be superseded: after a rebuild there are many.
+MOST_AT_ONCE = 10_000
+
+#: What was read so long before the last reading may have replaced rows that the process before had no time to delete.
+LEFT_SECONDS = 300.0
 
 #: While nothing can be deleted so many are remembered. The rows of those before them stay, behind no pointer.
 MOST_WAITING = 200_000
@@ -33,21 +36,41 @@ MOST_WAITING = 200_000
 _IN_BACKGROUND: Settings = {"lightweight_deletes_sync": 0}
 
 #: Tables that replace their rows by themselves; of all others superseded rows must be deleted.
-_REPLACING = ("spans", "traces", "runs")
+_REPLACING = ("traces", "runs")
 GENERATIONAL = tuple(name for name in TABLES if name not in _REPLACING)
+
+_OF_TRACES = ("spans",)
 
 
 class StaleGenerations:
     """What is to be deleted once nobody reads it any more. Belongs to one thread."""
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[float, str, str, int]] = deque()
+        self._waiting: deque[tuple[float, str, str, str, int]] = deque()
         self._collected = -COLLECT_SECONDS
+        self._has_begun = False
         self._failing: dict[str, str] = {}  # why, by table
+
+    def begin(self, store: Store) -> None:
+        """Go on with what the process before this one had no time to delete. Looks once."""
+        if self._has_begun:
+            return
+        asked: Parameters = {"within": int(LEFT_SECONDS * 1e9), "most": MOST_AT_ONCE}
+        found = typed_rows(store, tuple[str, str, str, int], load("read_lately"), asked)
+        self._has_begun = True
+        for key, tenant, name, generation in found:
+            self._note(key, tenant, name, generation)
 
     def note(self, tenant: str, run_id: str, generation: int) -> None:
         """From now on this is the newest generation of the run; those before it have been replaced."""
-        self._waiting.append((time.monotonic(), tenant, run_id, generation))
+        self._note("run_id", tenant, run_id, generation)
+
+    def note_trace(self, tenant: str, trace_id: str, generation: int) -> None:
+        """From now on this is the newest generation of the trace; those before it have been replaced."""
+        self._note("trace_id", tenant, trace_id, generation)
+
+    def _note(self, key: str, tenant: str, name: str, generation: int) -> None:
+        self._waiting.append((time.monotonic(), key, tenant, name, generation))
         while self._failing and len(self._waiting) > MOST_WAITING:
             self._waiting.popleft()
 
@@ -59,25 +82,29 @@ class StaleGenerations:
         now = time.monotonic()
         if now - self._collected < COLLECT_SECONDS:
             return
-        newest: dict[tuple[str, str], int] = {}
+        newest: dict[str, dict[tuple[str, str], int]] = {"run_id": {}, "trace_id": {}}
         taken = 0
-        for since, tenant, run_id, generation in self._waiting:
-            if now - since < KEEP_SECONDS or len(newest) == MOST_RUNS:
+        for since, key, tenant, name, generation in self._waiting:
+            if now - since < KEEP_SECONDS or sum(map(len, newest.values())) == MOST_AT_ONCE:
                 break
-            newest[tenant, run_id] = generation
+            newest[key][tenant, name] = generation
             taken += 1
-        if not newest:
+        if not taken:
             return
         self._collected = now
         self._look(store, form)
         if self._failing:
             return
         for name in GENERATIONAL:
+            key = "trace_id" if name in _OF_TRACES else "run_id"
+            if not newest[key]:
+                continue
             asked: Parameters = {
                 "table": form.local(TABLES[name]),
-                "tenants": [tenant for tenant, _ in newest],
-                "run_ids": [run_id for _, run_id in newest],
-                "generations": [*newest.values()],
+                "key": key,
+                "tenants": [tenant for tenant, _ in newest[key]],
+                "names": [of_tenant for _, of_tenant in newest[key]],
+                "generations": [*newest[key].values()],
             }
             store.command(form.everywhere(load("delete_superseded")), asked, _IN_BACKGROUND)
         # Not before: where one of them failed, all are asked for again.

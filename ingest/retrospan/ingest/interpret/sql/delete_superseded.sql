@@ -1,15 +1,15 @@
--- title: remove the rows of superseded generations of some runs from one canonical table
--- params: table Identifier, tenants Array(String), run_ids Array(String) (one for each tenant), generations Array(UInt64)
---     (the newest of each run)
+-- title: remove the rows of superseded generations of some runs or traces from one canonical table
+-- params: table Identifier, key Identifier (run_id or trace_id), tenants Array(String), names Array(String) (of runs or
+--     traces, one for each tenant), generations Array(UInt64) (the newest of each)
 -- returns: nothing
 DELETE FROM {table:Identifier}
-WHERE (tenant, run_id) IN arrayZip({tenants:Array(String)}, {run_ids:Array(String)})
+WHERE (tenant, {key:Identifier}) IN arrayZip({tenants:Array(String)}, {names:Array(String)})
     AND generation < transform(
-        concat(tenant, '\n', run_id),
+        concat(tenant, '\n', {key:Identifier}),
         arrayMap(
-            (of_tenant, of_run) -> concat(of_tenant, '\n', of_run),
+            (of_tenant, of_name) -> concat(of_tenant, '\n', of_name),
             {tenants:Array(String)},
-            {run_ids:Array(String)}
+            {names:Array(String)}
         ),
         {generations:Array(UInt64)},
         toUInt64(0)

@@ -7,8 +7,15 @@ WITH
         SELECT
             trace_id,
             reinterpretAsUInt128(sipHash128Keyed(({k0:UInt64}, {k1:UInt64}), tuple(* EXCEPT (generation)))) AS hash
-        FROM {database:Identifier}.canon_spans FINAL
+        FROM {database:Identifier}.canon_spans
         WHERE (tenant, trace_id) IN (SELECT tenant, trace_id FROM canon_traces)
+            AND (tenant, trace_id, generation) IN
+            (
+                SELECT tenant, trace_id, max(generation)
+                FROM {database:Identifier}.canon_traces
+                WHERE (tenant, trace_id) IN (SELECT tenant, trace_id FROM canon_traces)
+                GROUP BY tenant, trace_id
+            )
     ),
     made AS
     (
