@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import closing
 from dataclasses import dataclass, fields
 from typing import Any
 
 import pytest
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Event, Span
-from retrospan.ingest.warehouse.rows import encode_rows
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.rows import Types, column_types, encode_rows
 
 OPERATIONS = (
     "chat",
@@ -83,6 +86,16 @@ WILD: dict[str, object] = {
 }
 
 
+#: Of the columns of each table, which none of these tests writes to.
+_TYPES: dict[str, Types] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _types(engine: EmbeddedWarehouse) -> None:
+    with closing(engine.connect()) as store:
+        _TYPES.update({name: column_types(store, table) for name, table in TABLES.items()})
+
+
 def _span(attributes: dict[str, object], **others: Any) -> Span:
     given: dict[str, Any] = {
         "trace_id": "a" * 32,
@@ -110,7 +123,7 @@ def _read(attributes: dict[str, object], **others: Any) -> tuple[NormalizedSpan,
     rows = rows_of(interpret("r", [normalized], problems, None), "default", 1, None)
     for table in fields(rows):
         if written := getattr(rows, table.name):
-            encode_rows(table.name, written, frozenset())
+            encode_rows(table.name, written, _TYPES[table.name])
     return normalized, {problem.field: problem.reason for problem in problems.found}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import pytest
 from bench.long_run import LongRun, requests_of
@@ -15,9 +16,16 @@ from retrospan.ingest.interpret.rows.lists import POINTERS, TABLES
 from retrospan.ingest.interpret.service import side_by_side as module
 from retrospan.ingest.interpret.service.side_by_side import SideBySide
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
-from retrospan.ingest.warehouse.rows import Encoded, insert_encoded
+from retrospan.ingest.warehouse.rows import Encoded, encode_rows, insert_encoded
 from retrospan.schemas.errors import SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Settings, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    number: int
+    other: int
+
 
 TABLE_COUNT = 12
 ROWS = 500
@@ -28,7 +36,7 @@ def tables(store: EmbeddedStore) -> Iterator[list[str]]:
     """Tables that are all alike, dropped again after the test."""
     names = [f"beside_{number}" for number in range(TABLE_COUNT)]
     for name in names:
-        store.command(f"CREATE TABLE {name} (number UInt64) ENGINE = MergeTree ORDER BY number")
+        store.command(f"CREATE TABLE {name} (number UInt64, other UInt64) ENGINE = MergeTree ORDER BY number")
     yield names
     for name in names:
         store.command(f"DROP TABLE {name} SYNC")
@@ -42,7 +50,9 @@ def side_by_side(warehouse: EmbeddedWarehouse) -> Iterator[SideBySide]:
 
 
 def piece(table: str, rows: int = ROWS) -> Encoded:
-    return Encoded(table, ("number",), b"".join(b"[%d]\n" % number for number in range(rows)))
+    return encode_rows(
+        table, [Row(number, 0) for number in range(rows)], dict.fromkeys(("number", "other"), "UInt64")
+    )
 
 
 def counted(store: Store, tables: Iterable[str]) -> list[int]:
@@ -94,7 +104,7 @@ def test_a_refused_insert_is_raised_and_nothing_goes_on(
 ) -> None:
     have_met = met(monkeypatch)
     pieces = [piece(table) for table in tables]
-    pieces[place] = Encoded("nowhere", ("number",), b"[1]\n")
+    pieces[place] = piece("nowhere", 1)
     with pytest.raises(SqlError, match="nowhere"):
         side_by_side.insert(store, pieces, allowed)
     have_met()

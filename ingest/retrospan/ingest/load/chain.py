@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from retrospan.ingest.load.batches import Content
 from retrospan.ingest.load.ledger import Batch, Head, Ledger
@@ -14,7 +14,11 @@ from retrospan.schemas.retention_tables import LoadedBatch, hash_of_link
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
 
-_TIMES = frozenset({"loaded_at"})
+#: As what the columns are sent: the engine makes of it what they are.
+_TYPES = {
+    **{field.name: "UInt64" if field.type == "int" else "String" for field in fields(LoadedBatch)},
+    "loaded_at": "DateTime64(9, 'UTC')",
+}
 
 
 class Chains:
@@ -117,5 +121,5 @@ def insert_link(store: Store, ledger: Ledger, log: int, batch: Batch, content: C
         previous_hash=ledger.batches.hash,
     )
     row = replace(row, batch_hash=hash_of_link(row))
-    insert_encoded(store, encode_rows("loaded_batches", [row], _TIMES))
+    insert_encoded(store, encode_rows("loaded_batches", [row], _TYPES))
     return Head(row.number, row.batch_hash)

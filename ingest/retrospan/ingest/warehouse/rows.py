@@ -6,37 +6,70 @@ becomes the nearest end. Text may hold surrogate escapes.
 
 from __future__ import annotations
 
+import struct
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from retrospan.ingest.warehouse.native_columns import (
+    Cell,
+    Values,
+    kind_of,
+    read_varint,
+    text_bytes,
+    varint,
+    with_length,
+)
 from retrospan.schemas.errors import SqlError
-from retrospan.schemas.json_encoding import json_encoder
 from retrospan.schemas.store import Settings, Store
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-_SETTINGS: Settings = {"async_insert": 0, "input_format_null_as_default": 0}
-_LAST_NANOSECOND = 2**63 - 1
+#: The type of each column by its name, as the engine calls it.
+Types = Mapping[str, str]
+
+_SETTINGS: Settings = {"async_insert": 0}
+#: A block is encoded whole: of so many rows at a time, and of fewer where they are large.
+_BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Rows of one table as the engine reads them."""
+    """Rows of one table as the engine reads them: blocks of the format Native."""
 
     table: str
     columns: tuple[str, ...]
     data: bytes
 
     def without(self, keys: Iterable[tuple[str, ...]]) -> Encoded:
-        """Return the rows that do not begin with one of these: with the values of some columns, but not of all."""
-        beginnings = tuple(_bytes(_ENCODE([*key])[:-1] + ",") for key in keys)
-        # Line ends inside values are escaped.
-        kept = (line for line in self.data.split(b"\n") if not line.startswith(beginnings))
-        return replace(self, data=b"\n".join(kept))
+        """Return the rows that do not begin with one of these: with the values of some columns, which hold texts."""
+        gone = {tuple(with_length(text_bytes(text)) for text in key) for key in keys}
+        sizes = {len(key) for key in gone}
+
+        def stays(row: tuple[Cell, ...]) -> bool:
+            return not any(row[:size] in gone for size in sizes)
+
+        data, at, blocks = self.data, 0, list[bytes]()
+        while at < len(data):
+            number, at = read_varint(data, at)
+            count, at = read_varint(data, at)
+            heads, columns = list[tuple[bytes, str]](), list[list[Cell]]()
+            for _ in range(number):
+                (name, wire), at = kind_of("String").split(data, at, 2)
+                heads.append((name + wire, _text(wire)))
+                cells, at = kind_of(heads[-1][1]).split(data, at, count)
+                columns.append(cells)
+            kept = [row for row in zip(*columns, strict=True) if stays(row)]
+            parts = [
+                head + kind_of(wire).join([row[place] for row in kept])
+                for place, (head, wire) in enumerate(heads)
+            ]
+            if kept:
+                blocks.append(b"".join([varint(number), varint(len(kept)), *parts]))
+        return replace(self, data=b"".join(blocks))
 
 
 def insert_rows(
@@ -47,47 +80,47 @@ def insert_rows(
     Raises SqlError when the table refuses them; then none is written.
     """
     if rows:
-        insert_encoded(store, encode_rows(table, rows, time_columns(store, table)), settings)
+        insert_encoded(store, encode_rows(table, rows, column_types(store, table)), settings)
 
 
-def time_columns(store: Store, table: str) -> frozenset[str]:
-    """Return the names of the columns that take nanoseconds."""
+def column_types(store: Store, table: str) -> dict[str, str]:
+    """Return the types of a table's columns."""
     if not table.isidentifier():
         raise SqlError(f"{table!r} is not a table name.")
-    return frozenset(
-        str(name) for name, kind, *_ in store.rows(f"DESCRIBE TABLE {table}") if "DateTime64" in str(kind)
-    )
+    return {str(name): str(kind) for name, kind, *_ in store.rows(f"DESCRIBE TABLE {table}")}
 
 
-def encode_rows(table: str, rows: Sequence[DataclassInstance], timed: frozenset[str]) -> Encoded:
-    """Return rows of one class ready to be inserted; pure. `timed` are the columns that take nanoseconds."""
-    (encoded,) = encode_in_pieces(table, rows, timed, sys.maxsize)
+def encode_rows(table: str, rows: Sequence[DataclassInstance], types: Types) -> Encoded:
+    """Return rows of one class ready to be inserted; pure.
+
+    Raises SqlError where a row does not fit the types of the table's columns.
+    """
+    (encoded,) = encode_in_pieces(table, rows, types, sys.maxsize)
     return encoded
 
 
 def encode_in_pieces(
-    table: str, rows: Sequence[DataclassInstance], timed: frozenset[str], size: int
+    table: str, rows: Sequence[DataclassInstance], types: Types, size: int
 ) -> Iterator[Encoded]:
-    """Yield rows of one class ready to be inserted, in pieces of about `size` characters; pure.
+    """Yield rows of one class ready to be inserted, in pieces of about `size` bytes; pure.
 
-    A row that is longer is a piece of its own.
+    A row that is longer is a piece of its own. Raises SqlError as `encode_rows` does.
     """
     names = tuple(field.name for field in fields(rows[0]))
+    for name in names:
+        if name not in types:
+            raise SqlError(f"The table {table} has no column {name!r}.")
     values_of = attrgetter(*names)  # a tuple: no table has a single column
-    times = [place for place, name in enumerate(names) if name in timed]
-    lines: list[str] = []
-    length = 0
-    for row in rows:
-        values = [*values_of(row)]
-        for place in times:
-            values[place] = _time(values[place])
-        line = _ENCODE(values)
-        length += len(line)
-        if lines and length > size:
-            yield Encoded(table, names, _bytes("\n".join([*lines, ""])))
-            lines, length = [], len(line)
-        lines.append(line)
-    yield Encoded(table, names, _bytes("\n".join([*lines, ""])))
+    held, length = list[bytes](), 0
+    for begin in range(0, len(rows), _BLOCK_ROWS):
+        columns = [*zip(*map(values_of, rows[begin : begin + _BLOCK_ROWS]), strict=True)]
+        for block in _blocks(table, dict(zip(names, columns, strict=True)), types, size):
+            if held and length + len(block) > size:
+                yield Encoded(table, names, b"".join(held))
+                held, length = [], 0
+            held.append(block)
+            length += len(block)
+    yield Encoded(table, names, b"".join(held))
 
 
 def insert_encoded(store: Store, rows: Encoded, settings: Settings | None = None) -> None:
@@ -95,31 +128,39 @@ def insert_encoded(store: Store, rows: Encoded, settings: Settings | None = None
     store.insert(
         f"INSERT INTO {rows.table} ({', '.join(rows.columns)})",
         rows.data,
-        "JSONCompactEachRow",
+        "Native",
         {**_SETTINGS, **(settings or {})},
     )
 
 
-def _bytes(text: str) -> bytes:
-    """Surrogate escapes become the bytes they stand for; other halves of surrogate pairs have none and are replaced."""
+def _blocks(table: str, columns: Mapping[str, Values], types: Types, size: int) -> Iterator[bytes]:
+    """Yield the rows as blocks of about that size at most."""
+    rows = len(next(iter(columns.values())))
     try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        is_small = rows == 1 or sum(kind_of(types[name]).weigh(columns[name]) for name in columns) <= size
+    except (TypeError, AttributeError):
+        is_small = True  # encoding says which column it is
+    if is_small:
+        yield _block(table, columns, types, rows)
+        return
+    for half in (slice(rows // 2), slice(rows // 2, None)):
+        yield from _blocks(table, {name: values[half] for name, values in columns.items()}, types, size)
 
 
-def _time(nanoseconds: int | None) -> str | None:
-    """Return seconds with nine decimals: a bare whole number would be read as seconds."""
-    if nanoseconds is None:
-        return None
-    seconds, rest = divmod(min(max(nanoseconds, 0), _LAST_NANOSECOND), 1_000_000_000)
-    return f"{seconds:010d}.{rest:09d}"
+def _block(table: str, columns: Mapping[str, Values], types: Types, rows: int) -> bytes:
+    parts = [varint(len(columns)), varint(rows)]
+    for name, values in columns.items():
+        kind = kind_of(types[name])
+        try:
+            encoded = kind.encode(values)
+        except (TypeError, AttributeError, struct.error, OverflowError) as cause:
+            raise SqlError(
+                f"A value of the column {name} of {table} is not of its type, {types[name]}: {cause}"
+            ) from cause
+        parts += with_length(name.encode()), with_length(kind.wire.encode()), encoded
+    return b"".join(parts)
 
 
-def _list(value: object) -> object:
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    raise SqlError(f"A value of type {type(value).__name__} cannot be stored in a row.")
-
-
-_ENCODE = json_encoder(sort_keys=False, allow_nan=True, default=_list)
+def _text(cell: bytes) -> str:
+    _, begin = read_varint(cell, 0)
+    return cell[begin:].decode()

@@ -20,7 +20,7 @@ from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS, log_rows, span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import Ruleset
-from retrospan.ingest.warehouse.rows import insert_rows, time_columns
+from retrospan.ingest.warehouse.rows import Types, column_types, insert_rows
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_column, typed_rows
@@ -105,7 +105,7 @@ class BatchRunner:
         self._leading: dict[TraceKey, None] = {}  # traces that lead to others, or may
         self._owns = owns
         self._generation = 0
-        self._timed: dict[str, frozenset[str]] = {}
+        self._types: dict[str, Types] = {}
         self._trace_bytes = float(FIRST_GUESS_BYTES)
 
     @property
@@ -146,13 +146,13 @@ class BatchRunner:
         first = next(pages)
         logs = log_rows(fetch, batch.tenant, trace_ids)
         self._trace_bytes = max((len(first) + len(logs)) / len(trace_ids), self._trace_bytes * _FALL, 1.0)
-        timed = self._time_columns(store)
+        types = self._column_types(store)
         return Job(
             batch.tenant,
             batch.newest,
             logs,
             generation,
-            timed,
+            types,
             self.rules,
             self._prices,
             self._counted(first, pages, trace_ids),
@@ -165,7 +165,7 @@ class BatchRunner:
             batch.newest,
             b"",
             self._free_generations(),
-            self._time_columns(store),
+            self._column_types(store),
             self.rules,
             self._prices,
             asks=True,
@@ -247,10 +247,10 @@ class BatchRunner:
             return interpret_whole(job, store, owns)
         return self.processes.whole(job, answer_from(store, owns))
 
-    def _time_columns(self, store: Store) -> dict[str, frozenset[str]]:
-        if not self._timed:
-            self._timed = {table: time_columns(store, table) for table in TABLES.values()}
-        return self._timed
+    def _column_types(self, store: Store) -> dict[str, Types]:
+        if not self._types:
+            self._types = {table: column_types(store, table) for table in TABLES.values()}
+        return self._types
 
 
 def write_rows(store: Store, rows: Rows) -> None:

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.load.raw_row_reader import PAGE_SPANS
 from retrospan.ingest.rules.ruleset import Ruleset
-from retrospan.ingest.warehouse.rows import Encoded
+from retrospan.ingest.warehouse.rows import Encoded, Types
 from retrospan.schemas.errors import PermanentError
 from retrospan.schemas.sequences import Newest
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Traces to interpret: generations free from `generation` on, the rules and prices to read them by, and their raw rows.
+    """Traces to interpret: generations free from `generation` on, the rules and prices to read them by, and their raw rows;
+    and the `types` of the columns of the tables that it is for.
 
     `pages` are those of their spans, read as they are sent, and stay behind when a job is pickled. With `asks` there are
     none: the child asks for whatever it needs, for all that belongs to these traces as well, for up to `most_rows` rows
@@ -26,7 +27,7 @@ class Job:
     newest: dict[str, Newest]
     logs: bytes
     generation: int
-    timed: Mapping[str, frozenset[str]]
+    types: Mapping[str, Types]
     rules: Ruleset
     prices: bytes = b""  # their history, packed
     pages: Iterable[bytes] = ()

@@ -17,13 +17,13 @@ from retrospan.ingest.interpret.service.strays import awaits_strays, give_strays
 from retrospan.ingest.interpret.spans.decoded_traces import decode_traces
 from retrospan.ingest.load.raw_row_reader import parse_logs, parse_spans
 from retrospan.ingest.prices.history import unpacked
-from retrospan.ingest.warehouse.rows import Encoded, encode_in_pieces
+from retrospan.ingest.warehouse.rows import Encoded, Types, encode_in_pieces
 from retrospan.schemas.raw import RawSpan
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store
 
 #: How much is sent back in one piece, in characters.
-PIECE_CHARACTERS = 8_000_000
+PIECE_BYTES = 8_000_000
 
 #: Traces that belong together by what they say are read again with those that they lead to, at most so many times.
 MOST_READINGS = 4
@@ -60,7 +60,7 @@ def interpret_job(job: Job, kept: KeptTraces | None = None) -> BatchResult | Non
     if not batch.rows.traces:
         return None
     batch.left |= awaiting
-    return pack(batch, job.timed, next(generations) - 1, _settled(kept))
+    return pack(batch, job.types, next(generations) - 1, _settled(kept))
 
 
 def interpret_whole(
@@ -77,7 +77,7 @@ def interpret_whole(
             job, wanted, store, owns, generations, kept, at_last=reading == MOST_READINGS
         )
         if isinstance(found, InterpretedTraces):
-            return pack(found, job.timed, next(generations) - 1, _settled(kept))
+            return pack(found, job.types, next(generations) - 1, _settled(kept))
         wanted = found
     raise AssertionError("the last reading is interpreted, whatever it leads to")
 
@@ -138,7 +138,7 @@ def _interpret_members(
 
 
 def pack(
-    batch: InterpretedTraces, timed: Mapping[str, frozenset[str]], last_generation: int, known: int = 0
+    batch: InterpretedTraces, types: Mapping[str, Types], last_generation: int, known: int = 0
 ) -> BatchResult:
     """Return a batch ready to be written; it is used up with the rows. `known` is how many of its spans were."""
     runs = [
@@ -154,7 +154,7 @@ def pack(
         batch.broken,
         last_generation,
         batch.foreign,
-        _encoded(batch.rows, timed),
+        _encoded(batch.rows, types),
         known=known,
         histories=batch.histories,
         claims=batch.claims,
@@ -162,8 +162,8 @@ def pack(
     )
 
 
-def _encoded(rows: Rows, timed: Mapping[str, frozenset[str]]) -> Iterator[Encoded]:
+def _encoded(rows: Rows, types: Mapping[str, Types]) -> Iterator[Encoded]:
     for name, table in TABLES.items():
         if of_table := getattr(rows, name):
             setattr(rows, name, [])
-            yield from encode_in_pieces(table, of_table, timed[table], PIECE_CHARACTERS)
+            yield from encode_in_pieces(table, of_table, types[table], PIECE_BYTES)
