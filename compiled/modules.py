@@ -39,7 +39,7 @@ LEFT_OUT = {
     "retrospan.ingest.rules": "rules are pickled with a job, and no frozen class of mypyc can be",
     "retrospan.ingest.sql_files": "reads files, once",
     "retrospan.ingest.trusted_file": "reads files, once",
-    "retrospan.ingest.warehouse": "its objects are pickled; encoding rows is one call of json's encoder for each",
+    "retrospan.ingest.warehouse": "its objects are pickled; encoding a column is a few calls of what is C already",
     "retrospan.schemas.attributes": "constants",
     "retrospan.schemas.canonical": "classes of rows: what fills one in is Python's own, and quicker for a class of Python's",
     "retrospan.schemas.costs": "the class of a row",

@@ -227,6 +227,9 @@ ALTERED = [
     "arrivals_local",
     "raw_spans_local",
     "canon_tool_calls_local",
+    "raw_spans_from_landing_spans",
+    "raw_spans_from_landing",
+    "raw_logs_from_landing",
 ]
 
 

@@ -138,6 +138,8 @@ class Form:
         altered = _ALTER.search(statement)
         if altered is None or self.local(altered[1]) == altered[1] or altered[1] == "landing":
             return [self._on_cluster(statement)]
+        if "MODIFY QUERY" in statement:  # a view lies nowhere
+            return [self._on_cluster(statement)]
         local = self._on_cluster(_ALTER.sub(f"ALTER TABLE {self.local(altered[1])}", statement, count=1))
         # The table over it has no settings and no indexes of its own.
         of_rows = any(what in statement for what in _OF_ROWS)
