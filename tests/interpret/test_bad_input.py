@@ -48,6 +48,18 @@ JSON_KEYS = (
     *("gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response", "langfuse.observation.usage_details"),
     *("retrospan.state.before", "retrospan.state.after"),
 )
+NUMBER_KEYS = (
+    *("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cache_read.input_tokens"),
+    *("gen_ai.usage.prompt_tokens", "llm.token_count.total", "ai.usage.reasoningTokens"),
+    *("gen_ai.usage.cost", "llm.cost.prompt", "llm.cost.completion", "llm.cost.total"),
+    *(
+        "retrospan.attempt",
+        "retrospan.attempt.backoff_ms",
+        "retrospan.context.limit",
+        "retrospan.context.tokens",
+    ),
+    *("retrospan.step.index", "retrospan.step.total", "retrospan.fork.step", "langgraph.step", "metadata"),
+)
 #: Name → a value that any of these keys may come with.
 WILD: dict[str, object] = {
     "truncated": '[{"role": "user", "parts": [{"type": "te',
@@ -181,10 +193,28 @@ CASES = {
     "tokens that are not a number": Case(
         "chat", "gen_ai.usage.input_tokens", math.nan, "tokens.input", "not a whole number"
     ),
+    "more tokens than a column holds": Case(
+        "chat", "gen_ai.usage.input_tokens", 2**64, "tokens.input", "not a whole number from 0 to 1,000,000"
+    ),
+    "more tokens than any call takes": Case(
+        "chat", "gen_ai.usage.output_tokens", 1e300, "tokens.output", "not a whole number"
+    ),
+    "tokens as a long text": Case(
+        "chat", "gen_ai.usage.input_tokens", "9999999999999", "tokens.input", "not a whole number"
+    ),
     "tokens that are true": Case(
         "chat", "gen_ai.usage.input_tokens", True, "tokens.input", "not a whole number"
     ),
 }
+
+
+@pytest.mark.parametrize("value", [-(2**63), 2**32, 2**63 - 1, 2**64, 2**70, 1e17, 1e300, math.nan, "9" * 19])
+def test_numbers_that_no_column_holds_do_not_lose_the_run(value: float | str) -> None:
+    """The engine would have made other numbers of them, or have refused the rows."""
+    for operation in OPERATIONS:
+        for key in NUMBER_KEYS:
+            _read({"gen_ai.operation.name": operation, key: value})
+        _read({"gen_ai.operation.name": operation, **dict.fromkeys(NUMBER_KEYS, value)})
 
 
 @pytest.mark.parametrize("name", CASES)

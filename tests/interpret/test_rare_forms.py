@@ -230,7 +230,14 @@ def test_only_a_text_between_quotes_loses_them() -> None:
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        ("9" * 19, int("9" * 19)),
+        (10**12, 10**12),
+        (10**12 + 1, None),
+        (1e12, 10**12),
+        (1e13, None),
+        (float("nan"), None),
+        ("1000000000000", 10**12),
+        ("1000000000001", None),
+        ("9" * 19, None),
         ("9" * 20, None),
         ("12", 12),
         ('"12"', 12),
@@ -244,7 +251,7 @@ def test_only_a_text_between_quotes_loses_them() -> None:
         (None, None),
     ],
 )
-def test_a_whole_number_is_one_from_0_on(value: object, number: int | None) -> None:
+def test_a_whole_number_is_one_from_0_to_a_million_millions(value: object, number: int | None) -> None:
     assert whole(value) == number
 
 

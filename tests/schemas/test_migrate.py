@@ -71,6 +71,7 @@ def test_a_shipped_migration_keeps_the_rules(number: int, name: str, statement: 
         "IF EXISTS",
         "MODIFY SETTING",
         "MODIFY COLUMN",
+        "MODIFY QUERY",
         "MATERIALIZE INDEX",
         "MATERIALIZE COLUMN",
         "INSERT INTO raw_resent",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
+from functools import reduce
 
 from retrospan.ingest.interpret.spans.key import text_of_attribute
 from retrospan.ingest.interpret.spans.span import Attributes
@@ -36,6 +37,8 @@ _SERVICES = (
 
 _MOST = Decimal(10) ** 20
 _SMALLEST = Decimal("1e-12")
+#: Digits enough for both: with the 28 that are the default, rounding what is dear fails.
+_EXACT = Context(prec=38)
 
 
 def stated_cost(attributes: Attributes) -> tuple[Decimal | None, str | None]:
@@ -50,7 +53,7 @@ def stated_cost(attributes: Attributes) -> tuple[Decimal | None, str | None]:
         if (amount := _amount(_read(attributes.get(key), name))) is not None:
             return amount, currency
     parts = [amount for key in _PARTS if (amount := _amount(attributes.get(key))) is not None]
-    return (sum(parts, Decimal(0)), "USD") if len(parts) == len(_PARTS) else (None, None)
+    return (reduce(_EXACT.add, parts), "USD") if len(parts) == len(_PARTS) else (None, None)
 
 
 def service_of(attributes: Attributes, parameters: dict[str, object]) -> str | None:
@@ -80,4 +83,4 @@ def _amount(value: object) -> Decimal | None:
         return None
     if not amount.is_finite() or not 0 <= amount < _MOST:
         return None
-    return amount.quantize(_SMALLEST)
+    return amount.quantize(_SMALLEST, context=_EXACT)

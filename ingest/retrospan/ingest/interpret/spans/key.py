@@ -19,5 +19,7 @@ def text_of_attribute(value: object) -> str | None:
 
 
 def whole_number(value: object) -> int | None:
-    """Return the number of an attribute; None when it is missing, negative or no whole number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """Return the number of an attribute; None when it is missing, not whole, or not one that 32 bits without a sign hold."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < 1 << 32 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
-from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
+from retrospan.ingest.interpret.spans.span_fields import MOST_COUNT, SpanFields, whole
 
 
 def check_kinds(span: Span, places: SpanFields, problems: ParseIssues) -> None:
@@ -17,7 +17,7 @@ def check_kinds(span: Span, places: SpanFields, problems: ParseIssues) -> None:
     for key in places.among(places.names.counts):
         value = attributes[key]
         if value is not None and whole(value) is None:
-            problems.add(span.span_id, key, value, "not a whole number of at least 0")
+            problems.add(span.span_id, key, value, f"not a whole number from 0 to {MOST_COUNT:,}")
 
 
 def _named(value: object) -> str:

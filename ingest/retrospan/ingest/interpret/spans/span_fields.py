@@ -45,6 +45,9 @@ _TAKEN_OUT = ("<REDACTED>", "__REDACTED__")
 
 DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 
+#: No call counts so many tokens or anything else; the sums of a run, however long, fit their columns.
+MOST_COUNT = 10**12
+
 
 _UNREAD = object()
 
@@ -350,13 +353,14 @@ class SpanFields:
 
 
 def whole(value: object) -> int | None:
-    """Return a whole number from 0 on, or None."""
+    """Return a whole number from 0 to MOST_COUNT, or None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value if value >= 0 else None
-    if isinstance(value, float) and value.is_integer() and value >= 0:
+        return value if 0 <= value <= MOST_COUNT else None
+    if isinstance(value, float) and 0 <= value <= MOST_COUNT and value.is_integer():
         return int(value)
-    if isinstance(value, str) and value.strip('"').isdecimal() and len(value) < 20:
-        return int(value.strip('"'))
+    if isinstance(value, str) and len(value) < 20 and value.strip('"').isdecimal():
+        number = int(value.strip('"'))
+        return number if number <= MOST_COUNT else None
     return None
