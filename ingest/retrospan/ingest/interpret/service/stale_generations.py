@@ -56,7 +56,7 @@ class StaleGenerations:
         if self._has_begun:
             return
         asked: Parameters = {"within": int(LEFT_SECONDS * 1e9), "most": MOST_AT_ONCE}
-        found = typed_rows(store, tuple[str, str, str, int], load("read_lately"), asked)
+        found = typed_rows(store, tuple[str, str, str, int], load("replaced_lately"), asked)
         self._has_begun = True
         for key, tenant, name, generation in found:
             self._note(key, tenant, name, generation)
