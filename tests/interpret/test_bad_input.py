@@ -212,9 +212,18 @@ CASES = {
 def test_numbers_that_no_column_holds_do_not_lose_the_run(value: float | str) -> None:
     """The engine would have made other numbers of them, or have refused the rows."""
     for operation in OPERATIONS:
-        for key in NUMBER_KEYS:
-            _read({"gen_ai.operation.name": operation, key: value})
-        _read({"gen_ai.operation.name": operation, **dict.fromkeys(NUMBER_KEYS, value)})
+        for keys in [*([key] for key in NUMBER_KEYS), NUMBER_KEYS]:
+            normalized, _ = _read({"gen_ai.operation.name": operation, **dict.fromkeys(keys, value)})
+            assert normalized.tokens.input in (None, 2**32), "what was sent, or not known"
+
+
+@pytest.mark.parametrize("value", [-1, 2**32, 2**64, "3", 1.5])
+def test_a_number_by_a_name_of_ours_that_is_not_one_has_its_reason(value: float | str) -> None:
+    for key in NUMBER_KEYS:
+        if key.startswith("retrospan."):
+            _, reasons = _read({"gen_ai.operation.name": "chat", key: value})
+            assert reasons == {key: "not a whole number from 0 to 4,294,967,295"}
+            assert _read({"gen_ai.operation.name": "chat", key: 2**32 - 1})[1] == {}
 
 
 @pytest.mark.parametrize("name", CASES)

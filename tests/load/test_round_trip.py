@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from otlp_strategies import attribute_lists, octets, values
 from otlp_values import Attribute, Event, Link, Log, Origin, Span, Value, request, text, typed
 
 from retrospan.ingest.load.attributes import value_of
@@ -25,24 +25,6 @@ from retrospan.schemas.raw import RawLog, RawSpan, Triple
 ARRIVED = 1_790_000_000_123_456_789
 SEQUENCES = itertools.count(1)
 
-octets = st.one_of(st.text(max_size=12).map(str.encode), st.binary(max_size=12))
-scalars = st.one_of(
-    st.just(Value("unset")),
-    octets.map(lambda data: Value("string", data)),
-    st.booleans().map(lambda flag: Value("bool", flag)),
-    st.integers(-(2**63), 2**63 - 1).map(lambda number: Value("int", number)),
-    st.floats().map(lambda number: Value("double", number)),
-    octets.map(lambda data: Value("bytes", data)),
-)
-values = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4).map(lambda elements: Value("array", elements)),
-        st.lists(st.tuples(octets, inner), max_size=4).map(lambda members: Value("kvlist", members)),
-    ),
-    max_leaves=12,
-)
-attribute_lists = st.lists(st.tuples(octets, values), max_size=6)
 uint32 = st.integers(0, 2**32 - 1)
 int32 = st.integers(-(2**31), 2**31 - 1)
 uint64 = st.integers(0, 2**64 - 1)
@@ -198,50 +180,6 @@ def test_spans_are_read_the_same_by_whichever_table_they_come_in() -> None:
     beside, alone = selected.values()
     assert beside.count("FROM landing\n") == alone.count("FROM landing_spans\n") == 1
     assert beside.replace("FROM landing\n", "FROM landing_spans\n") == alone
-
-
-def test_views_that_are_planned_anew_select_what_they_selected() -> None:
-    made, altered = dict[str, str](), dict[str, str]()
-    for _, _, statement in shipped():
-        if found := re.search(
-            r"^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+) TO \w+ AS\n", statement, re.MULTILINE
-        ):
-            made[found[1]] = statement[found.end() :]
-        if found := re.search(r"^ALTER TABLE (\w+)\n    MODIFY QUERY\n", statement, re.MULTILINE):
-            altered[found[1]] = statement[found.end() :]
-    assert [*altered] == ["raw_spans_from_landing_spans", "raw_spans_from_landing", "raw_logs_from_landing"]
-    for name, select in altered.items():
-        assert select == made[name], name
-
-
-@settings(engine_settings, max_examples=40)
-@given(origin=origins)
-def test_triples_are_what_they_were_before_views_were_planned_anew(
-    store: EmbeddedStore, origin: Origin
-) -> None:
-    """Else the content hash of a span that is loaded again would be another."""
-    (before,) = (statement for _, name, statement in shipped() if name == "0006_create_triples_function")
-    lists = ("key", "value")
-    triples = ", ".join(
-        f"tupleElement(tupleElement(tupleElement(r, 'resource'), 'attributes'), '{member}')"
-        for member in lists
-    )
-    store.command(before.replace("retrospan_triples", "triples_before"))
-    store.command("CREATE TABLE IF NOT EXISTS told (now String, before String) ENGINE = Memory")
-    store.command(
-        "CREATE MATERIALIZED VIEW IF NOT EXISTS told_from_landing_spans TO told AS "
-        f"SELECT toString(retrospan_triples({triples})) AS now, toString(triples_before({triples})) AS before "
-        "FROM (SELECT arrayJoin(tupleElement(traces, 'resource_spans')) AS r FROM landing_spans)"
-    )
-    try:
-        span = Span(trace_id=b"t" * 16, span_id=b"s" * 8)
-        insert(store, traces=request(origin, [span]))
-        ((now, then),) = store.rows("SELECT now, before FROM told")
-        assert now == then
-    finally:
-        store.command("DROP VIEW told_from_landing_spans SYNC")
-        store.command("DROP TABLE told SYNC")
-        store.command("DROP FUNCTION triples_before")
 
 
 @pytest.mark.long

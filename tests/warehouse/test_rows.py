@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
-from retrospan.ingest.warehouse.native_columns import kind_of, read_varint, varint
+from retrospan.ingest.warehouse.native_columns import kind_of, read_varint, split_block, varint
 from retrospan.ingest.warehouse.rows import (
     column_types,
     encode_in_pieces,
@@ -134,13 +134,8 @@ def rows_of(data: bytes) -> int:
     """Return how many rows blocks hold."""
     at, count = 0, 0
     while at < len(data):
-        number, at = read_varint(data, at)
-        rows, at = read_varint(data, at)
-        count += rows
-        for _ in range(number):
-            (_, wire), at = kind_of("String").split(data, at, 2)
-            begin = read_varint(wire, 0)[1]
-            _, at = kind_of(wire[begin:].decode()).split(data, at, rows)
+        _, rows, at = split_block(data, at)
+        count += len(rows)
     return count
 
 

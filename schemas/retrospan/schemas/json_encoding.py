@@ -10,25 +10,21 @@ from json import encoder as _json
 quoted: Callable[[str], str] = _json.encode_basestring
 
 
-def json_encoder(
-    *, sort_keys: bool, allow_nan: bool = False, default: Callable[[object], object] | None = None
-) -> Callable[[object], str]:
-    """Return what turns a value into JSON without white space, every character as itself; `default` gives what stands for a
-    value that JSON cannot hold.
+def json_encoder(*, sort_keys: bool) -> Callable[[object], str]:
+    """Return what turns a value into JSON without white space, every character as itself.
 
-    It raises ValueError for NaN and the infinities unless they are allowed, TypeError for what JSON cannot hold, RecursionError for what is
+    It raises ValueError for NaN and the infinities, TypeError for what JSON cannot hold, RecursionError for what is
     nested too deeply.
     """
     plain = json.JSONEncoder(
         sort_keys=sort_keys,
         separators=(",", ":"),
         ensure_ascii=False,
-        allow_nan=allow_nan,
+        allow_nan=False,
         check_circular=False,
-        default=default,
     )
     make = getattr(_json, "c_make_encoder", None)
     if make is None:  # an interpreter without the part in C
         return plain.encode
-    encode = make(None, plain.default, _json.encode_basestring, None, ":", ",", sort_keys, False, allow_nan)
+    encode = make(None, plain.default, _json.encode_basestring, None, ":", ",", sort_keys, False, False)
     return lambda value: "".join(encode(value, 0))

@@ -7,6 +7,7 @@ between leaves them running, and the next start runs them again: every statement
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -60,13 +61,21 @@ class Migration:
         return sha256(self.statement.encode()).hexdigest()
 
 
+#: What a view selects that is told to select the same again, and the migration that made it.
+_SELECTS = re.compile(r"^-- select: (\w+)$", re.MULTILINE)
+
+
 def shipped() -> list[tuple[int, str, str]]:
     """Return the migrations of this release in order: (number, file name without suffix, statement)."""
-    found: list[tuple[int, str, str]] = []
-    for entry in resources.files("retrospan.schemas").joinpath("migrations").iterdir():
-        if entry.name.endswith(".sql"):
-            found.append((int(entry.name[:4]), entry.name.removesuffix(".sql"), entry.read_text("utf-8")))
-    return sorted(found)
+    texts = {
+        entry.name.removesuffix(".sql"): entry.read_text("utf-8")
+        for entry in resources.files("retrospan.schemas").joinpath("migrations").iterdir()
+        if entry.name.endswith(".sql")
+    }
+    for name, text in texts.items():
+        if found := _SELECTS.search(text):
+            texts[name] = text + texts[found[1]].partition(" AS\n")[2]
+    return sorted((int(name[:4]), name, text) for name, text in texts.items())
 
 
 class Migrations:

@@ -269,6 +269,26 @@ class Maps(Lists):
         return super().weigh([[*value.items()] for value in values])
 
 
+def split_block(data: bytes, at: int) -> tuple[list[tuple[bytes, Kind]], list[tuple[Cell, ...]], int]:
+    """Return the head and the kind of each column of the block that begins there, its rows, and where it ends."""
+    number, at = read_varint(data, at)
+    count, at = read_varint(data, at)
+    heads, columns = list[tuple[bytes, Kind]](), list[list[Cell]]()
+    for _ in range(number):
+        (name, wire), at = Texts().split(data, at, 2)
+        kind = kind_of(wire[read_varint(wire, 0)[1] :].decode())
+        heads.append((name + wire, kind))
+        cells, at = kind.split(data, at, count)
+        columns.append(cells)
+    return heads, [*zip(*columns, strict=True)], at
+
+
+def join_block(heads: Sequence[tuple[bytes, Kind]], rows: Sequence[tuple[Cell, ...]]) -> bytes:
+    """Return a block of such rows."""
+    parts = [head + kind.join([row[place] for row in rows]) for place, (head, kind) in enumerate(heads)]
+    return b"".join([varint(len(heads)), varint(len(rows)), *parts])
+
+
 def _ends(values: Sequence[Collection[Any]]) -> bytes:
     return struct.pack(f"<{len(values)}Q", *accumulate(map(len, values)))
 

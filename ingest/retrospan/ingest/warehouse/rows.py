@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from retrospan.ingest.warehouse.native_columns import (
     Cell,
     Values,
+    join_block,
     kind_of,
-    read_varint,
+    split_block,
     text_bytes,
     varint,
     with_length,
@@ -51,23 +52,11 @@ class Encoded:
         def stays(row: tuple[Cell, ...]) -> bool:
             return not any(row[:size] in gone for size in sizes)
 
-        data, at, blocks = self.data, 0, list[bytes]()
-        while at < len(data):
-            number, at = read_varint(data, at)
-            count, at = read_varint(data, at)
-            heads, columns = list[tuple[bytes, str]](), list[list[Cell]]()
-            for _ in range(number):
-                (name, wire), at = kind_of("String").split(data, at, 2)
-                heads.append((name + wire, _text(wire)))
-                cells, at = kind_of(heads[-1][1]).split(data, at, count)
-                columns.append(cells)
-            kept = [row for row in zip(*columns, strict=True) if stays(row)]
-            parts = [
-                head + kind_of(wire).join([row[place] for row in kept])
-                for place, (head, wire) in enumerate(heads)
-            ]
-            if kept:
-                blocks.append(b"".join([varint(number), varint(len(kept)), *parts]))
+        at, blocks = 0, list[bytes]()
+        while at < len(self.data):
+            heads, rows, at = split_block(self.data, at)
+            if kept := [row for row in rows if stays(row)]:
+                blocks.append(join_block(heads, kept))
         return replace(self, data=b"".join(blocks))
 
 
@@ -154,8 +143,3 @@ def _block(table: str, columns: Mapping[str, Values], types: Types, rows: int) -
             ) from cause
         parts += with_length(name.encode()), with_length(kind.wire.encode()), encoded
     return b"".join(parts)
-
-
-def _text(cell: bytes) -> str:
-    _, begin = read_varint(cell, 0)
-    return cell[begin:].decode()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+#: The largest number that 32 bits without a sign hold, as the columns of attempts and limits have them.
+MOST_SMALL = 2**32 - 1
+
 
 class Key(TypedDict):
     """What every row of a run begins with."""
@@ -19,7 +22,7 @@ def text_of_attribute(value: object) -> str | None:
 
 
 def whole_number(value: object) -> int | None:
-    """Return the number of an attribute; None when it is missing, not whole, or not one that 32 bits without a sign hold."""
+    """Return the number of an attribute; None when it is missing, or not a whole one from 0 to MOST_SMALL."""
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if 0 <= value < 1 << 32 else None
+    return value if 0 <= value <= MOST_SMALL else None
