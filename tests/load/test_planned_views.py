@@ -27,7 +27,7 @@ def test_each_selects_what_it_selected_and_has_the_function_as_it_is_now(store: 
         assert store.rows(asked, {"view": view}) == [[1]]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(attributes=attribute_lists)
 def test_attributes_are_read_as_they_were_before(store: EmbeddedStore, attributes: list[Attribute]) -> None:
     """Else the content hash of a span that is loaded again would be another."""
