@@ -75,10 +75,24 @@ def made() -> _Store:
 def deleted(made: _Store, stale: StaleGenerations) -> Callable[[], list[Parameters]]:
     def collect() -> list[Parameters]:
         before = len(made.deleted)
-        stale.collect(cast(Store, made), Form())
+        collect_all(stale, cast(Store, made))
         return made.deleted[before:]
 
     return collect
+
+
+def collect_all(stale: StaleGenerations, store: Store) -> None:
+    """Have it look, and then ask one table after the other."""
+    for _ in range(1 + len(GENERATIONAL)):
+        stale.collect(store, Form())
+
+
+def names(asked: Parameters) -> list[list[str]]:
+    return cast("list[list[str]]", json.loads(str(asked["names"])))
+
+
+def generations(asked: Parameters) -> list[int]:
+    return cast("list[int]", json.loads(str(asked["generations"])))
 
 
 def test_rows_of_many_runs_are_deleted_together(
@@ -88,7 +102,7 @@ def test_rows_of_many_runs_are_deleted_together(
     clock.now += KEEP_SECONDS - 1
     assert deleted() == []
     clock.now += 1
-    assert [each["names"] for each in deleted()] == [["first"]] * len(OF_RUNS)
+    assert [names(each) for each in deleted()] == [[["default", "first"]]] * len(OF_RUNS)
     for number in range(10):
         stale.note("default", f"run {number}", number)
         stale.note("other", f"run {number}", number + 50)
@@ -98,9 +112,10 @@ def test_rows_of_many_runs_are_deleted_together(
     clock.now += KEEP_SECONDS
     last = deleted()
     assert len(last) == len(OF_RUNS), "of all tenants in one statement"
-    assert last[0]["tenants"] == ["default", "other"] * 10
-    assert last[0]["names"] == [f"run {number // 2}" for number in range(20)]
-    assert last[0]["generations"] == [number // 2 + (50 if number % 2 else 100) for number in range(20)]
+    assert names(last[0]) == [
+        [("default", "other")[number % 2], f"run {number // 2}"] for number in range(20)
+    ]
+    assert generations(last[0]) == [number // 2 + (50 if number % 2 else 100) for number in range(20)]
     stale.note("default", "late", 7)
     clock.now += COLLECT_SECONDS - 1
     assert deleted() == []
@@ -119,7 +134,7 @@ def test_after_a_rebuild_they_go_a_part_at_a_time(
     parts = list[object]()
     for _ in range(4):
         asked = deleted()
-        parts.append(asked[0]["generations"] if asked else None)
+        parts.append(generations(asked[0]) if asked else None)
         clock.now += COLLECT_SECONDS
     assert parts == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9], None]
 
@@ -133,8 +148,9 @@ def test_what_could_not_be_deleted_is_asked_for_again(
     with pytest.raises(WarehouseUnavailable):
         deleted()
     made.is_away = False
-    clock.now += COLLECT_SECONDS
-    assert len(deleted()) == len(OF_RUNS)
+    deleted()
+    tables = [str(asked["table"]) for asked in made.deleted]
+    assert tables == [TABLES[name] for name in OF_RUNS], "each once"
     clock.now += COLLECT_SECONDS
     assert deleted() == []
 
@@ -170,8 +186,8 @@ def test_while_the_engine_fails_it_is_not_asked_for_more_and_the_log_says_why(
 
     stale.note("a", "r", 2)
     with caplog.at_level(logging.WARNING, "retrospan.interpret"):
-        stale.collect(store, Form())
-        stale.collect(store, Form())
+        collect_all(stale, store)
+        collect_all(stale, store)
     (said,) = caplog.messages
     assert "canon_steps" in said
     assert "no luck" in said
@@ -179,7 +195,7 @@ def test_while_the_engine_fails_it_is_not_asked_for_more_and_the_log_says_why(
     assert typed_column(store, int, asked) == [0]
 
     store.command("KILL MUTATION WHERE table = 'canon_steps' SYNC")
-    stale.collect(store, Form())
+    collect_all(stale, store)
     _await(store, "SELECT count() FROM canon_steps", 1)
     assert typed_column(store, int, "SELECT generation FROM canon_steps") == [2]
     assert typed_column(store, int, asked) == [len(OF_RUNS)]
@@ -208,10 +224,40 @@ def test_what_waits_is_bounded_while_nothing_can_be_deleted(
     more = note(15)
     made.failed = []
     clock.now += COLLECT_SECONDS
-    assert deleted()[0]["names"] == more[-10:]
+    assert names(deleted()[0]) == [["default", run_id] for run_id in more[-10:]]
 
     runs = note(30)
-    assert deleted()[0]["names"] == runs, "not once it goes on"
+    assert names(deleted()[0]) == [["default", run_id] for run_id in runs], "not once it goes on"
+
+
+def test_one_table_is_asked_at_a_time(clock: _Clock, stale: StaleGenerations, made: _Store) -> None:
+    stale.note("default", "run", 1)
+    stale.note_trace("default", "trace", 1)
+    clock.now += KEEP_SECONDS
+    counts = list[int]()
+    for _ in range(len(GENERATIONAL) + 2):
+        stale.collect(cast(Store, made), Form())
+        counts.append(len(made.deleted))
+    assert counts == [*range(len(GENERATIONAL) + 1), len(GENERATIONAL)]
+
+
+def test_names_of_any_kind_are_told_as_they_are(
+    store: EmbeddedStore, stale: StaleGenerations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stale_generations, "KEEP_SECONDS", 0.0)
+    odd = ["a\nb", "\\n", '"', "'", "\0", "{names:String}", "\U0001f600", "\\u0041", "]", "é", " ", "%"]
+    rows = [{"tenant": "a", "run_id": name, "generation": number} for name in odd for number in (1, 2)]
+    insert(store, "canon_steps", rows)
+    for name in odd[::2]:
+        stale.note("a", name, 2)
+    collect_all(stale, store)
+    _await(store, "SELECT count() FROM canon_steps", len(rows) - len(odd[::2]))
+    left = store.rows("SELECT run_id, generation FROM canon_steps ORDER BY ALL")
+    assert sorted(map(tuple, left)) == sorted(
+        (row["run_id"], row["generation"])
+        for row in rows
+        if row["generation"] == 2 or row["run_id"] in odd[1::2]
+    )
 
 
 def _await(store: EmbeddedStore, asked: str, expected: int) -> None:
@@ -242,7 +288,7 @@ def test_only_older_generations_of_that_tenants_run_go_and_nobody_waits(
     stale.note("a.b", "s", 1)
     try:
         # While the engine can do nothing of it: whoever waited would wait for ever.
-        stale.collect(store, Form())
+        collect_all(stale, store)
     finally:
         for name in OF_RUNS:
             store.command("SYSTEM START MERGES {table:Identifier}", {"table": TABLES[name]})
@@ -272,7 +318,7 @@ def test_readings_of_a_span_go_by_the_generation_of_its_trace(
     assert typed_column(store, int, "SELECT count() FROM canon_spans") == [len(rows)], "a merge leaves both"
     stale.note("a", "u", 2)  # a run of that name
     stale.note_trace("a", "t", 2)
-    stale.collect(store, Form())
+    collect_all(stale, store)
     _await(store, "SELECT count() FROM canon_spans", len(rows) - 2)
     left = store.rows("SELECT tenant, trace_id, span_id, generation FROM canon_spans ORDER BY ALL")
     gone = {("a", "t", "1", 1), ("a", "t", "2", 1)}
@@ -311,8 +357,8 @@ def test_what_the_process_before_had_no_time_to_delete_goes_once(
     (before,) = typed_column(store, int, asked)
     stale.begin(store)
     stale.begin(store)
-    stale.collect(store, Form())
-    stale.collect(store, Form())
+    collect_all(stale, store)
+    collect_all(stale, store)
     _await(store, "SELECT count() FROM canon_steps", len(read) - 1)
     _await(store, "SELECT count() FROM canon_spans", len(spans) - 1)
     left = store.rows("SELECT run_id, generation FROM canon_steps ORDER BY ALL")

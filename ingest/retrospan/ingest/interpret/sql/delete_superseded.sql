@@ -1,16 +1,15 @@
 -- title: remove the rows of superseded generations of some runs or traces from one canonical table
--- params: table Identifier, key Identifier (run_id or trace_id), tenants Array(String), names Array(String) (of runs or
---     traces, one for each tenant), generations Array(UInt64) (the newest of each)
+-- params: table Identifier, key Identifier (run_id or trace_id), names String (JSON: tenant and name of each run or trace),
+--     generations String (JSON: the newest of each)
 -- returns: nothing
 DELETE FROM {table:Identifier}
-WHERE (tenant, {key:Identifier}) IN arrayZip({tenants:Array(String)}, {names:Array(String)})
+WHERE (tenant, {key:Identifier}) IN JSONExtract({names:String}, 'Array(Tuple(String, String))')
     AND generation < transform(
         concat(tenant, '\n', {key:Identifier}),
         arrayMap(
-            (of_tenant, of_name) -> concat(of_tenant, '\n', of_name),
-            {tenants:Array(String)},
-            {names:Array(String)}
+            named -> concat(named.1, '\n', named.2),
+            JSONExtract({names:String}, 'Array(Tuple(String, String))')
         ),
-        {generations:Array(UInt64)},
+        JSONExtract({generations:String}, 'Array(UInt64)'),
         toUInt64(0)
     )
