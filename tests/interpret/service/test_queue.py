@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies
 
-from retrospan.ingest.interpret.service.run_queue import FEW, RunQueue
+from retrospan.ingest.interpret.service.run_queue import FEW, SWEEP_BATCHES, RunQueue
 from retrospan.schemas.sequences import base_of
 
 A, B = ("default", "a"), ("default", "b")
@@ -29,7 +30,7 @@ def test_a_new_trace_that_has_ended_does_not_wait_for_quiet() -> None:
     assert [*queue.may_be_read_at_once([A, B])] == [B]
     queue.touch(A, 1, (7,), now=0.1, ended=True)
     assert queue.take(0.1, 10) == [], "it was read: what comes late may be followed by more"
-    assert queue.take(1.1, 10) == [(B, (6,)), (A, (7,))]
+    assert dict(queue.take(1.1, 10)) == {A: (7,), B: (6,)}
 
 
 def test_where_many_traces_wait_it_is_not_asked_which_of_them_have_ended() -> None:
@@ -130,6 +131,58 @@ def test_the_longest_waiting_come_first_and_no_more_than_asked() -> None:
     assert queue.oldest() == 1.0
     queue.touch(A, 1, (4,), now=5.0)
     assert queue.take(9.0, 1) == [(B, (1,))]
+
+
+def test_of_many_that_are_due_those_are_read_together_whose_spans_lie_together() -> None:
+    queue = RunQueue(0.0)
+    names = [("default", f"{number * 7919 % 1000:03}") for number in range(SWEEP_BATCHES * 10 + 25)]
+    for number, trace in enumerate(names):
+        queue.touch(trace, 1, (number,), now=0.0)
+    first, second = sorted(names[: SWEEP_BATCHES * 10]), sorted(names[SWEEP_BATCHES * 10 :])
+    taken = [*iter(lambda: [trace for trace, _ in queue.take(5.0, 10)], [])]
+    assert [len(batch) for batch in taken] == [10] * (SWEEP_BATCHES + 2) + [5]
+    assert [trace for batch in taken for trace in batch] == first + second
+
+
+def test_what_is_not_due_any_more_is_left_out_of_a_sweep() -> None:
+    queue = RunQueue(1.0)
+    for trace in (A, B):
+        queue.touch(trace, 1, (1,), now=0.0)
+    assert queue.take(1.0, 1) == [(A, (1,))]
+    queue.touch(B, 1, (2,), now=1.0)
+    assert queue.take(1.5, 1) == []
+    assert queue.take(2.0, 1) == [(B, (2,))]
+
+
+@given(
+    strategies.lists(
+        strategies.tuples(strategies.sampled_from(range(50)), strategies.integers(0, 5)), max_size=120
+    ),
+    strategies.integers(1, 4),
+)
+def test_none_waits_longer_than_two_sweeps_whatever_comes(arrivals: list[tuple[int, int]], limit: int) -> None:
+    """Ids that come before, or behind, those that are being taken would keep the others waiting for ever."""
+    queue = RunQueue(0.0)
+    taken: dict[str, int] = {}
+    waiting: dict[str, int] = {}  # in how many batches each was not
+    for place, pause in arrivals:
+        name = f"{place:02}"
+        queue.touch(("default", name), 1, (1,), now=0.0)
+        waiting.setdefault(name, 0)
+        for _ in range(1 if pause == 0 else 0):
+            batch = [trace_id for (_, trace_id), _ in queue.take(10.0, limit)]
+            assert len(batch) == min(limit, len(waiting))
+            for trace_id in batch:
+                taken[trace_id] = max(taken.get(trace_id, 0), waiting.pop(trace_id))
+            for trace_id in waiting:
+                waiting[trace_id] += 1
+    while batch := queue.take(10.0, limit):
+        for (_, trace_id), _ in batch:
+            taken[trace_id] = max(taken.get(trace_id, 0), waiting.pop(trace_id))
+        for trace_id in waiting:
+            waiting[trace_id] += 1
+    assert not waiting
+    assert all(batches <= 2 * SWEEP_BATCHES + 1 + 50 // limit for batches in taken.values())
 
 
 def test_traces_beyond_what_memory_is_meant_for_are_left_out_and_counted() -> None:

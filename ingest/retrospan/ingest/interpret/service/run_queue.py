@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -41,6 +42,9 @@ GROWING_SECONDS = 60.0
 #: While no more traces wait than these, one whose root span has ended is read at once: little will follow. Where more wait,
 #: it has its turn later in any case.
 FEW = 400
+#: Where more are due than a batch may hold, the oldest, as many as so many batches may, are read in the order in which
+#: their spans lie once they are merged: each batch then unpacks a part of them, and not all for a few spans in each.
+SWEEP_BATCHES = 16
 #: Of so many traces is known what reading them cost.
 REMEMBERED = 100_000
 #: So many traces wait in memory, about 25 MB. The warehouse knows the rest.
@@ -75,6 +79,9 @@ class RunQueue:
     are not kept waiting by those which go on, and has it whether it is quiet or not: whatever the rhythm of its spans,
     it is read as often. Those that grow are read together, for what a reading takes of the engine hardly depends on how
     many traces it is of.
+
+    Where more are due than are taken, they are taken in sweeps (`SWEEP_BATCHES`): one that becomes due waits for the rest
+    of the sweep that is under way, and for its place in the next.
     """
 
     def __init__(self, quiet_seconds: float, most: int = MOST_WAITING) -> None:
@@ -86,6 +93,7 @@ class RunQueue:
         # In the order of `since`: a trace that was taken and comes back is a new one.
         self._waiting: dict[TraceKey, _Waiting] = {}
         self._read: dict[TraceKey, _Read] = {}
+        self._sweep: deque[TraceKey] = deque()  # due when it began, in the order in which they are taken
         self._growing: dict[TraceKey, float] = {}  # when each was last touched, in that order
         self._growing_effort = 0.0
 
@@ -128,8 +136,8 @@ class RunQueue:
         self.left_out = max(1, self.left_out - self._most) if found >= self._most else 0
 
     def take(self, now: float, limit: int) -> list[tuple[TraceKey, Newest]]:
-        """Remove and return up to `limit` traces that are due, longest waiting first, with their newest sequences."""
-        due = [*islice(self._due(now), limit)]
+        """Remove and return up to `limit` traces that are due, with their newest sequences."""
+        due = self._next(now, limit)
         if any(trace in self._growing for trace in due):
             due += islice(self._almost(now, due), limit - len(due))
         taken = []
@@ -165,6 +173,21 @@ class RunQueue:
             if (over := now - max(held.since, self._read[trace].at + self._pause)) > 0.0:
                 return over
         return 0.0
+
+    def _next(self, now: float, limit: int) -> list[TraceKey]:
+        """Return up to `limit` traces that are due: the rest of a sweep, then those of another."""
+        found: dict[TraceKey, None] = {}
+        while len(found) < limit:
+            if not self._sweep:
+                others = (trace for trace in self._due(now) if trace not in found)
+                self._sweep.extend(sorted(islice(others, SWEEP_BATCHES * limit)))
+                if not self._sweep:
+                    break
+            trace = self._sweep.popleft()
+            held = self._waiting.get(trace)
+            if held is not None and self._is_due(trace, held, now):
+                found[trace] = None
+        return [*found]
 
     def _due(self, now: float) -> Iterator[TraceKey]:
         return (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))
