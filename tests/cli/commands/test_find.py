@@ -82,8 +82,10 @@ def test_nothing_found_says_what_was_looked_for(ask: Ask) -> None:
     said = ask("find", "no such words", "--exit-code", "--kind", "result")
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith(
-        "Nothing says 'no such words' in 8 runs. Try without --kind. --words finds them apart."
+        "No result says 'no such words' in 8 runs. Try without --kind. --words finds them apart."
     )
+    said = ask("find", "nowhere")
+    assert said.err.startswith("No message, argument, result or error says 'nowhere' in 8 runs.")
 
 
 @pytest.mark.parametrize(

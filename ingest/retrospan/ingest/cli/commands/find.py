@@ -34,11 +34,21 @@ HELP = Help(
         "retrospan find 4711 --kind arguments --tool send_mail --json",
     ),
     sql="SELECT run_id, step, kind, text FROM texts WHERE text ILIKE '%no stock%'",
-    more="A message that later prompts repeat is found once, where it was first said. Case matters with --case only.",
+    more="A message that later prompts repeat is found once, where it was first said. Case matters with --case only.\n"
+    "Decisions, observations and states are not searched, nor the input of a run that called no model: the views\n"
+    "decisions, observations, steps and runs hold them.",
 )
 #: Characters that are shown before the word: 20 less than the question returns.
 _SHOWN_BEFORE = 40
 _MOST_WORDS = 100
+#: How the answer begins when there is none, by --kind.
+_NONE_SAYS = {
+    "": "No message, argument, result or error says",
+    "message": "No message says",
+    "arguments": "No arguments say",
+    "result": "No result says",
+    "error": "No error says",
+}
 #: What LIKE does not read as itself, and what JSON writes otherwise: one or any characters stand for it.
 _WILD, _ESCAPED = re.compile("[%_]"), re.compile(r'["\\\x00-\x1f]')
 
@@ -171,6 +181,6 @@ def _why_none(session: Session, arguments: argparse.Namespace) -> str:
     )
     what = "these words" if arguments.words else repr(" ".join(arguments.text))
     return (
-        f"Nothing says {what} in {counted(whole(counts, 'total') or 0, 'run')}"
+        f"{_NONE_SAYS[arguments.kind]} {what} in {counted(whole(counts, 'total') or 0, 'run')}"
         f"{since_text(session, arguments.since)}.{without}{words}"
     )
