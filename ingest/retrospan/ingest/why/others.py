@@ -23,14 +23,16 @@ def others(rows: RunRows, problems: Sequence[Problem]) -> Iterator[Sentence]:
     what, signs = _named(own), _same(rows, own)
     before = [row for row in rows.peers if row["is_before"]]
     after = [row for row in rows.peers if not row["is_before"]]
-    around = f"{counted(len(before), 'run')} before it and {len(after):,} after it {kin(rows.run)}" + (
-        ", the nearest in time" if len(before) >= BEFORE or len(after) >= AFTER else ""
+    nearest = ", the nearest in time" if len(before) >= BEFORE or len(after) >= AFTER else ""
+    around = (
+        f"{counted(len(rows.peers), 'run')} around it {kin(rows.run)} "
+        f"({len(before):,} before it, {len(after):,} after it{nearest})"
     )
     if not signs:
         rests = [_basis(own)]
         if own["view"] == "loops" or own["error_type"]:
-            nearest = (str(row["run_id"]) for row in rows.peers[:1])
-            rests += [Basis(str(own["view"]), _key(own, run_id), is_there=False) for run_id in nearest]
+            closest = (str(row["run_id"]) for row in rows.peers[:1])
+            rests += [Basis(str(own["view"]), _key(own, run_id), is_there=False) for run_id in closest]
         said: list[str | Quote] = ["None of the ", around, " shows the same: ", *what, "."]
         if not rows.peers:
             said = [f"No other run {kin(rows.run)} is on record."]
@@ -38,7 +40,12 @@ def others(rows: RunRows, problems: Sequence[Problem]) -> Iterator[Sentence]:
         yield Sentence("alone", said, rests, None, rows.run_id)
         return
     runs = [row for row in rows.peers if str(row["run_id"]) in signs]
-    said = [f"{len(runs):,} of the ", around, " show the same: ", *what]
+    said = [
+        f"{len(runs):,} of the ",
+        around,
+        " shows the same: " if len(runs) == 1 else " show the same: ",
+        *what,
+    ]
     for place, row in enumerate(runs[:_NAMED]):
         said += [", such as run " if not place else ", ", Quote(str(row["run_id"]))]
     rests = [_basis(signs[str(row["run_id"])]) for row in runs[:_NAMED]]
