@@ -147,7 +147,9 @@ def test_what_could_not_be_deleted_is_asked_for_again(
     made.is_away = True
     with pytest.raises(WarehouseUnavailable):
         deleted()
+    assert deleted() == [], "whatever is done meanwhile does not fail with it"
     made.is_away = False
+    clock.now += COLLECT_SECONDS
     deleted()
     tables = [str(asked["table"]) for asked in made.deleted]
     assert tables == [TABLES[name] for name in OF_RUNS], "each once"
@@ -228,6 +230,16 @@ def test_what_waits_is_bounded_while_nothing_can_be_deleted(
 
     runs = note(30)
     assert names(deleted()[0]) == [["default", run_id] for run_id in runs], "not once it goes on"
+
+    note(45)
+    made.is_away, made.deleted = True, made.deleted[:2]
+    with pytest.raises(WarehouseUnavailable):
+        deleted()
+    more = note(60)
+    made.is_away = False
+    deleted()
+    clock.now += COLLECT_SECONDS
+    assert names(deleted()[0]) == [["default", run_id] for run_id in more[-10:]], "nor while it refuses"
 
 
 def test_one_table_is_asked_at_a_time(clock: _Clock, stale: StaleGenerations, made: _Store) -> None:

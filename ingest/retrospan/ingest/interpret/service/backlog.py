@@ -50,9 +50,9 @@ class Backlog:
             self._changed.wait(seconds)
 
     def wait_idle(self, timeout: float) -> bool:
-        """Wait until nothing is left to interpret; False when the time ran out first."""
+        """Wait until nothing is left to interpret, as far as can be known; False when the time ran out first."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._pending(), timeout)
+            return self._changed.wait_for(lambda: self._begun and not self._pending(), timeout)
 
     def wait_read(
         self, rows: Sequence[Touched], progress: Callable[[int, int], None], stopping: Callable[[], bool]
@@ -114,6 +114,7 @@ class Backlog:
             self._touch(unread, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
             self._awaited = self._touch(self._awaited.values(), urgent=True)
+            self._changed.notify_all()
 
     def sooner_if_ended(self, rows: Iterable[Touched]) -> list[TraceKey]:
         """Return the traces among these that would be read sooner if they had ended."""

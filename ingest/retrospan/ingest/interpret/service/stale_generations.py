@@ -52,6 +52,7 @@ class StaleGenerations:
         self._asking: deque[Parameters] = (
             deque()
         )  # what tables are still asked to delete of those that were taken
+        self._again_at = 0.0  # later than now only after a refusal
         self._collected = -COLLECT_SECONDS
         self._has_begun = False
         self._failing: dict[str, str] = {}  # why, by table
@@ -75,8 +76,9 @@ class StaleGenerations:
         self._note("trace_id", tenant, trace_id, generation)
 
     def _note(self, key: str, tenant: str, name: str, generation: int) -> None:
-        self._waiting.append((time.monotonic(), key, tenant, name, generation))
-        while self._failing and len(self._waiting) > MOST_WAITING:
+        now = time.monotonic()
+        self._waiting.append((now, key, tenant, name, generation))
+        while (self._failing or now < self._again_at) and len(self._waiting) > MOST_WAITING:
             self._waiting.popleft()
 
     def collect(self, store: Store, form: Form) -> None:
@@ -85,11 +87,14 @@ class StaleGenerations:
         One table is asked at each call: runs that wait to be read are not held up by all of them. As long as the engine
         cannot do what it was asked before, it is not asked for more, and the log says why.
         """
-        if self._asking:
-            store.command(form.everywhere(load("delete_superseded")), self._asking[0], _IN_BACKGROUND)
-            self._asking.popleft()  # not before: one that failed is asked again
-            return
         now = time.monotonic()
+        if self._asking:
+            if now >= self._again_at:
+                self._again_at = now + COLLECT_SECONDS  # should it fail: what is read meanwhile is not to fail with it
+                store.command(form.everywhere(load("delete_superseded")), self._asking[0], _IN_BACKGROUND)
+                self._asking.popleft()
+                self._again_at = now
+            return
         if now - self._collected < COLLECT_SECONDS or not self._waiting:
             return
         if now - self._waiting[0][0] < KEEP_SECONDS:
