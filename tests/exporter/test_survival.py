@@ -61,6 +61,13 @@ def observed(receiver: Receiver) -> list[str]:
 
 def sends(directory: Path, receiver: Receiver | None = None, code: int = 0, *flags: str) -> tuple[Any, str]:
     """Run `retrospan spool send`; return what it says as JSON, and on standard error."""
+    out, err = sends_in_words(directory, receiver, code, "--json", *flags)
+    return json.loads(out) if out else None, err
+
+
+def sends_in_words(
+    directory: Path, receiver: Receiver | None = None, code: int = 0, *flags: str
+) -> tuple[str, str]:
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "RETROSPAN_"))
     }
@@ -74,7 +81,6 @@ def sends(directory: Path, receiver: Receiver | None = None, code: int = 0, *fla
             "spool",
             "send",
             str(directory),
-            "--json",
             *flags,
         ],
         capture_output=True,
@@ -84,7 +90,7 @@ def sends(directory: Path, receiver: Receiver | None = None, code: int = 0, *fla
         check=False,
     )
     assert done.returncode == code, done.stderr
-    return json.loads(done.stdout) if done.stdout else None, done.stderr
+    return done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("seconds", [0.5, 0.9])
@@ -139,6 +145,24 @@ def test_the_next_process_on_the_spool_says_that_the_last_was_killed_and_says_it
     (dead,) = receiver.records(names.KILLED)
     assert attributes(dead.attributes)["process.pid"] == pid
     assert receiver.names() == ["heir", "heir"] and list(tmp_path.iterdir()) == []
+
+
+def test_where_all_had_been_delivered_it_says_that_only_the_death_was_left(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    once = OBSERVING.replace("while True:", "for _ in range(1):") + "\n    time.sleep(60)"
+    process = agent(once, receiver, RETROSPAN_EXPORTER_SPOOL=str(tmp_path))
+    deadline = time.monotonic() + 20
+    while observed(receiver) != ["o0"] or any(path.suffix != ".lock" for path in tmp_path.iterdir()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=30)
+    out, _ = sends_in_words(tmp_path, receiver)
+    assert out == "nothing was left to deliver but that it was killed, of 1 process that died\n"
+    assert len(receiver.records(names.KILLED)) == 1
+    out, _ = sends_in_words(tmp_path, receiver)
+    assert out == f"there is nothing to send in {tmp_path}\n"
 
 
 def test_a_process_that_ended_while_the_collector_was_away_was_not_killed(

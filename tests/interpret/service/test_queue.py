@@ -160,7 +160,9 @@ def test_what_is_not_due_any_more_is_left_out_of_a_sweep() -> None:
     ),
     strategies.integers(1, 4),
 )
-def test_none_waits_longer_than_two_sweeps_whatever_comes(arrivals: list[tuple[int, int]], limit: int) -> None:
+def test_none_waits_longer_than_two_sweeps_whatever_comes(
+    arrivals: list[tuple[int, int]], limit: int
+) -> None:
     """Ids that come before, or behind, those that are being taken would keep the others waiting for ever."""
     queue = RunQueue(0.0)
     taken: dict[str, int] = {}

@@ -85,15 +85,23 @@ def _show(screen: Screen, estate: Estate, arguments: argparse.Namespace) -> None
         }
         screen.line(json.dumps(found))
         return
-    if not (estate.spans or estate.records or estate.killed or estate.left or estate.lost):
-        screen.line(f"there is nothing to send in {arguments.directory}")
-    elif estate.spans or estate.records or estate.killed:
+    if estate.spans or estate.records:
         screen.line(
             f"delivered {counted(estate.spans, 'span')} and {counted(estate.records, 'log record')}"
-            + (f" of {counted(estate.killed, 'process', 'processes')} that died" if estate.killed else "")
+            + (f" of {_processes(estate.killed)} that died" if estate.killed else "")
         )
+    elif estate.killed:
+        which = "it was" if estate.killed == 1 else "they were"
+        screen.line(
+            f"nothing was left to deliver but that {which} killed, of {_processes(estate.killed)} that died"
+        )
+    elif not (estate.left or estate.lost):
+        screen.line(f"there is nothing to send in {arguments.directory}")
     if estate.living:
         screen.note(
-            f"{counted(len(estate.living), 'process', 'processes')} that live use the directory too, and deliver "
-            "what is theirs"
+            f"{_processes(len(estate.living))} that live use the directory too, and deliver what is theirs"
         )
+
+
+def _processes(number: int) -> str:
+    return counted(number, "process", "processes")

@@ -49,9 +49,8 @@ class StaleGenerations:
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[float, str, str, str, int]] = deque()
-        self._asking: deque[Parameters] = (
-            deque()
-        )  # what tables are still asked to delete of those that were taken
+        # What tables are still to be asked to delete, of what was taken from those that wait.
+        self._asking: deque[Parameters] = deque()
         self._again_at = 0.0  # later than now only after a refusal
         self._collected = -COLLECT_SECONDS
         self._has_begun = False
@@ -90,7 +89,8 @@ class StaleGenerations:
         now = time.monotonic()
         if self._asking:
             if now >= self._again_at:
-                self._again_at = now + COLLECT_SECONDS  # should it fail: what is read meanwhile is not to fail with it
+                # Should it fail: what is read meanwhile is not to fail with it.
+                self._again_at = now + COLLECT_SECONDS
                 store.command(form.everywhere(load("delete_superseded")), self._asking[0], _IN_BACKGROUND)
                 self._asking.popleft()
                 self._again_at = now
