@@ -155,36 +155,34 @@ def test_what_is_not_due_any_more_is_left_out_of_a_sweep() -> None:
 
 
 @given(
-    strategies.lists(
-        strategies.tuples(strategies.sampled_from(range(50)), strategies.integers(0, 5)), max_size=120
-    ),
+    strategies.lists(strategies.tuples(strategies.integers(0, 49), strategies.booleans()), max_size=150),
     strategies.integers(1, 4),
 )
-def test_none_waits_longer_than_two_sweeps_whatever_comes(
-    arrivals: list[tuple[int, int]], limit: int
+def test_none_waits_longer_than_those_before_it_and_a_sweep_whatever_comes(
+    arrivals: list[tuple[int, bool]], limit: int
 ) -> None:
     """Ids that come before, or behind, those that are being taken would keep the others waiting for ever."""
-    queue = RunQueue(0.0)
-    taken: dict[str, int] = {}
-    waiting: dict[str, int] = {}  # in how many batches each was not
-    for place, pause in arrivals:
-        name = f"{place:02}"
-        queue.touch(("default", name), 1, (1,), now=0.0)
-        waiting.setdefault(name, 0)
-        for _ in range(1 if pause == 0 else 0):
-            batch = [trace_id for (_, trace_id), _ in queue.take(10.0, limit)]
-            assert len(batch) == min(limit, len(waiting))
-            for trace_id in batch:
-                taken[trace_id] = max(taken.get(trace_id, 0), waiting.pop(trace_id))
-            for trace_id in waiting:
-                waiting[trace_id] += 1
-    while batch := queue.take(10.0, limit):
-        for (_, trace_id), _ in batch:
-            taken[trace_id] = max(taken.get(trace_id, 0), waiting.pop(trace_id))
+    queue, waiting, longest = RunQueue(0.0), dict[str, int](), 0
+
+    def take() -> int:
+        nonlocal longest
+        batch = [trace_id for (_, trace_id), _ in queue.take(10.0, limit)]
+        longest = max([longest, *map(waiting.pop, batch)])
         for trace_id in waiting:
             waiting[trace_id] += 1
+        return len(batch)
+
+    for number, is_free in arrivals:
+        trace_id = f"{number:02}"
+        queue.touch(("default", trace_id), 1, (1,), now=0.0)
+        waiting.setdefault(trace_id, 0)
+        if is_free:
+            expected = min(limit, len(waiting))
+            assert take() == expected, "as many as there is room for"
+    while take():
+        pass
     assert not waiting
-    assert all(batches <= 2 * SWEEP_BATCHES + 1 + 50 // limit for batches in taken.values())
+    assert longest <= 50 // limit + SWEEP_BATCHES + 1
 
 
 def test_traces_beyond_what_memory_is_meant_for_are_left_out_and_counted() -> None:
