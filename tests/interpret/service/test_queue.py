@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, strategies
+from hypothesis import example, given, strategies
 
 from retrospan.ingest.interpret.service.run_queue import FEW, SWEEP_BATCHES, RunQueue
 from retrospan.schemas.sequences import base_of
@@ -158,6 +158,8 @@ def test_what_is_not_due_any_more_is_left_out_of_a_sweep() -> None:
     strategies.lists(strategies.tuples(strategies.integers(0, 49), strategies.booleans()), max_size=150),
     strategies.integers(1, 4),
 )
+@example([(49, False), *((number % 40, True) for number in range(140))], 1)
+@example([(0, False), *((49 - number % 40, True) for number in range(140))], 1)
 def test_none_waits_longer_than_those_before_it_and_a_sweep_whatever_comes(
     arrivals: list[tuple[int, bool]], limit: int
 ) -> None:
