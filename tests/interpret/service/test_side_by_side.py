@@ -152,7 +152,10 @@ class NotedStore(WatchedStore):
         NotedStore.noted.append(("end", table))
 
 
-@pytest.mark.parametrize("failing", ["", "canon_steps", "canon_values", "canon_traces", "canon_runs"])
+@pytest.mark.parametrize(
+    "failing",
+    ["", pytest.param("canon_values", marks=pytest.mark.long), "canon_traces", "canon_runs"],
+)
 def test_pointers_are_written_when_all_other_rows_are_there(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch, failing: str
 ) -> None:
