@@ -35,8 +35,17 @@ def rows_of(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("processes", [1, 2, 3])
-@pytest.mark.parametrize("held", ["all rows", "no rows"])
+@pytest.mark.parametrize(
+    ("held", "processes"),
+    [
+        pytest.param("all rows", 1, marks=pytest.mark.soak),
+        ("all rows", 2),
+        ("all rows", 3),
+        pytest.param("no rows", 1, marks=pytest.mark.soak),
+        ("no rows", 2),
+        pytest.param("no rows", 3, marks=pytest.mark.soak),
+    ],
+)
 def test_what_is_done_again_or_lost_changes_no_row(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch, held: str, processes: int
 ) -> None:
