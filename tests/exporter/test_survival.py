@@ -159,7 +159,9 @@ def test_where_all_had_been_delivered_it_says_that_only_the_death_was_left(
     process.kill()
     process.communicate(timeout=30)
     out, _ = sends_in_words(tmp_path, receiver)
-    assert out == "nothing was left to deliver but that it was killed, of 1 process that died\n"
+    assert out == (
+        "1 process died: the spool held nothing more to deliver, and the collector now knows that it was killed\n"
+    )
     assert len(receiver.records(names.KILLED)) == 1
     out, _ = sends_in_words(tmp_path, receiver)
     assert out == f"there is nothing to send in {tmp_path}\n"

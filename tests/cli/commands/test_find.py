@@ -84,6 +84,10 @@ def test_nothing_found_says_what_was_looked_for(ask: Ask) -> None:
     assert said.err.startswith(
         "No result says 'no such words' in 8 runs. Try without --kind. --words finds them apart."
     )
+    said = ask("find", "nowhere", "--kind", "message", "--role", "user", "--case")
+    assert said.err.startswith(
+        "Nothing that fits --role says 'nowhere' in 8 runs. Try without --kind, --role, --case."
+    )
     said = ask("find", "nowhere")
     assert said.err.startswith("No message, argument, result or error says 'nowhere' in 8 runs.")
 

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
+from urllib.parse import urlencode
 
 import pytest
 
@@ -20,6 +21,7 @@ from retrospan.ingest.interpret.service.stale_generations import (
 )
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
+from retrospan.ingest.warehouse.server import ServerStore
 from retrospan.schemas.engines import Form
 from retrospan.schemas.errors import SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Parameters, Settings, Store
@@ -30,6 +32,8 @@ OF_RUNS = tuple(name for name in GENERATIONAL if name != "spans")
 
 
 class _Store:
+    longest_parameter = Store.longest_parameter
+
     def __init__(self) -> None:
         self.deleted: list[Parameters] = []
         self.is_away = self.is_blind = False
@@ -251,6 +255,25 @@ def test_one_table_is_asked_at_a_time(clock: _Clock, stale: StaleGenerations, ma
         stale.collect(cast(Store, made), Form())
         counts.append(len(made.deleted))
     assert counts == [*range(len(GENERATIONAL) + 1), len(GENERATIONAL)]
+
+
+def test_what_a_server_is_asked_fits_into_the_address_that_it_reads(
+    clock: _Clock, stale: StaleGenerations, made: _Store, deleted: Callable[[], list[Parameters]]
+) -> None:
+    made.longest_parameter = ServerStore.longest_parameter
+    runs = [f"{number:032x}" for number in range(stale_generations.MOST_AT_ONCE)]
+    for run_id in runs:
+        stale.note("a tenant: ü", run_id, 10**18)
+    clock.now += KEEP_SECONDS
+    told = list[str]()
+    while asked := deleted():
+        assert max(len(urlencode(each)) for each in asked) < 1 << 20
+        told += [name for _, name in names(asked[0])]
+        clock.now += COLLECT_SECONDS
+    assert told == runs
+    stale.note("a", "r" * made.longest_parameter, 1)
+    clock.now += KEEP_SECONDS
+    assert len(deleted()) == len(OF_RUNS), "one that is too long by itself holds up no others"
 
 
 def test_names_of_any_kind_are_told_as_they_are(

@@ -35,8 +35,8 @@ HELP = Help(
     ),
     sql="SELECT run_id, step, kind, text FROM texts WHERE text ILIKE '%no stock%'",
     more="A message that later prompts repeat is found once, where it was first said. Case matters with --case only.\n"
-    "Decisions, observations and states are not searched, nor the input of a run that called no model: the views\n"
-    "decisions, observations, steps and runs hold them.",
+    "Decisions, observations and states are not searched, nor an input or output that no message holds: the views\n"
+    "decisions, observations, steps and runs have them.",
 )
 #: Characters that are shown before the word: 20 less than the question returns.
 _SHOWN_BEFORE = 40
@@ -180,7 +180,9 @@ def _why_none(session: Session, arguments: argparse.Namespace) -> str:
         "" if arguments.words or len(" ".join(arguments.text).split()) < 2 else " --words finds them apart."
     )
     what = "these words" if arguments.words else repr(" ".join(arguments.text))
+    others = [flag for flag in narrowed if flag not in ("--kind", "--case")]
+    none_says = f"Nothing that fits {', '.join(others)} says" if others else _NONE_SAYS[arguments.kind]
     return (
-        f"{_NONE_SAYS[arguments.kind]} {what} in {counted(whole(counts, 'total') or 0, 'run')}"
+        f"{none_says} {what} in {counted(whole(counts, 'total') or 0, 'run')}"
         f"{since_text(session, arguments.since)}.{without}{words}"
     )

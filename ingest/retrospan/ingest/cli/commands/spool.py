@@ -85,7 +85,8 @@ def _show(screen: Screen, estate: Estate, arguments: argparse.Namespace) -> None
         }
         screen.line(json.dumps(found))
         return
-    if estate.spans or estate.records:
+    is_rest = bool(estate.left or estate.lost)
+    if estate.spans or estate.records or (estate.killed and is_rest):
         screen.line(
             f"delivered {counted(estate.spans, 'span')} and {counted(estate.records, 'log record')}"
             + (f" of {_processes(estate.killed)} that died" if estate.killed else "")
@@ -93,9 +94,10 @@ def _show(screen: Screen, estate: Estate, arguments: argparse.Namespace) -> None
     elif estate.killed:
         which = "it was" if estate.killed == 1 else "they were"
         screen.line(
-            f"nothing was left to deliver but that {which} killed, of {_processes(estate.killed)} that died"
+            f"{_processes(estate.killed)} died: the spool held nothing more to deliver, and the collector now knows "
+            f"that {which} killed"
         )
-    elif not (estate.left or estate.lost):
+    elif not is_rest:
         screen.line(f"there is nothing to send in {arguments.directory}")
     if estate.living:
         screen.note(

@@ -26,7 +26,8 @@ class Backlog:
         self._awaited: dict[TraceKey, Touched] = {}  # what a rebuild still waits for
         self._busy = 0
         self._took = 0.0  # when a batch was taken, by the monotonic clock
-        self._begun = True  # False while what is unread is not known: the warehouse is away
+        self.has_begun = True
+        """False while what is unread is not known: the warehouse is away."""
         self._changed = threading.Condition()
 
     def owns(self, tenant: str, run_id: str) -> bool:
@@ -50,9 +51,9 @@ class Backlog:
             self._changed.wait(seconds)
 
     def wait_idle(self, timeout: float) -> bool:
-        """Wait until nothing is left to interpret, as far as can be known; False when the time ran out first."""
+        """Wait until it is known that nothing is left to interpret; False when the time ran out first."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._begun and not self._pending(), timeout)
+            return self._changed.wait_for(lambda: not self._pending(), timeout)
 
     def wait_read(
         self, rows: Sequence[Touched], progress: Callable[[int, int], None], stopping: Callable[[], bool]
@@ -87,7 +88,7 @@ class Backlog:
     def lag_traces(self) -> int:
         """How many traces wait or are being read; 1 at least while the warehouse has not told what waits."""
         with self._changed:
-            return self._pending() + (not self._begun)
+            return self._pending()
 
     @property
     def lag_seconds(self) -> float:
@@ -103,13 +104,13 @@ class Backlog:
     def lose(self) -> None:
         """Forget what is being read: what is unread is not known until `begin`."""
         with self._changed:
-            self._begun = False
+            self.has_begun = False
             self._busy = 0
 
     def begin(self, unread: Sequence[Touched]) -> None:
         """Take in all that is unread."""
         with self._changed:
-            self._begun = True
+            self.has_begun = True
             self._queue.looked(len(unread))
             self._touch(unread, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
@@ -182,7 +183,8 @@ class Backlog:
 
     def _pending(self) -> int:
         asking = self._share is not None and (self._share.settling or self._share.gains != self.gains_read)
-        return len(self._queue) + self._queue.left_out + self._busy + len(self._noticed) + asking
+        known = len(self._queue) + self._queue.left_out + self._busy + len(self._noticed)
+        return known + asking + (not self.has_begun)
 
     def _touch(self, rows: Iterable[Touched], urgent: bool = False) -> dict[TraceKey, Touched]:
         """Queue the traces that are this interpreter's; return them."""

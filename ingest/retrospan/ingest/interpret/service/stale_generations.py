@@ -102,28 +102,34 @@ class StaleGenerations:
         self._collected = now
         self._look(store, form)
         if not self._failing:
-            self._take(now, form)
+            self._take(now, store.longest_parameter, form)
 
-    def _take(self, now: float, form: Form) -> None:
-        newest: dict[str, dict[tuple[str, str], int]] = {"run_id": {}, "trace_id": {}}
+    def _take(self, now: float, room: int, form: Form) -> None:
+        """Take what waited long enough, in so many characters: a server reads no address of any length."""
+        newest: dict[str, dict[str, int]] = {
+            "run_id": {},
+            "trace_id": {},
+        }  # by the JSON of a tenant and a name
         while self._waiting and sum(map(len, newest.values())) < MOST_AT_ONCE:
             since, key, tenant, name, generation = self._waiting[0]
-            if now - since < KEEP_SECONDS:
+            named = json.dumps([tenant, name])
+            room -= len(named) + 1
+            if now - since < KEEP_SECONDS or (room < 0 and any(newest.values())):
                 break
-            newest[key][tenant, name] = generation
+            newest[key][named] = generation
             self._waiting.popleft()
-        # As text: of arrays each element would be an expression, which takes four times as long.
-        told = {
-            key: {
-                "names": json.dumps([*of_key]),
-                "generations": json.dumps([*of_key.values()]),
-            }
-            for key, of_key in newest.items()
-        }
         for name in GENERATIONAL:
             key = "trace_id" if name in _OF_TRACES else "run_id"
-            if newest[key]:
-                self._asking.append({"table": form.local(TABLES[name]), "key": key, **told[key]})
+            if of_key := newest[key]:
+                # As text: of arrays each element would be an expression, which takes four times as long.
+                self._asking.append(
+                    {
+                        "table": form.local(TABLES[name]),
+                        "key": key,
+                        "names": f"[{','.join(of_key)}]",
+                        "generations": json.dumps([*of_key.values()]),
+                    }
+                )
 
     def _look(self, store: Store, form: Form) -> None:
         """Learn at which tables the engine fails with what it was asked before: it tries again by itself, and tells nobody."""
