@@ -261,7 +261,7 @@ def test_what_a_server_is_asked_fits_into_the_address_that_it_reads(
     clock: _Clock, stale: StaleGenerations, made: _Store, deleted: Callable[[], list[Parameters]]
 ) -> None:
     made.longest_parameter = ServerStore.longest_parameter
-    runs = [f"{number:032x}" for number in range(stale_generations.MOST_AT_ONCE)]
+    runs = [f"a run of somebody's: {number:032x}" for number in range(stale_generations.MOST_AT_ONCE)]
     for run_id in runs:
         stale.note("a tenant: ü", run_id, 10**18)
     clock.now += KEEP_SECONDS

@@ -26,8 +26,7 @@ class Backlog:
         self._awaited: dict[TraceKey, Touched] = {}  # what a rebuild still waits for
         self._busy = 0
         self._took = 0.0  # when a batch was taken, by the monotonic clock
-        self.has_begun = True
-        """False while what is unread is not known: the warehouse is away."""
+        self._is_known = True  # False while what is unread is not known: the warehouse is away
         self._changed = threading.Condition()
 
     def owns(self, tenant: str, run_id: str) -> bool:
@@ -104,13 +103,13 @@ class Backlog:
     def lose(self) -> None:
         """Forget what is being read: what is unread is not known until `begin`."""
         with self._changed:
-            self.has_begun = False
+            self._is_known = False
             self._busy = 0
 
     def begin(self, unread: Sequence[Touched]) -> None:
         """Take in all that is unread."""
         with self._changed:
-            self.has_begun = True
+            self._is_known = True
             self._queue.looked(len(unread))
             self._touch(unread, urgent=True)
             # A rebuild asked for traces that were read before: they are not unread.
@@ -184,7 +183,7 @@ class Backlog:
     def _pending(self) -> int:
         asking = self._share is not None and (self._share.settling or self._share.gains != self.gains_read)
         known = len(self._queue) + self._queue.left_out + self._busy + len(self._noticed)
-        return known + asking + (not self.has_begun)
+        return known + asking + (not self._is_known)
 
     def _touch(self, rows: Iterable[Touched], urgent: bool = False) -> dict[TraceKey, Touched]:
         """Queue the traces that are this interpreter's; return them."""

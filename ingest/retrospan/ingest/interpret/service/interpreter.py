@@ -89,6 +89,7 @@ class Interpreter(Service):
         self._most = most_waiting if share is None else 2**63
         self._backlog = Backlog(settings.quiet_seconds, self._most, share)
         self._store: Store | None = None
+        self._has_begun = False  # since the connection before this one was lost, or since the start
         self._superseded = StaleGenerations()
         self._rules_file = settings.rules
         limit = memory_limit()
@@ -201,7 +202,7 @@ class Interpreter(Service):
         """Do one round; when there is nothing to do, wait a moment for something."""
         if self._store is None:
             self._store = self._warehouse.connect()
-            if not self._backlog.has_begun:
+            if not self._has_begun:
                 self._begin(self._store)
         worked = self._work(self._store)
         self._runner.processes.rest()
@@ -236,6 +237,7 @@ class Interpreter(Service):
 
     def _disconnect(self) -> None:
         self._side_by_side.close()
+        self._has_begun = False
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -248,6 +250,7 @@ class Interpreter(Service):
             self._arrivals.begin(store)
         cut_short = typed_rows(store, Touched, load("traces_unsettled"), {"within": CUT_SHORT_NS})
         self._backlog.begin([*self._unread(store), *cut_short, *touched_lately(store)])
+        self._has_begun = True
 
     def _unread(self, store: Store) -> list[Touched]:
         """Rows of traces that nothing has read, the oldest, as many as may wait."""
