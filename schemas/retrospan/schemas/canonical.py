@@ -134,7 +134,7 @@ class StepRow:
     started_at: int
     ended_at: int | None
     duration_ms: float | None
-    status: str  # ok | error | incomplete
+    status: str  # ok | error | incomplete | not_executed
     attempt: int | None
     state_source: str | None  # explicit | framework | messages
     before_keys: list[str]
@@ -237,7 +237,7 @@ class AttemptRow:
     of_step: int | None  # the first try; None: it is not on record
     backoff_ms: int | None
     error_type: str | None
-    status: str  # ok | error | incomplete
+    status: str  # ok | error | incomplete | not_executed
 
 
 @dataclass(slots=True, kw_only=True)

@@ -68,3 +68,23 @@ def test_what_returns_no_answer_around_a_request_that_tells_all_is_completed_by_
     assert told(around(HI)) == ("How is Oslo?", "replies")
     assert told(around(gen_ai__request__model="m"))[1] == "replies"
     assert told(around(gen_ai__usage__output_tokens=3))[1] == "replies"
+
+
+def test_a_request_that_was_tried_again_inside_has_what_is_told_around_it() -> None:
+    def told(*inside: Span) -> list[tuple[str, str | None, str | None]]:
+        run = rows(agent(), outer, *inside)
+        return [(call.status, run.runs[0].input, run.runs[0].output) for call in run.model_calls]
+
+    outer = chat(1, [HI], "Snow.", takes=20)
+    refused, answering = (
+        chat(at, inside=outer.span_id, **more) for at, more in ((2, {"error": "429"}), (5, {}))
+    )
+    assert told(refused, answering) == [
+        ("error", "How is Oslo?", "Snow."),
+        ("ok", "How is Oslo?", "Snow."),
+    ]
+    # Of two that answered it is not known which of them answered this.
+    assert [output for *_, output in told(answering, chat(9, inside=outer.span_id))] == [None, None]
+    # What an answer says itself is not what something around it says.
+    other = chat(5, [HI], "Rain.", inside=outer.span_id)
+    assert told(refused, other)[1] == ("ok", None, "Rain.")

@@ -141,3 +141,43 @@ def test_the_conventions_give_every_count_by_itself() -> None:
         told = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 100, name: 30}
         ((call,),) = (rows.model_calls for rows in rows_of_spans([make_span(told)]))
         assert (call.cache_write_tokens, call.token_buckets) == (30, '{"input":70,"cache_write":30}')
+
+
+@pytest.mark.parametrize(
+    ("total", "known"),
+    [
+        (None, 960),  # more was cached than was sent
+        (965, 960),  # as Bedrock counts
+        (15, 960),  # as the Anthropic API counts, added up by who instruments it
+        (230, 10),  # something else is wrong with these counts
+    ],
+)
+def test_what_was_cached_is_part_of_the_input(total: int | None, known: int) -> None:
+    used = {
+        "input_tokens": 10,
+        "output_tokens": 5,
+        "cache_read_input_tokens": 900,
+        "cache_write_input_tokens": 50,
+    }
+    told = {**used, "total_tokens": total} if total is not None else used
+    attributes: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    (found,) = rows_of_spans(
+        [make_span(attributes | {f"gen_ai.usage.{name}": n for name, n in told.items()})]
+    )
+    (call,) = found.model_calls
+    assert (call.input_tokens, call.cached_tokens, call.cache_write_tokens) == (known, 900, 50)
+    assert [problem.field for problem in found.problems if "token" in problem.field] == (
+        ["input_tokens"] if known == 10 else []
+    )
+
+
+def test_a_part_that_is_in_the_input_is_not_added() -> None:
+    attributes: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    used = {"input_tokens": 1000, "output_tokens": 5, "cache_read_input_tokens": 900}
+    for total in ({}, {"total_tokens": 1005}):
+        told = {f"gen_ai.usage.{name}": count for name, count in {**used, **total}.items()}
+        (found,) = rows_of_spans([make_span(attributes | told)])
+        assert found.model_calls[0].input_tokens == 1000
+    apart = {f"gen_ai.usage.{name}": count for name, count in {**used, "total_tokens": 1905}.items()}
+    (found,) = rows_of_spans([make_span(attributes | apart)])
+    assert found.model_calls[0].input_tokens == 1900

@@ -19,7 +19,7 @@
 --   span_id String: span of the call
 --   trace_id String: trace of the span
 --   compensates Nullable(String): span whose effect this call undoes
--- note: without a stated status it is executed if its span succeeded, else unknown: a failed call may have had its effect, as may one that has begun and not ended.
+-- note: without a stated status it is executed if its span succeeded, skipped if that says that it was refused, else unknown: a failed call may have had its effect, as may one that has begun and not ended.
 -- note: executed_twice: a write or destructive call whose key was executed more than once, in any runs.
 -- note: no_key: a write or destructive call without a key, so a repeat cannot be recognised.
 -- note: to_compensate: a write or destructive call that was executed, or may have been, and that nothing undid, in a run that failed or broke off (killed and lost at once), unless a later run of the same origin succeeded, or one that goes on from it executed or skipped the call of the same key.

@@ -15,7 +15,7 @@
 --   agent_name Nullable(String): agent that acted
 --   started_at DateTime64(9, 'UTC'): start by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds it took
---   status LowCardinality(String): ok, error or incomplete
+--   status LowCardinality(String): ok, error, incomplete or not_executed (of a tool that was refused)
 --   attempt Nullable(UInt32): which attempt it was, from 1
 --   state_source LowCardinality(Nullable(String)): source of the state: explicit, framework or messages
 --   state_before Nullable(String): JSON object, the state when the step began; NULL if not known

@@ -20,7 +20,7 @@
 --   attempt Nullable(UInt32): which attempt it was, from 1
 --   started_at Nullable(DateTime64(9, 'UTC')): start by the producer's clock
 --   duration_ms Nullable(Float64): milliseconds it took
---   status LowCardinality(String): ok, error, incomplete (may have happened), not_executed (a later prompt repeats the call without a result, or the agent returned the call itself) or unknown (undetermined)
+--   status LowCardinality(String): ok, error, incomplete (may have happened), not_executed (a later prompt repeats the call without a result, the agent returned the call itself, or its span says that it was refused) or unknown (undetermined)
 --   error_type Nullable(String): class of the error
 --   error_message Nullable(String): text of the error
 --   trace_id Nullable(String): trace of the span

@@ -51,7 +51,9 @@ class ToolCall:
 
     @property
     def error_message(self) -> str | None:
-        """What is known of why it failed: what the span says, else what it returned."""
+        """What is known of why it failed: what the span says, else what it returned; None of one that went well."""
+        if self.status == "ok":
+            return None
         said = self.span.error_message if self.span is not None else None
         return said or (told_error if self.span is None else error_of)(self.result)
 

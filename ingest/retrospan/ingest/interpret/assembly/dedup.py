@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 
 from retrospan.ingest.interpret.assembly.by_time import ByTime
+from retrospan.ingest.interpret.assembly.counted_together import without_totals
 from retrospan.ingest.interpret.assembly.same_request import without_doubles
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
@@ -25,7 +26,7 @@ def single_requests(tree: Tree) -> list[NormalizedSpan]:
     A span with exactly one model span below it is the same request: the outer span stands for it, completed by what only
     the inner one says. A span with several below it is not a request but something around them, as is one that only has
     the shape of a request and holds one that says what it is; where it has the id of the response of one of them, it
-    completes that one.
+    completes that one, as it does the only one that did not fail where none of them says what was said.
     """
     below: dict[NormalizedSpan, list[NormalizedSpan]] = {}
     inside: set[NormalizedSpan] = set()
@@ -45,7 +46,7 @@ def single_requests(tree: Tree) -> list[NormalizedSpan]:
     requests = _requests(tree, inference, below)
     found = [request for span in outermost for request in requests[span][1]]
     place = {span: number for number, span in enumerate(tree.spans)}
-    return without_doubles(tree, sorted(found, key=place.__getitem__), _complete)
+    return without_totals(tree, without_doubles(tree, sorted(found, key=place.__getitem__), _complete))
 
 
 def _requests(
@@ -62,9 +63,15 @@ def _requests(
             requests[span] = (span, _joined([[span], *(own for _, own in inner)]))
             continue
         if len(inner) > 1 or any(_only_wraps(span, one) for one, _ in inner):
+            answering = [one for one, _ in inner if not one.failed]
             for one, _ in inner:
                 if one.response_id is not None and one.response_id == span.response_id:
                     _complete(one, span)  # what is around them tells of one of them as well
+            if len(answering) == 1 < len(inner) and not any(one.input or one.output for one, _ in inner):
+                # The others were tried before it with the same prompt, and failed.
+                _complete(answering[0], span)
+                for one, _ in inner:
+                    one.system, one.input = one.system or span.system, one.input or span.input
             requests[span] = (inner[0][0], _joined([own for _, own in inner]))
             continue
         if inner:
@@ -131,12 +138,19 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
                 span.tool_name = above.tool_name  # what is right inside it may name the tool
         else:
             found.append(span)
+    tried: set[NormalizedSpan] = set()
     for span in reversed(tree.spans):
         if span.operation == "tool" and span.is_part:
-            _complete_execution(nearest[span], span)
+            outer = nearest[span]
+            if outer not in tried:
+                tried.add(outer)  # by the last one inside it: those before were tried again
+                _fail_with(outer, span)
+            _complete_execution(outer, span)
+    _note_refusals(tree)
     apart = _told_apart(found)
     for inner, outer in apart.items():
         inner.is_part = True
+        _fail_with(outer, inner)
         _complete_execution(outer, inner)
     return [span for span in found if span not in apart] if apart else found
 
@@ -236,10 +250,30 @@ def _is_named_by_code(span: NormalizedSpan) -> bool:
     return span.tool_name == span.sent.name
 
 
+def _note_refusals(tree: Tree) -> None:
+    """Note which executions were refused by the last thing that is told right inside them, where they do not say themselves
+    how they ended, in place."""
+    if not any(span.refused and span.operation == "other" for span in tree.spans):
+        return
+    last = {above: span for span in tree.spans if (above := tree.parent(span)) is not None}
+    for above, span in last.items():
+        if above.operation == "tool" and span.operation == "other" and not (above.failed or above.has_result):
+            above.refused = above.refused or span.refused
+
+
+def _fail_with(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
+    """Note with which error the last try of an execution failed, and that it failed itself where the span around it says
+    neither how it ended nor what it returned, in place."""
+    if not inner.failed:
+        return
+    outer.error_type = outer.error_type or inner.error_type
+    outer.error_message = outer.error_message or inner.error_message
+    if outer.sent.status == "unset" and not (outer.has_result or outer.interrupted):
+        outer.failed = True
+
+
 def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
-    for name in ("tool_call_id", "error_type", "error_message"):
-        if getattr(outer, name) is None:
-            setattr(outer, name, getattr(inner, name))
+    outer.tool_call_id = outer.tool_call_id or inner.tool_call_id
     if inner.has_arguments and not outer.has_arguments:
         outer.arguments, outer.has_arguments = inner.arguments, True
     if inner.has_result and not outer.has_result:

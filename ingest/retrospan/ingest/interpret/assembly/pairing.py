@@ -291,8 +291,10 @@ def _execution(
     # What only a message tells is told as it would be without a span.
     told = told_error if tool.result_source == "message" else error_of
     failed = span.failed or "is_error" in (said or ()) or told(tool.result) is not None
-    is_cut = span.interrupted or (span.is_unfinished and tool.result_source is None)
+    is_cut = span.interrupted or ((span.is_unfinished or span.given_up) and tool.result_source is None)
     tool.status = "incomplete" if is_cut else "error" if failed else "ok"
+    if span.refused and tool.result_source != "span":
+        tool.status = "not_executed"  # what the model was told instead may say so, or be called an error
     return tool
 
 

@@ -95,7 +95,8 @@ def totals_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
             continue
         if tokens.input is None or tokens.output is None:
             continue
-        beside = {0, tokens.reasoning or 0, tokens.cached or 0, -(tokens.cached or 0)}
+        kept = (tokens.cached or 0) + (tokens.written or 0)
+        beside = {0, tokens.reasoning or 0, tokens.cached or 0, -(tokens.cached or 0), -kept}
         if total - tokens.input - tokens.output not in beside:
             reason = f"the total is not {tokens.input} tokens of input and {tokens.output} of output"
             yield issue(call.span.sent.span_id, "input_tokens", str(total), reason)

@@ -215,7 +215,7 @@ def _complete(sent: Span, places: SpanFields, span: NormalizedSpan, *, is_whole:
                 other = parse_answer(places.read(value))
                 span.output = other if _tells_call(other) and is_fuller(other, span.output) else span.output
     if not span.output and not span.failed:
-        text = places.text(names.answer_text)
+        text = places.text(*names.answer_texts)
         parts = [*([{"type": "text", "text": text}] if text else []), *_calls_apart(places)]
         answer = read_message({"role": "assistant", "content": parts})
         span.output = [answer] if answer else []

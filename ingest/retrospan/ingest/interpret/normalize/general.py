@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.copied_responses import complete_from_copy
 from retrospan.ingest.interpret.normalize.documents import read_query
+from retrospan.ingest.interpret.normalize.fates import tells_failure, tells_giving_up, tells_refusal
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import NOTHING
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
@@ -34,7 +35,7 @@ from retrospan.ingest.interpret.spans.facts import (
 )
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.kinds import check_kinds
-from retrospan.ingest.interpret.spans.name_words import AGENT, ASKED, ENDED, ERROR
+from retrospan.ingest.interpret.spans.name_words import AGENT, ASKED, ERROR
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.small_shapes import TYPED, entity_named
 from retrospan.ingest.interpret.spans.span import Attributes, Span
@@ -65,9 +66,6 @@ _USER_NAMES = ("user_id", "userId")
 _AGENT_NAMES = ("lc_agent_name", "agent_name", "agentName")
 #: Attributes that only the work of an agent has.
 _STATING = (EFFECT, STATE_BEFORE, STATE_AFTER, STATE_PATCH, STEP_NAME)
-#: How a span says that it failed, and how that there was no error.
-_FAILED = ("error", "failed", "failure")
-_NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[]")
 #: What a function returned that returned nothing.
 _NOTHING: tuple[object, ...] = (None, "", {"output": None}, {})
 #: How a span says that it was given nothing, or returned nothing.
@@ -302,9 +300,12 @@ def _read_error(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
         (sent.status == "error" and not raised_in_instrumentation(last))
         or (isinstance(said, str) and said not in ("", "_OK") and not raised_in_instrumentation(last))
         or _has_error_level(sent.attributes, places.names)
-        or (sent.status == "unset" and places.has_words("fate") and _tells_failure(places))
+        or (sent.status == "unset" and places.has_words("fate") and tells_failure(places, span.operation))
     )
     span.failed = failed and not span.interrupted
+    if span.operation in ("tool", "other") and not span.failed and places.has_words("fate"):
+        span.refused = tells_refusal(places)
+        span.given_up = tells_giving_up(places)
     if span.failed:
         _fail(span, last)
         span.error_type = said if isinstance(said, str) and said else span.error_type
@@ -342,16 +343,6 @@ def _raised_instead(span: NormalizedSpan) -> bool:
         and span.framework_input is not None
         and not span.output
         and returned in _NOTHING
-    )
-
-
-def _tells_failure(places: SpanFields) -> bool:
-    """Tell whether an attribute whose name says that it tells how a span ended says that it failed."""
-    return any(
-        isinstance(end, str) and end.strip('"').lower() in _FAILED for end in places.said(ENDED)
-    ) or any(
-        error is True or (isinstance(error, str) and _plain(error) not in _NO_ERROR)
-        for error in places.said(ERROR)
     )
 
 

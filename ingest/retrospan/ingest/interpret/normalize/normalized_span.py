@@ -70,6 +70,8 @@ class NormalizedSpan:
     has_result: bool = False
     failed: bool = False
     interrupted: bool = False
+    refused: bool = False  # somebody, or a policy, did not let it happen
+    given_up: bool = False  # it was cancelled: it may have happened
     error_type: str | None = None
     error_message: str | None = None
     node: FrameworkNode | None = None

@@ -20,7 +20,7 @@ from retrospan.ingest.interpret.spans.small_shapes import (
     usage_beside,
     usage_by_shape,
 )
-from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.interpret.spans.vocabulary import Names
 from retrospan.schemas import semconv
@@ -82,6 +82,8 @@ def read_request(
         # What was read from or written to the cache stands apart; another count is the whole.
         apart = (places.count(key) for key in names.tokens_apart)
         span.tokens.input += sum(count or 0 for count in apart)
+    else:
+        _add_parts_apart(places, span.tokens)
     if span.operation in ("agent", "workflow") and span.tokens.input is None:
         rolled_up = places.value(*names.usage)
         if isinstance(rolled_up, dict):
@@ -94,6 +96,18 @@ def read_request(
         _complete(places, span)
         if span.request_model is None or span.response_model is None:
             _read_named_models(places, span)
+
+
+def _add_parts_apart(places: SpanFields, tokens: TokenUsage) -> None:
+    """Add what was read from and written to a cache to a count of input that leaves them out, in place: it is less than they
+    are, and no total says otherwise, or makes up the total only with them."""
+    parts = (tokens.cached or 0) + (tokens.written or 0)
+    if tokens.input is None or not parts or tokens.modal:
+        return
+    total = places.count(*places.names.total_tokens)
+    without = tokens.input + (tokens.output or 0)
+    if total == without + parts or (parts > tokens.input and total in (None, without)):
+        tokens.input = whole(tokens.input + parts)
 
 
 def _read_models(

@@ -107,7 +107,7 @@ def tool_call_row(
         started_at=sent.started_at if sent else None,
         duration_ms=sent.duration_ms if sent else None,
         status=tool.status,
-        error_type=span.error_type if span else None,
+        error_type=span.error_type if span and tool.status != "ok" else None,
         error_message=tool.error_message,
     )
 

@@ -26,8 +26,8 @@ CALL_ID = "*call id"
 ASKED = "*asked"
 #: What a model was told by the program itself, apart from what was said.
 INSTRUCTIONS = "*instructions"
-#: How a span ended, and what went wrong.
-ENDED, ERROR = "*ended", "*error"
+#: How a span ended, and what went wrong; whether it went well; and what was decided of it beforehand.
+ENDED, ERROR, SUCCESS, DECIDED = "*ended", "*error", "*success", "*decided"
 #: The words for what a shape stands for, the most telling first, each with a part of every name that says it.
 WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     INPUT: (
@@ -56,6 +56,8 @@ WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     CALL_ID: (("call id", ""),),
     ENDED: (("ended", ""),),
     ERROR: (("error", ""),),
+    SUCCESS: (("success", ""),),
+    DECIDED: (("decided", ""),),
 }
 _NAMES_KEPT = 8_192
 
@@ -90,10 +92,14 @@ _MODELS = re.compile(r"(?:[.:_/]|^)model(?:Name|Id|[._](?:name|id))?$")
 _ANSWERER = re.compile(r"(?:^|[.:_/])response[._:]model(?:[._](?:name|id))?$|[rR]esponseModel(?:Name|Id)?$")
 _ENDED = re.compile(r"(?:^|[.:_/])(?:level|severity|status|outcome)(?:_code)?$")
 _ERROR = re.compile(r"(?:^|[.:_/])(?:error|exception)(?:[._](?:message|msg))?$|(?:^|[.:_/])status_?message$")
+_SUCCESS = re.compile(r"(?:^|[.:_/])(?:success|succeeded)$")
+_DECIDED = re.compile(r"(?:^|[.:_/])(?:decision|approval|approved|approval_status)$")
 _CALL_ID = re.compile(r"(?:^|[.:_/])(?:tool|function)[._]?[cC]all[._]?(?:id|Id)$|(?:^|[.:/])function[._]id$")
 _ASKED = re.compile(
     r"(?:^|[.:/])(?:user_(?:prompt|message|query|question)|task[._]description|run[._](?:prompt|query|question))$"
 )
+#: What was set before anything ran: an output among it is the form that was asked for.
+_OF_SETTINGS = re.compile(r"(?:^|[._:/])(?:settings?|config(?:uration)?|options|request)[.:/]", re.IGNORECASE)
 #: Something that was hoped for, and that nobody returned.
 _HOPED_FOR = re.compile(r"(?:^|[._:/])(?:expected|reference|target)[._]?outputs?$|xpectedOutputs?$")
 _INSTRUCTIONS = re.compile(r"(?:^|[._:/]|system_?|System)[iI]nstructions?$")
@@ -118,7 +124,7 @@ def words_of(name: str) -> frozenset[str]:
     """Return those of `WORDS` that a name says."""
     is_known = name.startswith("gen_ai.tool.call.")  # of the conventions: it means what it is called
     found = {word for word, ending in _ENDINGS.items() if not is_known and ending.search(name)}
-    if "output" in found and _HOPED_FOR.search(name):
+    if "output" in found and (_HOPED_FOR.search(name) or _OF_SETTINGS.search(name)):
         found.remove("output")
     if _MODEL.search(name) and not _OF_ONE_SIDE.search(name):
         found.add("model")
@@ -131,6 +137,10 @@ def words_of(name: str) -> frozenset[str]:
             found |= {"ended", "fate"}
         if _ERROR.search(name):
             found |= {"error", "fate"}
+        if _SUCCESS.search(name):
+            found |= {"success", "fate"}
+        if _DECIDED.search(name):
+            found |= {"decided", "fate"}
     if "gent" in name and _AGENT.search(name):
         found.add("agent")
     if ("all" in name or "unction" in name) and _CALL_ID.search(name):

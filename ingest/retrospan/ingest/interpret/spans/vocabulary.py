@@ -111,7 +111,7 @@ class Vocabulary:
     prompts: Names = ()  # the messages of a request
     indexed_prompts: Names = (semconv.PROMPT,)
     indexed_answers: Names = (semconv.COMPLETION,)
-    answer_text: str = ""
+    answer_texts: Names = ()
     answer_calls: str = ""
     definitions: Names = (semconv.TOOL_DEFINITIONS,)
     indexed_schemas: str = ""

@@ -95,10 +95,13 @@ def _repeated(tree: Tree, telling: list[NormalizedSpan]) -> set[NormalizedSpan]:
 
 def _status(span: NormalizedSpan, said: str | None) -> str:
     """Return what the program says, else what follows from the span alone: a call that ended well was executed, one that
-    failed may have been. What was planned and never ended may have been executed as well."""
+    failed or was given up may have been, one that was refused was not. What was planned and never ended may have been
+    executed as well."""
     if said is not None and not (said == "planned" and span.is_unfinished):
         return said
-    ended = span.sent.ended_at and not span.interrupted
+    if span.refused and not span.has_result:
+        return "skipped"
+    ended = span.sent.ended_at and not (span.interrupted or span.given_up)
     return "executed" if ended and not span.failed else "unknown"
 
 

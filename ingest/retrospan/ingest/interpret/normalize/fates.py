@@ -1,0 +1,53 @@
+"""How what a span tells of ended, by attributes whose names say that they tell it: it failed, or somebody refused it."""
+
+from __future__ import annotations
+
+from retrospan.ingest.interpret.spans.name_words import DECIDED, ENDED, ERROR, SUCCESS
+from retrospan.ingest.interpret.spans.span_fields import SpanFields
+
+#: How a span says that it failed, and how that there was no error.
+_FAILED = ("error", "failed", "failure")
+_NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[]")
+#: How it says that somebody, or a policy, did not let it happen.
+_REFUSED = frozenset(
+    ("blocked", "decline", "declined", "denied", "deny", "disallowed", "refused", "reject", "rejected")
+)
+#: How it says that it was given up: what it was to do may have happened.
+_GIVEN_UP = frozenset(("aborted", "canceled", "cancelled"))
+#: What went well or not by itself: of an agent's work success may be what somebody thinks of it.
+_SUCCEEDING = ("tool", "inference")
+
+
+def tells_failure(places: SpanFields, operation: str) -> bool:
+    """Tell whether an attribute says that something failed, or did not succeed, or which error there was."""
+    if any(_word(end) in _FAILED for end in places.said(ENDED)):
+        return True
+    if any(
+        error is True or (isinstance(error, str) and _unquoted(error) not in _NO_ERROR)
+        for error in places.said(ERROR)
+    ):
+        return True
+    return operation in _SUCCEEDING and any(_word(said) == "false" for said in places.said(SUCCESS))
+
+
+def tells_refusal(places: SpanFields) -> bool:
+    """Tell whether an attribute says that something was denied, blocked or not approved: then it did not happen."""
+    if any(_word(end) in _REFUSED for end in places.said(ENDED)):
+        return True
+    return any(
+        _word(said) in _REFUSED or (name.endswith("approved") and _word(said) == "false")
+        for name, said in places.named(DECIDED)
+    )
+
+
+def tells_giving_up(places: SpanFields) -> bool:
+    """Tell whether an attribute says that something was cancelled while it ran."""
+    return any(_word(end) in _GIVEN_UP for end in places.said(ENDED))
+
+
+def _word(value: object) -> str:
+    return str(value).strip('"').lower() if isinstance(value, str | bool) else ""
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
