@@ -21,6 +21,7 @@ from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
 from retrospan.ingest.interpret.assembly.fields_in_texts import open_fields
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
+from retrospan.ingest.interpret.assembly.judging import answering_calls, judging_spans
 from retrospan.ingest.interpret.assembly.pairing import read_calls
 from retrospan.ingest.interpret.assembly.qualified_calls import restore_ids
 from retrospan.ingest.interpret.assembly.requests_in_events import open_events
@@ -181,10 +182,14 @@ def interpret(
     steps = read_steps(tree, calls, states)
     states.assign(steps)
     attempts = read_attempts(steps, values)
-    answer = find_answer(tree, calls)
-    outcome, because = outcome_of(tree, gap, steps, answer)
+    judging = judging_spans(tree, calls.models)
+    answering = answering_calls(tree, calls.models, judging) if judging else calls.models
+    answer = find_answer(tree, answering)
+    said_by = calls.models[answer.call - 1].span if answer is not None else None
+    outcome, because = outcome_of(tree, gap, steps, said_by, judging)
     failures = read_failures(tree, calls, steps, attempts, outcome)
-    last = calls.models[-1] if calls.models else None
+    own = answering or calls.models
+    last = own[-1] if own else None
     run = InterpretedRun(
         run_id=run_id,
         tree=tree,
@@ -198,7 +203,7 @@ def interpret(
         agents=read_agents(tree, calls, steps, failures),
         outcome=outcome,
         incomplete_because=because,
-        input=find_input(tree, calls),
+        input=find_input(tree, own),
         output=(answer.text if answer else find_returned(tree, calls)) if outcome != "incomplete" else None,
         answer_ref=message_ref(values.hash(values.message(answer.message, answer.call))) if answer else None,
         conversation=next((span.conversation for span in tree.spans if span.conversation), None),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall
 from retrospan.ingest.interpret.assembly.context_use import ContextUse
-from retrospan.ingest.interpret.assembly.run_outcome import Answer
+from retrospan.ingest.interpret.assembly.returned_answers import Answer
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 

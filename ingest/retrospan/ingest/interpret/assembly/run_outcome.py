@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
-from retrospan.ingest.interpret.assembly.calls import Calls
+from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall
 from retrospan.ingest.interpret.assembly.failed_ends import ended_with_exception, ended_with_failure
 from retrospan.ingest.interpret.assembly.fields_in_texts import answer_in, question_in
+from retrospan.ingest.interpret.assembly.returned_answers import (
+    Answer,
+    answer_of,
+    returned_after_failure,
+    returned_by_root,
+    said_before,
+    text_in,
+)
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
+from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 
@@ -31,15 +40,6 @@ _ABOUT = (
 _BESIDE = re.compile(rf"{_ABOUT}.*</\1>", re.DOTALL)
 #: The same in one text with these words, which it leaves by an empty line.
 _BEFORE = re.compile(rf"\s*{_ABOUT}.*?</\1>[ \t]*\r?\n\s*\n", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a run came to. `call` is the model call that said it, or that led to it."""
-
-    call: int
-    message: Message
-    text: str
 
 
 def find_gap(tree: Tree) -> str | None:
@@ -70,38 +70,44 @@ def _is_boundary(span: NormalizedSpan) -> bool:
 
 
 def outcome_of(
-    tree: Tree, gap: str | None, steps: list[RunStep], answer: Answer | None
+    tree: Tree,
+    gap: str | None,
+    steps: list[RunStep],
+    answering: NormalizedSpan | None,
+    judging: AbstractSet[NormalizedSpan],
 ) -> tuple[str, str | None]:
-    """Return outcome and the reason of an incomplete one."""
+    """Return outcome and the reason of an incomplete one.
+
+    `answering` is the model call that said the answer, or led to it; `judging` are the spans that only judge the agent.
+    """
     if gap is not None:
         return "incomplete", gap
     if any(span.interrupted for span in tree.spans):
         return "incomplete", "interrupted"
-    if any(top.failed for top in tree.roots()):
+    if any(top.failed for top in tree.roots()) or ended_with_failure(tree, judging, answering):
         return "error", None
-    if answer is None and (
-        (steps and steps[-1].status == "error") or ended_with_failure(tree) or ended_with_exception(tree)
-    ):
+    if answering is None and ((steps and steps[-1].status == "error") or ended_with_exception(tree)):
         return "error", None
     return "ok", None
 
 
-def find_answer(tree: Tree, calls: Calls) -> Answer | None:
-    """Return the run's final answer: the last call's text, when it asks for no tool.
+def find_answer(tree: Tree, models: Sequence[ModelCall]) -> Answer | None:
+    """Return the run's final answer: the text of the last of these calls, when it asks for no tool.
 
-    Where the last call only asks for a tool that ends the run, what the root returned is the answer. Where the root took
-    its answer out of the text, that is all of it.
+    What the agent around it returned is the answer where that is what it had said before, where the last call only asks
+    for a tool that ends the run, and where it failed and the agent says that it ended well. Where the root took its
+    answer out of the text, that is all of it.
     """
-    if not calls.models:
+    if not models:
         return None
-    last = calls.models[-1]
-    answer = _text_in(last.span.output, last.ordinal)
-    for root in tree.roots() if answer is None and not last.span.failed else []:
-        if root.operation in ("agent", "workflow") and not root.failed:
-            said = root.output or parse_answer(root.framework_output)
-            answer = _text_in([message for message in said if message["role"] == "assistant"], last.ordinal)
-            if answer is not None:
-                break
+    last = models[-1]
+    answer = text_in(last.span.output, last.ordinal)
+    if answer is not None:
+        last, answer = said_before(tree, models, answer) or (last, answer)
+    elif last.span.failed:
+        answer = returned_after_failure(tree, models)
+    else:
+        answer = returned_by_root(tree, last.ordinal)
     if answer is None:
         return None
     answer = _taken_out(answer, tree)
@@ -120,8 +126,7 @@ def find_returned(tree: Tree, calls: Calls) -> str | None:
         below.setdefault(tree.parent(span), []).append(span)
     around = below.get(None, [])
     while len(around) == 1 and not around[0].failed:
-        said = around[0].output or parse_answer(around[0].framework_output)
-        answer = _text_in([message for message in said if message["role"] == "assistant"], 0)
+        answer = answer_of(around[0], 0)
         if answer is not None:
             return answer.text
         around = below.get(around[0], [])
@@ -146,25 +151,16 @@ def _taken_out(answer: Answer, tree: Tree) -> Answer:
     return answer
 
 
-def _text_in(messages: Sequence[Message], call: int) -> Answer | None:
-    """Return the last message that has a text and asks for no tool."""
-    for message in reversed(messages):
-        text = text_of(message)
-        if text and not parts_of(message, "tool_call"):
-            return Answer(call, message, text)
-    return None
-
-
-def find_input(tree: Tree, calls: Calls) -> str | None:
+def find_input(tree: Tree, models: Sequence[ModelCall]) -> str | None:
     """Return the user's text of this run: the last user message that its root was given, else that its first model call saw."""
-    first = calls.models[0].input if calls.models else []
+    first = models[0].input if models else []
     for messages in (_root_messages(tree), first):
         for message in reversed(messages):
             text = _own_words(message) if message["role"] == "user" else ""
             if text:
                 own = (span.asked for span in tree.spans if span.asked and span.asked in text)
                 plain = _as_asked(text, first)
-                return next(own, None) or (question_in(calls.models[0].span, plain) if first else plain)
+                return next(own, None) or (question_in(models[0].span, plain) if first else plain)
     return next((span.asked for span in tree.spans if span.asked), None)
 
 
