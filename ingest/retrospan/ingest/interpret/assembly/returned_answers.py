@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from retrospan.ingest.interpret.normalize.tool_results import told_error
 
 #: Operations of spans around the acts of a run.
 _AROUND = ("agent", "workflow")
+#: Names of attributes that say that they hold what the whole work came to.
+_FINAL = re.compile(r"(?:^|[._:])final_(?:result|output|answer|response)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +39,37 @@ def text_in(messages: Sequence[Message], call: int) -> Answer | None:
 
 def answer_of(span: NormalizedSpan, call: int) -> Answer | None:
     """Return the answer that an agent or a workflow says that it returned."""
-    said = span.output or parse_answer(span.framework_output)
+    said = span.output or parse_answer(span.framework_output) or _final_result(span)
     return text_in([message for message in said if message["role"] == "assistant"], call)
 
 
-def returned_by_root(tree: Tree, call: int) -> Answer | None:
-    """Return the answer that the first root which tells one returned, where a call only led to it."""
+def _final_result(span: NormalizedSpan) -> list[Message]:
+    """Return what an attribute holds whose name says that it is the final result: it may be an object, as JSON."""
+    for name, value in span.sent.attributes.items():
+        if isinstance(value, str) and value and _FINAL.search(name):
+            return [{"role": "assistant", "parts": [{"type": "text", "content": value}]}]
+    return []
+
+
+def returned_by_root(tree: Tree, last: ModelCall) -> Answer | None:
+    """Return the answer that the first root which tells one returned, where the last call only led to it.
+
+    A text that holds what that call asked for, by its id, is not one: it is handed on, or all that was said is told.
+    """
     for root in tree.roots():
         if root.operation in _AROUND and not root.failed:
-            answer = answer_of(root, call)
+            answer = answer_of(root, last.ordinal)
             if answer is not None:
-                return answer
+                return None if _holds_calls(answer.text, last) else answer
     return None
+
+
+def _holds_calls(text: str, last: ModelCall) -> bool:
+    """Tell whether a text quotes the id of a call that was asked for: programs may only count calls, and a number is in many
+    texts."""
+    asked = (part for message in last.span.output for part in parts_of(message, "tool_call"))
+    ids = (call_id for part in asked if (call_id := part.get("id")))
+    return any(re.search(rf"""["']{re.escape(call_id)}["'\\]""", text) for call_id in ids)
 
 
 def said_before(tree: Tree, models: Sequence[ModelCall], last: Answer) -> tuple[ModelCall, Answer] | None:

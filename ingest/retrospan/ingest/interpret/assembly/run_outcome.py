@@ -107,7 +107,7 @@ def find_answer(tree: Tree, models: Sequence[ModelCall]) -> Answer | None:
     elif last.span.failed:
         answer = returned_after_failure(tree, models)
     else:
-        answer = returned_by_root(tree, last.ordinal)
+        answer = returned_by_root(tree, last)
     if answer is None:
         return None
     answer = _taken_out(answer, tree)

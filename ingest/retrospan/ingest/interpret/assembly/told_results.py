@@ -1,16 +1,19 @@
-"""What tools returned, as events and log records say that name the id of a call: where no span executed it, and no prompt
-tells its result.
+"""What tools returned, as events and log records say that name the id of a call, or what the agent keeps of all that was
+said: where no span executed it, and no prompt tells its result.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.kept_transcripts import kept_lists
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.acts_in_records import has_failed, returned_in
 from retrospan.ingest.interpret.normalize.message import Part, parts_of
+from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.span import Attributes
@@ -28,7 +31,8 @@ _OF_RESULTS = re.compile(
 def results_beside(
     models: Sequence[ModelCall], tree: Tree, known: Mapping[str, Part]
 ) -> Iterator[tuple[str, Part]]:
-    """Yield the ids of calls whose results events or log records tell, each with the part that a prompt would hold."""
+    """Yield the ids of calls whose results events, log records or transcripts tell, each with the part that a prompt would
+    hold."""
     asked = {
         call_id
         for call in models
@@ -51,8 +55,26 @@ def results_beside(
             part = _part(call_id, name, said) if call_id in waiting else None
             if part is not None:
                 found.setdefault(call_id, {})[write_json(part)] = part
+    kept = _in_transcripts(tree, waiting - found.keys()) if waiting - found.keys() else ()
+    for part in kept:
+        found.setdefault(part["id"], {})[write_json(part.get("response"))] = part
     # Two that do not say the same leave it open.
     yield from ((call_id, next(iter(told.values()))) for call_id, told in found.items() if len(told) == 1)
+
+
+def _in_transcripts(tree: Tree, waiting: AbstractSet[str]) -> Iterator[Part]:
+    """Yield the results of calls in transcripts that agents keep, each after the call itself."""
+    for span in tree.spans:
+        if span.operation not in ("agent", "workflow"):
+            continue
+        for listed in kept_lists(span):
+            asked: set[str] = set()
+            for part in (part for kept in listed for said in read_messages(kept) for part in said["parts"]):
+                call_id = part.get("id", "")
+                if part["type"] == "tool_call":
+                    asked.add(call_id)
+                elif part["type"] == "tool_call_response" and call_id in asked and call_id in waiting:
+                    yield part
 
 
 def _beside(span: NormalizedSpan) -> Iterator[tuple[str, Attributes]]:
