@@ -26,8 +26,12 @@ def ended(root: Span, *more: Span) -> tuple[str | None, str, str | None, list[st
 
 @pytest.mark.parametrize("name", ["final_result", "x__final_output", "x__final_answer", "x.final_response"])
 def test_the_final_result_of_a_root_is_what_it_returned(name: str) -> None:
-    assert ended(agent(**{name: RESULT})) == (RESULT, "unknown", None, [])
-    assert ended(agent(**{name: "Thirty days."}))[0] == "Thirty days."
+    def root(result: str) -> Span:
+        more: dict[str, Any] = {name: result}
+        return agent(**more)
+
+    assert ended(root(RESULT)) == (RESULT, "unknown", None, [])
+    assert ended(root("Thirty days."))[0] == "Thirty days."
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from retrospan.ingest.interpret.assembly.run_outcome import (
     outcome_of,
 )
 from retrospan.ingest.interpret.assembly.run_step import RunStep
+from retrospan.ingest.interpret.assembly.separate_conversations import separate_conversations
 from retrospan.ingest.interpret.assembly.states import Change, States, read_changes
 from retrospan.ingest.interpret.assembly.steps import read_steps
 from retrospan.ingest.interpret.assembly.steps_around import complete_from_steps
@@ -170,6 +171,7 @@ def interpret(
     fail_cut_requests(tree)
     complete_from_steps(tree)
     find_answering_steps(tree)
+    separate = separate_conversations(tree)
     inherit(tree)
     gap = find_gap(tree)
     history = History(previous)
@@ -186,8 +188,8 @@ def interpret(
     answering = answering_calls(tree, calls.models, judging) if judging else calls.models
     answer = find_answer(tree, answering)
     said_by = calls.models[answer.call - 1].span if answer is not None else None
-    outcome, because = outcome_of(tree, gap, steps, said_by, judging)
-    failures = read_failures(tree, calls, steps, attempts, outcome)
+    outcome, because = outcome_of(tree, gap, steps, said_by, judging, separate)
+    failures = read_failures(tree, calls, steps, attempts, outcome, separate is not None)
     own = answering or calls.models
     last = own[-1] if own else None
     run = InterpretedRun(
@@ -219,4 +221,7 @@ def interpret(
     run.edges = read_lineage(run_id, tree, steps, values, run.statements.edges)
     assembled = AssembledRun(tree, calls, run.context, outcome, answer)
     run.problems = [*problems.found, *read_doubts(assembled)]
+    if separate is not None:
+        run.conversation = run.input = run.output = run.answer_ref = None
+        run.problems += separate.problems()
     return run

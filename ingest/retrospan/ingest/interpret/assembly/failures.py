@@ -37,16 +37,22 @@ class Failure:
 
 
 def read_failures(
-    tree: Tree, calls: Calls, steps: Sequence[RunStep], attempts: Sequence[Attempt], outcome: str
+    tree: Tree,
+    calls: Calls,
+    steps: Sequence[RunStep],
+    attempts: Sequence[Attempt],
+    outcome: str,
+    has_separate: bool,
 ) -> list[Failure]:
-    """Return the failures in order.
+    """Return the failures in order; `has_separate` says that there are several conversations, none of which goes on with
+    another.
 
     An error that climbs through spans is one, at the lowest of them; an interruption is not one. A span that holds a
     failure the agent got over may have failed by itself.
     """
     if not (any(step.status == "error" for step in steps) or any(span.failed for span in tree.spans)):
         return []
-    latest = _latest_around(tree, steps)
+    latest = _latest_around(tree, steps, has_separate)
     tries = _tries(attempts)
     failing: list[RunStep] = []
     found: list[Failure] = []
@@ -133,23 +139,23 @@ def _origin_of(step: RunStep, calls: Calls) -> str:
     return origin_of_rest(span.error_type, span.error_message)
 
 
-def _latest_steps(steps: Sequence[RunStep]) -> dict[str | None, tuple[int, int]]:
-    """Return start and number of the step that each agent began last."""
-    latest: dict[str | None, tuple[int, int]] = {}
-    for step in steps:
-        agent, began = step.span.agent_name, (step.span.sent.started_at, step.number)
-        latest[agent] = max(latest.get(agent, began), began)
-    return latest
-
-
-def _latest_around(tree: Tree, steps: Sequence[RunStep]) -> dict[NormalizedSpan, tuple[int, int]]:
+def _latest_around(
+    tree: Tree, steps: Sequence[RunStep], has_separate: bool
+) -> dict[NormalizedSpan, tuple[int, int]]:
     """Return for each span start and number of the step that its agent, or one that it works for, began last."""
-    latest = _latest_steps(steps)
+
+    def acting(span: NormalizedSpan) -> tuple[str | None, str | None]:
+        return span.agent_name, span.conversation if has_separate else None
+
+    latest: dict[tuple[str | None, str | None], tuple[int, int]] = {}
+    for step in steps:
+        began = (step.span.sent.started_at, step.number)
+        latest[acting(step.span)] = max(latest.get(acting(step.span), began), began)
     around: dict[NormalizedSpan, tuple[int, int]] = {}
     for span in tree.top_down():
         parent = tree.parent(span)
         above = around[parent] if parent is not None else (0, 0)
-        around[span] = max(above, latest.get(span.agent_name, above))
+        around[span] = max(above, latest.get(acting(span), above))
     return around
 
 

@@ -19,6 +19,7 @@ from retrospan.ingest.interpret.assembly.returned_answers import (
     text_in,
 )
 from retrospan.ingest.interpret.assembly.run_step import RunStep
+from retrospan.ingest.interpret.assembly.separate_conversations import SeparateConversations
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -75,16 +76,20 @@ def outcome_of(
     steps: list[RunStep],
     answering: NormalizedSpan | None,
     judging: AbstractSet[NormalizedSpan],
+    separate: SeparateConversations | None,
 ) -> tuple[str, str | None]:
     """Return outcome and the reason of an incomplete one.
 
-    `answering` is the model call that said the answer, or led to it; `judging` are the spans that only judge the agent.
+    `answering` is the model call that said the answer, or led to it; `judging` are the spans that only judge the agent;
+    `separate` are its conversations, where they are several.
     """
     if gap is not None:
         return "incomplete", gap
     if any(span.interrupted for span in tree.spans):
         return "incomplete", "interrupted"
     if any(top.failed for top in tree.roots()) or ended_with_failure(tree, judging, answering):
+        return "error", None
+    if separate is not None and separate.any_failed:
         return "error", None
     if answering is None and ((steps and steps[-1].status == "error") or ended_with_exception(tree)):
         return "error", None
